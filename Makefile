@@ -1,0 +1,60 @@
+# `make` prints the menu. The environment lives in .venv and is filled on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := build/demo
+ROWS ?= 1000000
+
+.DEFAULT_GOAL := menu
+.PHONY: menu demo test lint check bench soak docs clean
+MAKEFLAGS += --no-print-directory
+
+menu: ## this menu
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.runtime ## a disordered stream of trades, one query, its answer
+	@mkdir -p $(DEMO)
+	$(BIN)/windrow generate trades $(DEMO)/trades.parquet --rows $(ROWS) --seed 1 --disorder "band 30 s"
+	$(BIN)/windrow run examples/trades.sql
+
+test: $(VENV)/.dev ## every test, doctest, example and snippet of the docs
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
+
+lint: $(VENV)/.dev ## style, types and import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+check: lint test ## lint, then test: run it before you commit
+
+bench: $(VENV)/.dev ## every benchmark, one after the other
+	@set -e; for file in benchmarks/[!_]*.py; do \
+	  [ -e "$$file" ] || { echo "no benchmarks here"; break; }; \
+	  echo "== $$file"; $(BIN)/python "$$file"; \
+	done
+
+soak: $(VENV)/.dev ## the randomised tests with 50,000 examples each (hours)
+	@WINDROW_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m soak
+
+docs: $(VENV)/.dev ## run every snippet of README, docs and examples
+	@$(BIN)/python -m pytest tests/test_docs.py
+
+clean: ## remove what the targets above made, .venv included
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp per set of packages, so that setting up runs once and again only when pyproject.toml changes.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "Windrow needs Python 3.10 or later; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "python3 -m venv does not work here; install it (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+
+$(VENV)/.runtime: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(VENV)/.runtime $@

@@ -1,0 +1,71 @@
+"""The aggregates by name, built-in and registered."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from windrow.aggregates.avg import Avg
+from windrow.aggregates.base import Aggregate
+from windrow.aggregates.collect import Collect
+from windrow.aggregates.count import Count
+from windrow.aggregates.count_distinct import CountDistinct
+from windrow.aggregates.custom import UserAggregate
+from windrow.aggregates.edges import FirstLast
+from windrow.aggregates.extremes import MinMax
+from windrow.aggregates.frequent import HeavyHitters, Mode, TopK
+from windrow.aggregates.quantile import Median, Quantile
+from windrow.aggregates.sum import Sum
+from windrow.aggregates.variance import Variance
+from windrow.errors import ConfigurationError, QueryError
+
+_BUILT_IN: tuple[Aggregate, ...] = (
+    Count(),
+    CountDistinct(),
+    Sum(),
+    Avg(),
+    MinMax("min", greatest=False),
+    MinMax("max", greatest=True),
+    Variance("variance", sample=True, root=False),
+    Variance("var_pop", sample=False, root=False),
+    Variance("stddev", sample=True, root=True),
+    Variance("stddev_pop", sample=False, root=True),
+    FirstLast("first", latest=False),
+    FirstLast("last", latest=True),
+    Median(),
+    Quantile(),
+    Mode(),
+    TopK(),
+    HeavyHitters(),
+    Collect(),
+)
+_BY_NAME: dict[str, Aggregate] = {aggregate.name: aggregate for aggregate in _BUILT_IN}
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_BY_NAME)
+
+
+def is_known(name: str) -> bool:
+    return name in _BY_NAME
+
+
+def lookup(name: str) -> Aggregate:
+    """The aggregate of that name, or an error that says the nearest one."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    near = get_close_matches(name, _BY_NAME, n=1)
+    hint = f"did you mean {near[0]}?" if near else "the aggregates are " + ", ".join(sorted(_BY_NAME))
+    raise QueryError("is not an aggregate", parameter=name, hint=hint.rstrip("?") if near else hint)
+
+
+def register(aggregate: UserAggregate) -> UserAggregate:
+    """Make an aggregate of your own known by its name, in SQL and in Python."""
+    if any(aggregate.name == built_in.name for built_in in _BUILT_IN):
+        raise ConfigurationError(
+            "is a built-in aggregate and cannot be replaced", parameter=aggregate.name, hint="give yours another name"
+        )
+    _BY_NAME[aggregate.name] = aggregate
+    return aggregate
+
+
+__all__ = ["Aggregate", "UserAggregate", "is_known", "lookup", "names", "register"]

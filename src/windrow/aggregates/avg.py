@@ -1,0 +1,27 @@
+"""avg: the exact sum divided by the count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.aggregates.base import Aggregate, Mean, Part, State, ValidCount
+from windrow.semantics.expressions import Expression
+
+
+class Avg(Aggregate):
+    name = "avg"
+    description = "mean of the values; NULL when there is none"
+
+    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+        assert argument is not None
+        return Mean(argument), ValidCount(argument)
+
+    def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
+        self.check_parameters(parameters)
+        self.need_number(argument_type)
+        return pa.float64()
+
+    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
+        return pa.array(state.get(parts[0]), mask=state.get(parts[1]) == 0)

@@ -1,0 +1,26 @@
+"""count(*) counts rows, count(x) the rows where x is not NULL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.aggregates.base import Aggregate, Part, RowCount, State, ValidCount
+from windrow.semantics.expressions import Expression
+
+
+class Count(Aggregate):
+    name = "count"
+    takes_rows = True
+    description = "rows, or rows where the argument is not NULL"
+
+    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+        return (RowCount(),) if argument is None else (ValidCount(argument),)
+
+    def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
+        self.check_parameters(parameters)
+        return pa.int64()
+
+    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
+        return pa.array(state.get(parts[0]))

@@ -1,0 +1,85 @@
+"""Base of the aggregates that need all values of the window: median, quantile, mode, distinct, top-k, collect.
+
+Their state is the multiset of values; multiplicities add and subtract, so panes and running differences apply
+(pseudo-differential, thesis section 6.2.2.2), but its size has no constant bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.base import Aggregate, Integers, Part, Runs, State, Values
+from windrow.errors import QueryError
+from windrow.semantics.expressions import Expression
+
+
+class Holistic(Aggregate):
+    bounded = False
+    timed = False
+
+    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+        assert argument is not None
+        return (Values(argument, self.timed),)
+
+    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
+        return self.lower_runs(state.get(parts[0]), state)
+
+    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
+        raise NotImplementedError
+
+
+def owners(runs: Runs) -> Integers:
+    """For each run, the result it belongs to."""
+    return np.repeat(np.arange(len(runs.offsets) - 1), np.diff(runs.offsets))
+
+
+def by_frequency(runs: Runs) -> Integers:
+    """Run indices by result, most frequent first, then in value order."""
+    return np.lexsort((np.arange(len(runs.counts)), -runs.counts, owners(runs)))
+
+
+def interpolated(runs: Runs, fraction: float) -> pa.Array:
+    """The quantile between the two nearest ranks (linear), NULL when there is no value."""
+    sizes = runs.sizes
+    present = sizes > 0
+    position = (np.maximum(sizes, 1) - 1) * fraction
+    low = np.floor(position).astype(np.int64)
+    high = np.ceil(position).astype(np.int64)
+    values = np.asarray(runs.values.cast(pa.float64(), safe=False))
+    if len(values) == 0:
+        return pa.nulls(len(sizes), pa.float64())
+    below = values[np.minimum(runs.nth(low), len(values) - 1)]
+    above = values[np.minimum(runs.nth(high), len(values) - 1)]
+    return pa.array(_between(below, above, position - low), mask=~present)
+
+
+def _between(
+    below: npt.NDArray[np.float64], above: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        mixed = below * (1 - weight) + above * weight
+    return np.where((below == above) | (weight == 0), below, mixed)
+
+
+def listed(runs: Runs, chosen: npt.NDArray[np.bool_], order: Integers) -> pa.Array:
+    """Per result the chosen runs (a mask in `order`) as a list of {value, count}."""
+    owner = owners(runs)[order][chosen]
+    sizes = np.bincount(owner, minlength=len(runs.offsets) - 1)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    index = pa.array(order[chosen])
+    pairs = pa.StructArray.from_arrays([runs.values.take(index), pa.array(runs.counts).take(index)], ["value", "count"])
+    return pa.ListArray.from_arrays(pa.array(offsets), pairs)
+
+
+def counted(kind: pa.DataType) -> pa.DataType:
+    """The list-of-{value, count} type of the frequency aggregates."""
+    return pa.list_(pa.struct([("value", kind), ("count", pa.int64())]))
+
+
+def check_number(aggregate: Aggregate, value: Any, name: str, rule: str, valid: bool) -> None:
+    if not valid:
+        raise QueryError(f"of {aggregate.name} {rule}", parameter=name, value=value)

@@ -1,0 +1,107 @@
+"""How far a run is, on standard error: a live line on a terminal, else a plain line every few seconds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from windrow.errors import DataError
+from windrow.semantics.amounts import Domain
+from windrow.semantics.casting import to_string
+from windrow.semantics.moments import moment
+from windrow.semantics.progress import END, START
+
+if TYPE_CHECKING:
+    from windrow.engines.local import Metrics
+
+Report: TypeAlias = "Callable[[Metrics], None]"
+
+PLAIN_SECONDS = 5.0
+"""A log that nobody watches wants few lines."""
+
+
+def describe(metrics: Metrics, domain: Domain, seconds: float) -> str:
+    """One line: rows, rate, watermark, open windows."""
+    rate = metrics.rows_in / seconds if seconds > 0 else 0.0
+    return (
+        f"{metrics.rows_in:,} rows, {short(rate)} rows/s, watermark {watermark(metrics.low_watermark, domain)}, "
+        f"{metrics.open_windows:,} open windows"
+    )
+
+
+def short(number: float) -> str:
+    """A number in three digits.
+
+    >>> short(950), short(12_345), short(2_400_000)
+    ('950', '12.3 k', '2.4 M')
+    """
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.0f}"
+
+
+def watermark(value: int | None, domain: Domain) -> str:
+    """A watermark in the user's terms; none before the first punctuation."""
+    if value is None or value <= START:
+        return "none yet"
+    if value >= END:
+        return "the end"
+    try:
+        return str(value) if domain is Domain.INTEGER else to_string(moment(value))
+    except DataError:
+        return str(value)
+
+
+def closing_line(metrics: Metrics) -> str:
+    """The account of all rows: none vanishes."""
+    rate = metrics.rows_in / metrics.elapsed if metrics.elapsed > 0 else 0.0
+    return (
+        f"rows in {metrics.rows_in:,} = used {metrics.rows_used:,} + late {metrics.rows_late:,} + filtered "
+        f"{metrics.rows_filtered:,}; {metrics.results:,} results in {metrics.elapsed:.2f} s ({short(rate)} rows/s)"
+    )
+
+
+def plain_report(domain: Domain, clock: Callable[[], float] = monotonic) -> Report:
+    """A report that writes a line to standard error every few seconds."""
+    started = last = clock()
+
+    def report(metrics: Metrics) -> None:
+        nonlocal last
+        now = clock()
+        if now - last >= PLAIN_SECONDS:
+            last = now
+            click.echo(describe(metrics, domain, now - started), err=True)
+
+    return report
+
+
+@contextmanager
+def reporting(domain: Domain, total_rows: int | None) -> Iterator[Report]:
+    """A report for the time of a run; what it drew on a terminal is gone afterwards."""
+    if not sys.stderr.isatty():
+        yield plain_report(domain)
+        return
+    with _bar(total_rows) as bar:
+        task = bar.add_task("", total=total_rows)
+        started = monotonic()
+
+        def report(metrics: Metrics) -> None:
+            text = describe(metrics, domain, monotonic() - started)
+            bar.update(task, completed=metrics.rows_in, description=text)
+
+        yield report
+
+
+def _bar(total_rows: int | None) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    columns = [SpinnerColumn(), TextColumn("{task.description}")]
+    timed = [BarColumn(bar_width=24), TimeRemainingColumn()] if total_rows else []
+    return Progress(*columns, *timed, console=Console(stderr=True), transient=True, redirect_stdout=False)

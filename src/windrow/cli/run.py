@@ -1,0 +1,133 @@
+"""`windrow run`: answers to the terminal or to a file, progress and the account of rows to standard error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from windrow.cli.texts import read_queries, text_options
+from windrow.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from windrow.engines.local import Metrics
+    from windrow.query import Query
+
+STRATEGIES = ("auto", "wid", "panes", "buffer")
+
+
+@click.command("run")
+@text_options
+@click.option(
+    "--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where to run."
+)
+@click.option("--output", metavar="PATH", help="Write the answer to .parquet, .csv or .jsonl instead of the terminal.")
+@click.option("--late", metavar="PATH", help="Write late rows with the windows they missed (LATE SIDE).")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help="How windows are computed, whatever the query says.")
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads to use.")
+@click.option("--checkpoint", metavar="DIR", help="Keep the state of the run in DIR.")
+@click.option("--every", type=click.IntRange(min=1), metavar="N", help="Checkpoint every N rows.")
+@click.option("--restore", is_flag=True, help="Go on from the last checkpoint in DIR.")
+@click.option("--metrics", metavar="PATH", help="Write the counts of the run as JSON.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N rows of an answer.")
+def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
+    """Run the queries of FILE and show their answers. FILE may be - for standard input.
+
+    \b
+    Example, with trades.sql:
+      CREATE STREAM trades (symbol STRING, price INT, volume INT, time TIMESTAMP)
+        FROM 'trades.parquet' PROGRESS ON time SLACK 60 SECONDS;
+      SELECT symbol, count(*) AS number
+      FROM trades [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time]
+      GROUP BY symbol;
+
+    \b
+      windrow run trades.sql
+      windrow run trades.sql --output answer.parquet --late late.parquet
+      windrow run trades.sql --set trades=other.parquet --strategy wid
+    """
+    _check(settings)
+    queries = read_queries(file, text, bindings)
+    if len(queries) > 1:
+        _refuse_shared_files(settings, len(queries))
+    done = [run_query(query, settings) for query in queries]
+    if settings["metrics"]:
+        _write_metrics(settings["metrics"], done)
+
+
+def _check(settings: dict[str, Any]) -> None:
+    if not settings["checkpoint"]:
+        for name in ("every", "restore"):
+            if settings[name]:
+                raise ConfigurationError("needs --checkpoint DIR", parameter=f"--{name}")
+    if settings["limit"] and settings["output"]:
+        raise ConfigurationError("is for the terminal", parameter="--limit", hint="leave out --limit or --output")
+
+
+def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
+    for name in ("output", "late", "checkpoint"):
+        if settings[name]:
+            raise ConfigurationError(
+                "takes one query", parameter=f"--{name}", value=f"{count} of them", hint="put each in its own file"
+            )
+
+
+def run_query(query: Query, settings: dict[str, Any]) -> Metrics:
+    """Run one query to its sink, report on the way, and close with the account of its rows."""
+    from windrow.cli.progress import closing_line, reporting
+    from windrow.query.running import execute
+    from windrow.query.writing import open_outputs
+
+    query = _adjusted(query, settings)
+    options = _engine_options(settings)
+    outputs = open_outputs(query.plan, settings["output"] or "-", settings["late"], settings["limit"])
+    # The report ends before the outputs close, so that it never draws over a table.
+    with outputs as (answer, late), reporting(_domain_of(query), _total_rows(query)) as report:
+        metrics = execute(query.plan, query.sources, answer, on_late=late, on_progress=report, **options)
+    click.echo(closing_line(metrics), err=True)
+    return metrics
+
+
+def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
+    query = query.strategy(settings["strategy"]) if settings["strategy"] else query
+    return query.late("side") if settings["late"] and not _treats_late_rows(query) else query
+
+
+def _treats_late_rows(query: Query) -> bool:
+    """Whether the query itself says what becomes of late rows; --late asks for them only where it does not."""
+    from windrow.plan.check import walk
+    from windrow.plan.nodes import Late, WindowAggregate
+
+    return any(isinstance(node, WindowAggregate) and node.late is not Late.DROP for node in walk(query.plan))
+
+
+def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
+    options = {"engine": settings["engine"], "threads": settings["threads"]}
+    if settings["checkpoint"]:
+        options |= {"checkpoint": settings["checkpoint"], "restore": settings["restore"]}
+    if settings["every"]:
+        options["checkpoint_every"] = settings["every"]
+    return options
+
+
+def _domain_of(query: Query) -> Any:
+    from windrow.plan.check import shape_of, walk
+    from windrow.plan.nodes import Stream
+
+    return next(shape_of(node).domain for node in walk(query.plan) if isinstance(node, Stream))
+
+
+def _total_rows(query: Query) -> int | None:
+    totals = [source.total_rows for source in query.sources.values()]
+    return None if None in totals else sum(total or 0 for total in totals)
+
+
+def _write_metrics(path: str, done: list[Metrics]) -> None:
+    content = [metrics.to_dict() for metrics in done]
+    text = json.dumps(content[0] if len(content) == 1 else content, indent=2) + "\n"
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot be written ({error.strerror})", parameter="--metrics", value=path) from None

@@ -1,0 +1,73 @@
+"""Where a command's SQL comes from: a file, standard input or the command line itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from windrow.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from windrow.query import Query
+
+_Command: TypeAlias = Callable[..., Any]
+
+_OPTIONS: tuple[Callable[[_Command], _Command], ...] = (
+    click.option("--set", "bindings", multiple=True, metavar="NAME=PATH", help="Read stream NAME from PATH instead."),
+    click.option("-e", "--execute", "text", metavar="TEXT", help="SQL on the command line, instead of FILE."),
+    click.argument("file", required=False),
+)
+
+
+def text_options(function: _Command) -> _Command:
+    """The parameters that name the SQL and the data its streams are bound to."""
+    for decorate in _OPTIONS:
+        function = decorate(function)
+    return function
+
+
+def read_queries(file: str | None, text: str | None, bindings: tuple[str, ...]) -> tuple[Query, ...]:
+    """The queries of the SQL a command was given."""
+    from windrow.query import script
+
+    queries = script(_read(file, text), **_bound(bindings)).queries
+    if not queries:
+        raise ConfigurationError(
+            "must hold a query", parameter="FILE", value=file or "TEXT", hint="add a SELECT after the declarations"
+        )
+    return queries
+
+
+def _read(file: str | None, text: str | None) -> str:
+    if (file is None) == (text is None):
+        given = "neither" if file is None else "both"
+        raise ConfigurationError(
+            "must be given, or -e TEXT instead", parameter="FILE", value=given, hint="windrow run query.sql"
+        )
+    if text is not None:
+        return text
+    if file == "-":
+        return sys.stdin.read()
+    return _read_file(str(file))
+
+
+def _read_file(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigurationError(
+            f"cannot be read ({reason})", parameter="FILE", value=file, hint="give a SQL file, - or -e TEXT"
+        ) from None
+
+
+def _bound(bindings: tuple[str, ...]) -> dict[str, str]:
+    pairs = [binding.partition("=") for binding in bindings]
+    for name, sign, path in pairs:
+        if not (name and sign and path):
+            raise ConfigurationError("must be NAME=PATH", parameter="--set", value=f"{name}{sign}{path}")
+    return {name: path for name, _, path in pairs}

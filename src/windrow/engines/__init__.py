@@ -1,0 +1,1 @@
+"""Engines run plans: the same operators, fed in different ways."""

@@ -1,0 +1,154 @@
+"""From a plan to connected operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from windrow.operators.base import Batch, Element, LateRows, Operator
+from windrow.operators.distinct import DupElim
+from windrow.operators.meld import Meld
+from windrow.operators.progress import Grid, Input
+from windrow.operators.project import Project
+from windrow.operators.select import Select
+from windrow.operators.session_aggregate import SessionOperator
+from windrow.operators.window_aggregate import WindowOperator
+from windrow.plan import nodes
+from windrow.plan.check import check_supported, shape_of
+from windrow.plan.planner import choose
+from windrow.plan.windows import within_of
+from windrow.semantics.progress import Idle, Punctuation, Slack
+from windrow.semantics.windows import Landmark, Session, Sliding, Window
+
+
+@dataclass
+class Stage:
+    """An operator and where its output goes."""
+
+    operator: Operator
+    label: str
+    after: Stage | None = None
+    port: int = 0
+
+
+@dataclass
+class Pipeline:
+    """All stages of a query. `push` takes elements of a source to the end."""
+
+    schema: pa.Schema
+    late_schema: pa.Schema | None = None
+    stages: list[Stage] = field(default_factory=list)
+    inputs: dict[str, list[Stage]] = field(default_factory=dict)
+    on_result: Callable[[pa.RecordBatch], None] = lambda _: None
+    on_late: Callable[[pa.RecordBatch], None] = lambda _: None
+    results: int = 0
+
+    def push(self, source: str, element: Batch | Punctuation) -> None:
+        for stage in self.inputs[source]:
+            self._feed(stage, element, 0)
+
+    def _feed(self, stage: Stage | None, element: Element, port: int) -> None:
+        if isinstance(element, LateRows):
+            self.on_late(element.data)
+        elif stage is None:
+            self._emit(element)
+        else:
+            take = stage.operator.process if isinstance(element, Batch) else stage.operator.punctuate
+            for out in take(element, port):  # type: ignore[arg-type]
+                self._feed(stage.after, out, stage.port)
+
+    def _emit(self, element: Element) -> None:
+        if isinstance(element, Batch):
+            data = element.compact().data
+            self.results += len(data)
+            if len(data):
+                self.on_result(data)
+
+
+def build(plan: nodes.Node, *, threads: int = 1) -> Pipeline:
+    """Check the plan and connect its operators."""
+    check_supported(plan)
+    pipeline = Pipeline(shape_of(plan).schema)
+    _add(pipeline, plan, None, 0, None, threads)
+    return pipeline
+
+
+def _add(
+    pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, threads: int
+) -> None:
+    """Add the operator of a node and those below it; `grid` is where windows above may end."""
+    if isinstance(node, nodes.Stream):
+        stage = _stage(pipeline, _input(node, grid), f"input {node.name}", after, port)
+        pipeline.inputs.setdefault(node.name, []).append(stage)
+    elif isinstance(node, nodes.Filter):
+        stage = _stage(pipeline, Select(node.predicate), "select", after, port)
+        _add(pipeline, node.input, stage, 0, grid, threads)
+    elif isinstance(node, nodes.Project):
+        stage = _stage(pipeline, Project(node.columns, shape_of(node).schema), "project", after, port)
+        _add(pipeline, node.input, stage, 0, grid, threads)
+    elif isinstance(node, nodes.Union):
+        stage = _stage(pipeline, _meld(node), "meld", after, port)
+        for place, child in enumerate(node.inputs):
+            _add(pipeline, child, stage, place, grid, threads)
+    elif isinstance(node, nodes.Distinct):
+        stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
+        _add(pipeline, node.input, stage, 0, grid, threads)
+    else:
+        operator = _window(node, threads)
+        stage = _stage(pipeline, operator, "window", after, port)
+        if after is None or pipeline.late_schema is None:
+            pipeline.late_schema = operator.late_schema
+        _add(pipeline, node.input, stage, 0, _grid(node.window), threads)
+
+
+def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
+    stage = Stage(operator, f"{len(pipeline.stages)} {label}", after, port)
+    pipeline.stages.append(stage)
+    return stage
+
+
+def _input(node: nodes.Stream, grid: Grid | None) -> Input:
+    policy = node.policy
+    slack = policy.amount.resolve(shape_of(node).domain, "slack") if isinstance(policy, Slack) else 0
+    return Input(node.name, node.time, policy, slack=slack, grid=grid)
+
+
+def _grid(window: Window) -> Grid:
+    if isinstance(window, (Sliding, Landmark)):
+        return Grid(window.origin, window.slide)
+    return Grid()
+
+
+def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | SessionOperator:
+    shape, output = shape_of(node.input), shape_of(node)
+    choice = choose(node)
+    if isinstance(node.window, Session):
+        return SessionOperator(node, shape, output)
+    within = within_of(node, shape.domain)
+    slide = node.window.slide if isinstance(node.window, (Sliding, Landmark)) else 1
+    within = -(-within // slide) * slide
+    return WindowOperator(node, shape, output, choice.strategy, threads=threads, within=within)
+
+
+def _meld(node: nodes.Union) -> Meld:
+    shape = shape_of(node)
+    idles = [_idle_of(child) for child in node.inputs]
+    amounts = [None if idle is None else idle.amount.resolve(shape.domain, "idle") for idle in idles]
+    walls = [idle is not None and idle.wall_clock for idle in idles]
+    return Meld(
+        len(node.inputs),
+        shape.schema,
+        idle=[None if wall else amount for wall, amount in zip(walls, amounts, strict=True)],
+        silence=[amount / 1e6 if wall and amount is not None else None for wall, amount in zip(walls, amounts, strict=True)],
+    )
+
+
+def _idle_of(node: nodes.Node) -> Idle | None:
+    """The idle policy of the stream under a chain of single-input nodes."""
+    while not isinstance(node, nodes.Stream):
+        if isinstance(node, nodes.Union):
+            return None
+        node = node.input
+    return node.idle

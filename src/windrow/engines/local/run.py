@@ -1,0 +1,192 @@
+"""Run a plan to the end of its sources."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.local.build import Pipeline, build
+from windrow.engines.local.checkpoint import Checkpoints
+from windrow.engines.local.metrics import Metrics, SourceMetrics, known, percentile
+from windrow.errors import ConfigurationError
+from windrow.operators.base import Batch
+from windrow.operators.progress import Input
+from windrow.operators.session_aggregate import SessionOperator
+from windrow.operators.window_aggregate import WindowOperator
+from windrow.plan.nodes import Node
+from windrow.semantics.progress import END, START, Punctuation
+
+_NO_TIMES = np.empty(0, np.int64)
+_PROGRESS_EVERY = 0.2
+
+
+class Source(Protocol):
+    """What the engine needs of a source; `windrow.sources` makes them."""
+
+    schema: pa.Schema
+
+    def elements(
+        self, batch_rows: int = ..., skip_rows: int = ...
+    ) -> Iterator[pa.RecordBatch | Punctuation]: ...
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run: threads, rows a batch, and where and how often (in rows) to write checkpoints."""
+
+    threads: int = 1
+    batch_rows: int = 1 << 17
+    checkpoint: str | None = None
+    checkpoint_every: int | None = None
+    restore: bool = False
+
+    def check(self) -> None:
+        for name in ("threads", "batch_rows", "checkpoint_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError("must be at least 1", parameter=name, value=value)
+        if (self.checkpoint_every or self.restore) and not self.checkpoint:
+            raise ConfigurationError(
+                "needs a folder", parameter="checkpoint", hint="give checkpoint='folder' with checkpoint_every or restore"
+            )
+
+
+class Runner:
+    """One run of one plan."""
+
+    def __init__(self, plan: Node, sources: Mapping[str, Source], options: Options) -> None:
+        options.check()
+        self.plan = plan
+        self.options = options
+        self.pipeline = build(plan, threads=options.threads)
+        self.sources = {name: _find(sources, name) for name in self.pipeline.inputs}
+        self.read = dict.fromkeys(self.sources, 0)
+        self.latencies: list[float] = []
+        self.started = time.perf_counter()
+        self.checkpoints = Checkpoints(options.checkpoint, plan) if options.checkpoint else None
+        if options.restore and self.checkpoints is not None:
+            self.read.update(self.checkpoints.restore(self.pipeline))
+
+    def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
+        told = saved = 0.0
+        for name, element in self._elements():
+            self.feed(name, element)
+            now = time.perf_counter()
+            if on_progress is not None and now - told >= _PROGRESS_EVERY:
+                on_progress(self.metrics())
+                told = now
+            every = self.options.checkpoint_every
+            if self.checkpoints is not None and every and sum(self.read.values()) - saved >= every:
+                self.save()
+                saved = sum(self.read.values())
+        if self.checkpoints is not None:
+            self.save()
+        metrics = self.metrics()
+        if on_progress is not None:
+            on_progress(metrics)
+        return metrics
+
+    def save(self) -> None:
+        """Write a checkpoint now."""
+        assert self.checkpoints is not None
+        self.checkpoints.save(self.pipeline, self.read)
+
+    def feed(self, name: str, element: pa.RecordBatch | Punctuation) -> None:
+        """One element of one source through the plan."""
+        before, results = time.perf_counter(), self.pipeline.results
+        if isinstance(element, Punctuation):
+            self.pipeline.push(name, element)
+        else:
+            self.read[name] += len(element)
+            self.pipeline.push(name, Batch(element, _NO_TIMES))
+        if self.pipeline.results > results and isinstance(element, Punctuation):
+            self.latencies.append(time.perf_counter() - before)
+
+    def _elements(self) -> Iterator[tuple[str, pa.RecordBatch | Punctuation]]:
+        """Elements of all sources; the one that is furthest behind goes next. Each ends with the last punctuation."""
+        readers = {
+            name: source.elements(batch_rows=self.options.batch_rows, skip_rows=self.read[name])
+            for name, source in self.sources.items()
+        }
+        while readers:
+            name = min(readers, key=self._high)
+            element = next(readers[name], None)
+            if element is None:
+                del readers[name]
+                element = Punctuation(END)
+            yield name, element
+
+    def _high(self, name: str) -> int:
+        return self._input(name).high
+
+    def _input(self, name: str) -> Input:
+        operator = self.pipeline.inputs[name][0].operator
+        assert isinstance(operator, Input)
+        return operator
+
+    def metrics(self) -> Metrics:
+        operators = [stage.operator for stage in self.pipeline.stages]
+        inputs = [o for o in operators if isinstance(o, Input)]
+        windows = [o for o in operators if isinstance(o, (WindowOperator, SessionOperator))]
+        rows_in = sum(o.counters.rows_in for o in inputs)
+        late, filtered = _late_and_filtered(self.pipeline)
+        return Metrics(
+            rows_in=rows_in,
+            rows_used=rows_in - late - filtered,
+            rows_late=late,
+            rows_filtered=filtered,
+            results=self.pipeline.results,
+            low_watermark=known(min((o.bound for o in inputs), default=START)),
+            high_watermark=known(max((o.high for o in inputs), default=START)),
+            open_windows=sum(o.open_windows for o in windows),
+            state_bytes=sum(getattr(o, "state_bytes", 0) for o in operators),
+            latency_p50=percentile(self.latencies, 0.5),
+            latency_p99=percentile(self.latencies, 0.99),
+            elapsed=time.perf_counter() - self.started,
+            sources={o.name: SourceMetrics(o.counters.rows_in, known(o.high), known(o.bound)) for o in inputs},
+        )
+
+
+def _late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
+    """Late and filtered rows of the sources: what happens to results of inner windows is not counted here."""
+    late = filtered = 0
+    for stages in pipeline.inputs.values():
+        for stage in stages:
+            after = stage.after
+            while after is not None:
+                late += after.operator.counters.late
+                filtered += after.operator.counters.filtered
+                if isinstance(after.operator, (WindowOperator, SessionOperator)) or len(stages) > 1:
+                    break
+                after = after.after
+    return late, filtered
+
+
+def _find(sources: Mapping[str, Source], name: str) -> Source:
+    if name not in sources:
+        raise ConfigurationError(
+            "has no data", parameter=name, hint=f"pass it when you run the query: {name}=table_or_path"
+        )
+    return sources[name]
+
+
+def run(
+    plan: Node,
+    sources: Mapping[str, Source],
+    *,
+    on_result: Callable[[pa.RecordBatch], None],
+    on_late: Callable[[pa.RecordBatch], None] | None = None,
+    on_progress: Callable[[Metrics], None] | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Metrics:
+    """Run a plan over its sources; results and late rows are handed over as they come."""
+    runner = Runner(plan, sources, options)
+    runner.pipeline.on_result = on_result
+    if on_late is not None:
+        runner.pipeline.on_late = on_late
+    return runner.run(on_progress)

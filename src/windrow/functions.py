@@ -1,0 +1,156 @@
+"""The words of the Python API: aggregates, progress policies, and nothing that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from windrow.errors import QueryError
+from windrow.plan.builder import Length
+from windrow.semantics.amounts import Amount, Domain
+from windrow.semantics.expressions import Expression
+from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Slack, SlackRows
+
+
+@dataclass(frozen=True)
+class AggregateSpec:
+    """An aggregate before it has a name: `agg(total=wr.sum("price"))` gives it one."""
+
+    function: str
+    argument: str | Expression | None = None
+    parameters: tuple[Any, ...] = ()
+
+
+def aggregate(function: str, column: str | Expression | None = None, *parameters: Any) -> AggregateSpec:
+    """Any aggregate by name, registered ones included; `column` may be an expression, as in "price * volume"."""
+    return AggregateSpec(function, column, parameters)
+
+
+def count(column: str | Expression | None = None) -> AggregateSpec:
+    """How many rows; with a column, how many where it is not NULL."""
+    return AggregateSpec("count", column)
+
+
+def count_distinct(column: str | Expression) -> AggregateSpec:
+    """How many different values."""
+    return AggregateSpec("count_distinct", column)
+
+
+def sum(column: str | Expression) -> AggregateSpec:
+    """The exact sum; an integer sum that does not fit 64 bits is an error."""
+    return AggregateSpec("sum", column)
+
+
+def avg(column: str | Expression) -> AggregateSpec:
+    """The mean, from the exact sum."""
+    return AggregateSpec("avg", column)
+
+
+mean = avg
+
+
+def min(column: str | Expression) -> AggregateSpec:
+    """The least value."""
+    return AggregateSpec("min", column)
+
+
+def max(column: str | Expression) -> AggregateSpec:
+    """The greatest value; NaN is the greatest float."""
+    return AggregateSpec("max", column)
+
+
+def variance(column: str | Expression) -> AggregateSpec:
+    """The sample variance; NULL for fewer than two values."""
+    return AggregateSpec("variance", column)
+
+
+def var_pop(column: str | Expression) -> AggregateSpec:
+    """The population variance."""
+    return AggregateSpec("var_pop", column)
+
+
+def stddev(column: str | Expression) -> AggregateSpec:
+    """The sample standard deviation; NULL for fewer than two values."""
+    return AggregateSpec("stddev", column)
+
+
+def stddev_pop(column: str | Expression) -> AggregateSpec:
+    """The population standard deviation."""
+    return AggregateSpec("stddev_pop", column)
+
+
+def first(column: str | Expression) -> AggregateSpec:
+    """The value at the earliest event time; ties go to the smallest value."""
+    return AggregateSpec("first", column)
+
+
+def last(column: str | Expression) -> AggregateSpec:
+    """The value at the latest event time; ties go to the greatest value."""
+    return AggregateSpec("last", column)
+
+
+def median(column: str | Expression) -> AggregateSpec:
+    """The middle value, exact."""
+    return AggregateSpec("median", column)
+
+
+def quantile(column: str | Expression, q: float) -> AggregateSpec:
+    """The q-quantile, exact, interpolated between the two nearest values."""
+    return AggregateSpec("quantile", column, (q,))
+
+
+def mode(column: str | Expression) -> AggregateSpec:
+    """The most frequent value; ties go to the smallest."""
+    return AggregateSpec("mode", column)
+
+
+def top_k(column: str | Expression, k: int) -> AggregateSpec:
+    """The k most frequent values with their counts."""
+    return AggregateSpec("top_k", column, (k,))
+
+
+def heavy_hitters(column: str | Expression, fraction: float) -> AggregateSpec:
+    """The values that make up at least a fraction of the rows, with their counts."""
+    return AggregateSpec("heavy_hitters", column, (fraction,))
+
+
+def collect(column: str | Expression) -> AggregateSpec:
+    """All values as a list in order of event time."""
+    return AggregateSpec("collect", column)
+
+
+def slack(amount: Length) -> Slack | SlackRows:
+    """Rows come at most this much behind the largest value seen, or at most this many rows late.
+
+    >>> slack("60 s").amount.resolve(Domain.TIME, "slack")
+    60000000
+    >>> slack("100 rows")
+    SlackRows(rows=100)
+    """
+    parsed = Amount.of(amount, "slack")
+    if parsed.is_rows:
+        return SlackRows(Amount(parsed.number).resolve(Domain.INTEGER, "slack"))
+    return Slack(parsed)
+
+
+def ordered() -> Ordered:
+    """Rows come in order of the attribute."""
+    return Ordered()
+
+
+def punctuated(column: str | None = None) -> External:
+    """Punctuations come with the data: as rows whose `column` is not NULL, or as elements of an iterator."""
+    return External(column)
+
+
+def at_end() -> AtEnd:
+    """Only the end of the input is a promise: nothing is late, all windows close at the end."""
+    return AtEnd()
+
+
+def idle(amount: Length, *, wall_clock: bool = False) -> Idle:
+    """A source that lags this much behind the others no longer holds them back."""
+    parsed = Amount.of(amount, "idle")
+    if parsed.is_rows:
+        raise QueryError("must be a time or a number", parameter="idle", value=str(parsed), hint="say idle('30 s')")
+    return Idle(parsed, wall_clock)

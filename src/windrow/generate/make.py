@@ -1,0 +1,81 @@
+"""From what a user asks for to a generated stream, every setting checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from windrow.errors import ConfigurationError
+from windrow.generate.checks import Duration, above_zero, instant, microseconds, whole
+from windrow.generate.disorder import Disorder, InOrder, Lull, Skewed, parse_disorder
+from windrow.generate.recipe import Recipe
+from windrow.generate.skew import Skew, parse_skew
+from windrow.generate.stream import GeneratedStream
+
+
+def make(
+    recipe: Recipe,
+    rows: int,
+    *,
+    seed: int,
+    disorder: Disorder | str | None,
+    sources: int,
+    keys: int,
+    skew: Skew | str,
+    rate: float,
+    start: datetime | str,
+    punctuations: bool,
+    every: Duration,
+    batch_rows: int,
+    lulls: Sequence[Lull] | None,
+) -> GeneratedStream:
+    """The stream these settings describe, or an error that names the one that cannot be."""
+    for value, least, parameter in ((rows, 0, "rows"), (seed, 0, "seed"), (sources, 1, "sources")):
+        whole(value, least, parameter)
+    whole(keys, 1, "keys")
+    whole(batch_rows, 1, "batch_rows")
+    above_zero(rate, "rate")
+    stretch = microseconds(every, "every", least=1)
+    arrival = parse_disorder(disorder) if isinstance(disorder, str) else disorder or InOrder()
+    speakers = _sources(sources, arrival)
+    return GeneratedStream(
+        recipe=recipe,
+        rows=rows,
+        seed=seed,
+        arrival=arrival,
+        sources=speakers,
+        has_source=speakers > 1 or isinstance(arrival, Skewed),
+        keys=keys,
+        skew=parse_skew(skew) if isinstance(skew, str) else skew,
+        rate=rate,
+        start=instant(start, "start"),
+        every=stretch if punctuations else None,
+        batch_rows=batch_rows,
+        lulls=_apart(lulls or ()),
+    )
+
+
+def _sources(sources: int, arrival: Disorder) -> int:
+    """The number of sources; `Skewed` tells it where it was not given."""
+    if not isinstance(arrival, Skewed):
+        return sources
+    if sources not in (1, len(arrival.offsets)):
+        raise ConfigurationError(
+            f"must be {len(arrival.offsets)}, the number of `offsets` of the disorder",
+            parameter="sources",
+            value=sources,
+            hint="leave `sources` out, or give one offset a source",
+        )
+    return len(arrival.offsets)
+
+
+def _apart(lulls: Sequence[Lull]) -> tuple[Lull, ...]:
+    """Lulls of a stream in order, which must not overlap."""
+    ordered = tuple(sorted(lulls, key=lambda lull: lull.bounds))
+    for earlier, later in pairwise(ordered):
+        if later.bounds[0] < earlier.bounds[1]:
+            raise ConfigurationError(
+                "must not overlap", parameter="lulls", value=later, hint="join them into one longer lull"
+            )
+    return ordered

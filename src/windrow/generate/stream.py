@@ -1,0 +1,132 @@
+"""A generated stream: everything that defines it, and its rows on demand.
+
+The same settings always give the same rows. Chance is drawn separately for times, keys, values, sources and delays,
+so that two streams that differ only in disorder hold the very same rows in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.generate.arrival import Arrived, punctuate, reorder
+from windrow.generate.disorder import Disorder, Lull
+from windrow.generate.measure import Measured, measure
+from windrow.generate.recipe import Recipe, Spell, spelled
+from windrow.generate.rows import MARK, SOURCE, TIME, Ints, Rows, join, rebatch
+from windrow.generate.skew import Skew
+
+_BLOCK = 1 << 16
+_INSTANT = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True)
+class GeneratedStream:
+    """Rows in arrival order; iterating gives batches, as often as one likes."""
+
+    recipe: Recipe
+    rows: int
+    seed: int
+    arrival: Disorder
+    sources: int
+    has_source: bool
+    keys: int
+    skew: Skew
+    rate: float
+    start: int
+    every: int | None
+    batch_rows: int
+    lulls: Sequence[Lull]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The stream's columns, then `source` where there are several, then `punctuation` where it has them."""
+        fields = list(self.recipe.columns)
+        fields += [(SOURCE, pa.int64())] if self.has_source else []
+        fields += [(MARK, _INSTANT)] if self.every else []
+        return pa.schema(fields)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The stream in batches of `batch_rows` rows, made as they are asked for."""
+        arrived = self._arrived(full=True)
+        pieces = punctuate(arrived, self.every) if self.every else (piece.rows for piece in arrived)
+        shared: dict[Spell, pa.Array[Any]] = {}
+        for rows in rebatch(pieces, self.batch_rows):
+            yield self._batch(rows, shared)
+
+    __iter__ = batches
+
+    def table(self) -> pa.Table:
+        """The whole stream as one table."""
+        return pa.Table.from_batches(self.batches(), schema=self.schema).unify_dictionaries()
+
+    @cached_property
+    def disorder(self) -> Measured:
+        """How disordered the data rows are, measured by making their times once."""
+        return measure(piece.rows[TIME] for piece in self._arrived(full=False))
+
+    def _arrived(self, full: bool) -> Iterator[Arrived]:
+        return reorder(self._spans(full), self.arrival, self._chance(4))
+
+    def _chance(self, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, purpose])
+
+    def _spans(self, full: bool) -> Iterator[Rows]:
+        """Blocks put together until they last about as long as rows are held back, so that few are sorted twice."""
+        wanted = min(self.rows, self.arrival.spread * self.rate / 1e6)
+        held: list[Rows] = []
+        for block in self._blocks(full):
+            held.append(block)
+            if len(held) * _BLOCK >= wanted:
+                yield join(held)
+                held = []
+        if held:
+            yield join(held)
+
+    def _blocks(self, full: bool) -> Iterator[Rows]:
+        """Rows in order of time; only what arrival depends on unless `full`."""
+        sampler = self.skew.sampler(self.keys, self._chance(1))
+        values, speakers = self._chance(2), self._chance(3)
+        clock = self._times()
+        for done in range(0, self.rows, _BLOCK):
+            size = min(_BLOCK, self.rows - done)
+            times = next(clock)[:size]
+            sources = speakers.integers(0, self.sources, size)
+            columns = self.recipe.fill(sampler(size), values) if full else {}
+            yield {**columns, TIME: times, SOURCE: sources}
+
+    def _times(self) -> Iterator[Ints]:
+        """Blocks of event times: a Poisson process of `rate` rows a second that stands still in lulls."""
+        rng = self._chance(0)
+        bounds = sorted(lull.bounds for lull in self.lulls)
+        shifts = np.cumsum([0, *(end - start for start, end in bounds)])
+        edges = np.array([start for start, _ in bounds], np.int64) - shifts[:-1]
+        now = 0.0
+        while True:
+            moments = now + np.cumsum(rng.exponential(1e6 / self.rate, _BLOCK))
+            now = float(moments[-1])
+            times = moments.astype(np.int64)
+            yield times + shifts[np.searchsorted(edges, times, side="right")]
+
+    def _batch(self, rows: Rows, shared: dict[Spell, pa.Array[Any]]) -> pa.RecordBatch:
+        marks = rows.get(MARK)
+        mask = None if marks is None else marks >= 0
+        arrays = [self._array(name, rows, mask, shared) for name in self.schema.names]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _array(self, name: str, rows: Rows, mask: Any, shared: dict[Spell, pa.Array[Any]]) -> pa.Array[Any]:
+        if name == MARK and mask is not None:
+            return self._instants(rows[MARK], ~mask)
+        if name == self.recipe.time:
+            return self._instants(rows[TIME], mask)
+        if name in self.recipe.texts:
+            return spelled(rows[name], self.recipe.texts[name], shared, mask)
+        return pa.array(rows[name], mask=mask)
+
+    def _instants(self, moments: Ints, mask: Any) -> pa.Array[Any]:
+        return pa.array(moments + self.start, mask=mask).cast(_INSTANT)

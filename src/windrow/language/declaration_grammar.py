@@ -1,0 +1,136 @@
+"""The grammar of `CREATE [INPUT] STREAM`; the clauses after the columns come in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import Token, TokenType, exp
+
+from windrow.errors import QueryError
+from windrow.language.clauses import CreateStream, Span, StreamDeclaration
+from windrow.language.places import position
+from windrow.language.types import arrow_type
+from windrow.language.words import DECLARATION_WORDS, Words
+from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
+
+
+class DeclarationGrammar(Words):
+    """`CREATE STREAM name [(col TYPE, ...)] [FROM 'path'] PROGRESS ON col [policy] [IDLE ...]`."""
+
+    def _parse_create_stream(self) -> CreateStream:
+        """The statement whose CREATE was just read."""
+        self._match_text_seq("INPUT")
+        self._need("STREAM")
+        name, span = self._name("the name of the stream")
+        columns = self._parse_declared_columns() if self._match(TokenType.L_PAREN) else None
+        clauses, spans = self._parse_declaration_clauses()
+        spans["name"] = span
+        if "progress" not in clauses:
+            raise QueryError(
+                "must be named in CREATE STREAM",
+                parameter="progressing attribute",
+                hint=f"write CREATE STREAM {name} ... PROGRESS ON the time column",
+                position=position(self.sql, span),
+            )
+        declaration = StreamDeclaration(
+            name,
+            columns,
+            clauses.get("path"),
+            clauses["progress"],
+            clauses.get("policy", AtEnd()),
+            clauses.get("idle"),
+            clauses.get("options", {}),
+        )
+        return CreateStream(this=declaration, spans=spans)
+
+    def _parse_declared_columns(self) -> pa.Schema:
+        fields: list[pa.Field[Any]] = []
+        while True:
+            name, span = self._name("a column name")
+            if any(field.name == name for field in fields):
+                raise QueryError("is declared twice", parameter=name, position=position(self.sql, span))
+            fields.append(pa.field(name, self._parse_column_type()))
+            if not self._match(TokenType.COMMA):
+                self._match_r_paren()
+                return pa.schema(fields)
+
+    def _parse_column_type(self) -> pa.DataType:
+        first = self._curr
+        kind = self._parse_types(check_func=False, schema=True)
+        found = arrow_type(kind) if isinstance(kind, exp.DataType) else None
+        if found is None:
+            span = self._span(first) if kind else Span(first.start, first.end + 1)
+            raise QueryError(
+                "must be a type Windrow knows",
+                parameter="type",
+                value=self.sql[span.start : span.end],
+                hint="the types are STRING, INT, BIGINT, SMALLINT, DOUBLE, BOOLEAN, TIMESTAMP, DATE, DECIMAL(p, s)",
+                position=position(self.sql, span),
+            )
+        return found
+
+    def _parse_declaration_clauses(self) -> tuple[dict[str, Any], dict[str, Span]]:
+        clauses: dict[str, Any] = {}
+        spans: dict[str, Span] = {}
+        while self._curr and self._curr.text.upper() in DECLARATION_WORDS:
+            first = self._word("a clause")
+            key, value = self._parse_declaration_clause(first)
+            if key in clauses:
+                where = position(self.sql, self._span(first))
+                raise QueryError("must be given only once", parameter=key, position=where)
+            clauses[key], spans[key] = value, self._span(first)
+        return clauses, spans
+
+    def _parse_declaration_clause(self, first: Token) -> tuple[str, Any]:
+        word = first.text.upper()
+        if word == "FROM":
+            return "path", self._parse_path()
+        if word == "WITH":
+            return "options", self._parse_options()
+        if word == "PROGRESS":
+            self._need("ON")
+            return "progress", self._name("the progressing attribute")[0]
+        return ("idle", self._parse_idle()) if word == "IDLE" else ("policy", self._parse_policy(word))
+
+    def _parse_path(self) -> str:
+        if not self._match(TokenType.STRING):
+            self.raise_error("Expected a path in single quotes")
+        return self._prev.text
+
+    def _parse_policy(self, word: str) -> Policy:
+        if word == "ORDERED":
+            return Ordered()
+        if word == "PUNCTUATED":
+            return External(self._name("a column")[0] if self._match_text_seq("BY") else None)
+        first = self._curr
+        amount = self._amount("slack")
+        if not amount.is_rows:
+            return Slack(amount)
+        if amount.number.denominator != 1:
+            raise QueryError(
+                "must be a whole number of rows",
+                parameter="slack",
+                value=str(amount),
+                position=position(self.sql, self._span(first)),
+            )
+        return SlackRows(int(amount.number))
+
+    def _parse_idle(self) -> Idle:
+        amount = self._amount("idle")
+        return Idle(amount, wall_clock=bool(self._match_text_seq("WALL", "CLOCK")))
+
+    def _parse_options(self) -> dict[str, Any]:
+        """`WITH (delimiter = ';', header = TRUE)`: hints for the source."""
+        self._match_l_paren()
+        options: dict[str, Any] = {}
+        while not self._match(TokenType.R_PAREN):
+            name, _ = self._name("an option")
+            self._need("=")
+            value = self._parse_primary()
+            if value is None or not isinstance(value, (exp.Literal, exp.Boolean)):
+                self.raise_error("Expected a constant")
+            else:
+                options[name] = value.to_py()
+            self._match(TokenType.COMMA)
+        return options

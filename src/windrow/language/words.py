@@ -1,0 +1,81 @@
+"""Reading words, amounts and names off the token stream; shared by the parts of the grammar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import Token, TokenType, parser
+
+from windrow.errors import QueryError
+from windrow.language.clauses import Attribute, Span
+from windrow.language.places import position
+from windrow.semantics.amounts import Amount
+
+# The grammar parts are mixed into sqlglot's parser; for the type checker they are parsers themselves.
+if TYPE_CHECKING:
+    _Base = parser.Parser
+else:
+    _Base = object
+
+WINDOW_WORDS = frozenset({"RANGE", "SLIDE", "WA", "WATTR", "PA", "PATTR", "RATTR", "SATTR", "ORIGIN", "GAP", "ROWS"})
+SUFFIX_WORDS = frozenset({"EMIT", "LATE", "LATENESS", "STRATEGY"})
+DECLARATION_WORDS = frozenset({"FROM", "WITH", "PROGRESS", "ORDERED", "SLACK", "PUNCTUATED", "IDLE"})
+_NO_UNITS = (WINDOW_WORDS - {"ROWS"}) | SUFFIX_WORDS | DECLARATION_WORDS | {"WITHIN", "WALL"}
+_UNIT_TOKENS = frozenset({TokenType.VAR, TokenType.ROW, TokenType.ROWS})
+
+
+class Words(_Base):
+    """The reading steps every part of the grammar uses."""
+
+    def _span(self, first: Token) -> Span:
+        """From a token to the last one read."""
+        return Span(first.start, max(first.end, self._prev.end) + 1)
+
+    def _word(self, expected: str) -> Token:
+        """The next token, whatever it is; an error says what was expected."""
+        token = self._curr
+        if not token or token.token_type in (TokenType.R_BRACKET, TokenType.COMMA, TokenType.R_PAREN):
+            self.raise_error(f"Expected {expected}")
+        self._advance()
+        return token
+
+    def _need(self, *words: str) -> None:
+        for word in words:
+            if not self._match_text_seq(word):
+                self.raise_error(f"Expected {word}")
+
+    def _amount(self, parameter: str) -> Amount:
+        """`10 minutes`, `500`, `'10 min'`, `INTERVAL '10' MINUTE`; the sign is read so that it can be refused."""
+        first = self._curr
+        self._match_text_seq("INTERVAL")
+        sign = self._prev.text if self._match_set((TokenType.DASH, TokenType.PLUS)) else ""
+        if not self._match_set((TokenType.NUMBER, TokenType.STRING)):
+            self.raise_error(f"Expected an amount for {parameter.upper()} (as in 10 SECONDS)")
+        text = sign + self._prev.text
+        if self._curr and self._curr.token_type in _UNIT_TOKENS and self._curr.text.upper() not in _NO_UNITS:
+            self._advance()
+            text += " " + self._prev.text
+        try:
+            return Amount.of(text, parameter)
+        except QueryError as error:
+            raise error.at(position(self.sql, self._span(first))) from None
+
+    def _name(self, expected: str) -> tuple[str, Span]:
+        """A name, hyphenated names included; a qualifier in front (`M1.ts`) is dropped."""
+        first = self._word(expected)
+        name = first.text
+        while self._curr and self._curr.token_type in (TokenType.DASH, TokenType.DOT) and self._is_connected():
+            qualified = self._curr.token_type == TokenType.DOT
+            self._advance()
+            rest = self._word("the rest of the name").text
+            name = rest if qualified else f"{name}-{rest}"
+        return name, self._span(first)
+
+    def _attribute(self, expected: str) -> Attribute:
+        """A column or `rank(column)`."""
+        name, span = self._name(expected)
+        if not self._match(TokenType.L_PAREN):
+            return Attribute(name, span)
+        column, inner = self._name("a column")
+        self._match_r_paren()
+        return Attribute(column, Span(span.start, inner.end + 1), function=name.lower())

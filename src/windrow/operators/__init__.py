@@ -1,0 +1,1 @@
+"""The physical operators: state and algorithm, written once, knowing no engine."""

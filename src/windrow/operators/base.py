@@ -1,0 +1,85 @@
+"""What flows between operators, and what an operator is.
+
+An operator is a function on streams: batches and punctuations in, batches and punctuations out. It never looks at
+a clock or a file, and its whole state can be written as named Arrow tables and read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.base import Integers
+from windrow.semantics.progress import Punctuation
+
+Mask: TypeAlias = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows with their progressing attribute as int64, and which of them are selected (None: all).
+
+    Filters mark rows instead of copying the others; the next operator that must touch rows reads only those marked.
+    """
+
+    data: pa.RecordBatch
+    times: Integers
+    selected: Mask | None = None
+    source: str = ""
+
+    def slice(self, start: int, end: int) -> Batch:
+        chosen = None if self.selected is None else self.selected[start:end]
+        return Batch(self.data.slice(start, end - start), self.times[start:end], chosen, self.source)
+
+    def compact(self) -> Batch:
+        """The selected rows only."""
+        if self.selected is None:
+            return self
+        keep = pa.array(self.selected.view(np.bool_))
+        return Batch(self.data.filter(keep), self.times[self.selected.view(np.bool_)], None, self.source)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True)
+class LateRows:
+    """Rows that missed windows: the rows, how late they were, which windows they missed."""
+
+    data: pa.RecordBatch
+
+
+Element: TypeAlias = Batch | Punctuation | LateRows
+
+
+@dataclass
+class Counters:
+    """What an operator has done with its rows."""
+
+    rows_in: int = 0
+    filtered: int = 0
+    late: int = 0
+    results: int = 0
+
+
+class Operator(Protocol):
+    """One physical operator."""
+
+    counters: Counters
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        """Take rows in; give whatever can be said at once."""
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        """Take a promise in; give the results it completes, then the promise that now holds of the output."""
+
+    def state(self) -> dict[str, pa.Table]:
+        """Everything it remembers, as named tables."""
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        """Remember what `state` gave."""

@@ -1,0 +1,146 @@
+"""Predicates as masks: one byte a row, 1 where the predicate is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.errors import DataError, QueryError
+from windrow.operators.base import Mask
+from windrow.operators.expressions.masks import only_valid, places, stored, truths
+from windrow.operators.expressions.threshold import threshold
+from windrow.operators.expressions.tree import column_of, compute, entries, evaluate
+from windrow.operators.expressions.values import Array
+from windrow.operators.kernels import panes
+from windrow.plan.kinds import Family, family_of, name_of
+from windrow.plan.types import type_of
+from windrow.semantics.expressions import Call, Expression, columns_of
+
+_look_up: Any = panes.look_up
+
+
+def mask(predicate: Expression, batch: pa.RecordBatch) -> Mask:
+    """1 where the predicate is true, 0 where it is false or NULL. For many batches keep a `Predicate`.
+
+    >>> from windrow.semantics.expressions import Column, Literal
+    >>> mask(Call(">", (Column("x"), Literal(1))), pa.record_batch({"x": [1, None, 3]})).tolist()
+    [0, 0, 1]
+    """
+    return Predicate(predicate).mask(batch)
+
+
+class Predicate:
+    """A predicate for many batches.
+
+    AND and OR combine masks. A predicate on one dictionary-encoded column is decided once per dictionary, however
+    many batches share it, and looked up for the rows.
+    """
+
+    def __init__(self, expression: Expression) -> None:
+        self.expression = expression
+        names = set(columns_of(expression))
+        self._column = names.pop() if len(names) == 1 else None
+        self._sides: tuple[Predicate, ...] = ()
+        self._combine: Any = None
+        if isinstance(expression, Call) and expression.function in _COMBINE:
+            self._sides = tuple(map(Predicate, expression.arguments))
+            self._combine = _COMBINE[expression.function]
+        self._checked: pa.Schema | None = None
+        self._verdicts: _Verdicts | None = None
+
+    def mask(self, batch: pa.RecordBatch, selected: Mask | None = None) -> Mask:
+        """1 where the predicate is true; with `selected`, only rows marked there count and can fail."""
+        self._check(batch.schema)
+        if selected is None:
+            return self._mask(batch)
+        try:
+            return self._mask(batch) & selected
+        except DataError:
+            keep = selected.view(np.bool_)
+            chosen = np.zeros(len(keep), np.uint8)
+            chosen[keep] = self._mask(batch.filter(pa.array(keep)))
+            return chosen
+
+    def _check(self, schema: pa.Schema) -> None:
+        if self._checked is not None and self._checked.equals(schema):
+            return
+        kind = type_of(self.expression, schema)
+        if family_of(kind) not in (Family.BOOLEAN, Family.NULL):
+            raise QueryError(
+                "must be true or false",
+                parameter=str(self.expression),
+                value=f"a {name_of(kind)}",
+                hint="compare the value, as in x > 0",
+            )
+        self._checked = schema
+
+    def _mask(self, batch: pa.RecordBatch) -> Mask:
+        if not batch.num_rows:
+            return np.empty(0, np.uint8)
+        for way in (self._by_entry, self._by_sides, self._by_threshold):
+            found = way(batch)
+            if found is not None:
+                return found
+        return truths(compute(self.expression, batch), batch.num_rows)
+
+    def _by_entry(self, batch: pa.RecordBatch) -> Mask | None:
+        column = None if self._column is None else column_of(self._column, batch)
+        if self._column is None or not isinstance(column, pa.DictionaryArray):
+            return None
+        if self._verdicts is None or not self._verdicts.are_of(column.dictionary):
+            self._verdicts = _Verdicts(self.expression, column, self._column)
+        return self._verdicts.look_up(column)
+
+    def _by_sides(self, batch: pa.RecordBatch) -> Mask | None:
+        """Both masks in one; None when a side fails, perhaps on a row for which the other side decides."""
+        if not self._sides:
+            return None
+        try:
+            left, right = (side._mask(batch) for side in self._sides)
+        except DataError:
+            return None
+        return self._combine(left, right, out=left)  # type: ignore[no-any-return]
+
+    def _by_threshold(self, batch: pa.RecordBatch) -> Mask | None:
+        return threshold(self.expression, batch)
+
+
+_COMBINE = {"and": np.bitwise_and, "or": np.bitwise_or}
+
+
+class _Verdicts:
+    """A predicate's answers for one dictionary and, last, for NULL. Holds the dictionary, so its address stays."""
+
+    def __init__(self, expression: Expression, column: Any, name: str) -> None:
+        self.dictionary = column.dictionary
+        self.address = _address(self.dictionary)
+        self.table: Mask | None = None
+        self.only: int | None = None
+        try:
+            rows = entries(column, name)
+            self.table = truths(evaluate(expression, rows), rows.num_rows)
+        except DataError:
+            return  # an entry fails, perhaps one that no row has: the rows decide
+        if np.count_nonzero(self.table) == 1 and not self.table[-1]:
+            self.only = int(self.table.argmax())
+
+    def are_of(self, dictionary: Array) -> bool:
+        return self.address == _address(dictionary)
+
+    def look_up(self, column: Any) -> Mask | None:
+        if self.table is None:
+            return None
+        if self.only is not None:
+            indices = column.indices
+            same = stored(indices, indices.type.to_pandas_dtype()) == self.only
+            return only_valid(same.view(np.uint8), indices)
+        chosen = np.empty(len(column), np.uint8)
+        _look_up(self.table, places(column), chosen)
+        return chosen
+
+
+def _address(array: Array) -> tuple[Any, ...]:
+    buffers = tuple(buffer and (buffer.address, buffer.size) for buffer in array.buffers())
+    return (array.type, array.offset, len(array), buffers)

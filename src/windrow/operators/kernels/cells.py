@@ -1,0 +1,70 @@
+"""A hash of cells: (pane, group) -> slot in growable state arrays. Open addressing, linear probing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windrow.operators.kernels.compiled import inlined, kernel
+
+
+@inlined
+def mix(word):
+    """Spread the bits of a 64-bit word (the finaliser of splitmix64)."""
+    word = np.uint64(word)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@inlined
+def _place(index, pane, code, panes, codes):
+    """The position in `index` of the cell, or of the free place where it belongs."""
+    mask = len(index) - 1
+    at = np.int64(mix(pane * 1_000_003 + code) & np.uint64(mask))
+    while index[at] >= 0 and (panes[index[at]] != pane or codes[index[at]] != code):
+        at = (at + 1) & mask
+    return at
+
+
+@kernel
+def upsert(new_panes, new_codes, start, index, panes, codes, count, out):
+    """Find or make the cell of each row from `start` on; stops early when the table is full.
+
+    Returns the row reached and the number of cells.
+    """
+    limit = min(len(panes), len(index) // 2)
+    for i in range(start, len(new_panes)):
+        code = new_codes[i] if len(new_codes) else 0
+        at = _place(index, new_panes[i], code, panes, codes)
+        if index[at] < 0:
+            if count == limit:
+                return i, count
+            index[at] = count
+            panes[count] = new_panes[i]
+            codes[count] = code
+            count += 1
+        out[i] = index[at]
+    return len(new_panes), count
+
+
+@kernel
+def rebuild(index, panes, codes, count):
+    """Fill an empty index for cells 0..count."""
+    for slot in range(count):
+        index[_place(index, panes[slot], codes[slot], panes, codes)] = slot
+
+
+@kernel
+def combine(slots, from_adds, from_maxs, from_pairs, adds, maxs, pairs):
+    """Combine state rows into the cells `slots`."""
+    for i in range(len(slots)):
+        slot = slots[i]
+        for j in range(adds.shape[1]):
+            adds[slot, j] += from_adds[i, j]
+        for j in range(maxs.shape[1]):
+            maxs[slot, j] = max(maxs[slot, j], from_maxs[i, j])
+        for j in range(0, pairs.shape[1], 2):
+            time, key = from_pairs[i, j], from_pairs[i, j + 1]
+            if time > pairs[slot, j] or (time == pairs[slot, j] and key > pairs[slot, j + 1]):
+                pairs[slot, j] = time
+                pairs[slot, j + 1] = key

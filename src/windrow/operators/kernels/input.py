@@ -1,0 +1,63 @@
+"""Where a batch must be cut so that every row meets the bound that was in force when it arrived."""
+
+from __future__ import annotations
+
+from windrow.operators.kernels.compiled import inlined, kernel
+
+BLOCK = 1024
+START = -(1 << 63)
+
+
+@inlined
+def _round_down(bound, origin, step):
+    return origin + (bound - origin) // step * step
+
+
+@kernel
+def cut_points(times, high, slack, bound, origin, step, cuts, bounds):
+    """Cuts under the slack policy: before row `cuts[j]` the punctuation `bounds[j]` must have been seen.
+
+    `high` is the largest time seen before, `bound` the punctuation in force. A cut is needed only at a row below
+    the punctuation that its predecessors imply; rows in time never need one. Blocks without such a row are
+    skipped by their minimum and maximum. Returns (number of cuts, new high); -1 cuts when `cuts` is too short.
+    """
+    found = 0
+    for begin in range(0, len(times), BLOCK):
+        end = min(begin + BLOCK, len(times))
+        least, most = times[begin], times[begin]
+        for i in range(begin, end):
+            least = min(least, times[i])
+            most = max(most, times[i])
+        ahead = max(high, most)
+        if least >= bound and least >= ahead - slack:
+            high = ahead
+            continue
+        for i in range(begin, end):
+            if high != START:
+                implied = _round_down(high - slack, origin, step)
+                if times[i] < implied and implied > bound:
+                    if found == len(cuts):
+                        return -1, high
+                    cuts[found] = i
+                    bounds[found] = implied
+                    found += 1
+                    bound = implied
+            high = max(high, times[i])
+    return found, high
+
+
+@kernel
+def cut_points_rows(times, highs, bound, origin, step, cuts, bounds):
+    """The same for slack in rows: `highs[i]` is the largest time known to count before row i."""
+    found = 0
+    for i in range(len(times)):
+        if highs[i] != START:
+            implied = _round_down(highs[i], origin, step)
+            if times[i] < implied and implied > bound:
+                if found == len(cuts):
+                    return -1
+                cuts[found] = i
+                bounds[found] = implied
+                found += 1
+                bound = implied
+    return found

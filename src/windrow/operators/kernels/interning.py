@@ -1,0 +1,105 @@
+"""Values to dense codes: one hash table for 64-bit words, one for byte strings. Codes never change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windrow.operators.kernels.cells import mix
+from windrow.operators.kernels.compiled import inlined, kernel
+
+
+@kernel
+def intern_words(words, valid, null_code, start, index, stored, count, out):
+    """Code of each word from `start` on; stops early when the table is full. Returns (row reached, count)."""
+    mask = len(index) - 1
+    limit = min(len(stored), len(index) // 2)
+    for i in range(start, len(words)):
+        if len(valid) and not valid[i]:
+            out[i] = null_code
+            continue
+        word = words[i]
+        at = np.int64(mix(word) & np.uint64(mask))
+        while index[at] >= 0 and stored[index[at]] != word:
+            at = (at + 1) & mask
+        if index[at] < 0:
+            if count == limit:
+                return i, count
+            index[at] = count
+            stored[count] = word
+            count += 1
+        out[i] = index[at]
+    return len(words), count
+
+
+@kernel
+def index_words(index, stored, first, count, skip):
+    """Put words first..count into the index, leaving out the code `skip` (the null)."""
+    mask = len(index) - 1
+    for code in range(first, count):
+        if code != skip:
+            at = np.int64(mix(stored[code]) & np.uint64(mask))
+            while index[at] >= 0:
+                at = (at + 1) & mask
+            index[at] = code
+
+
+@inlined
+def _hash_bytes(data, start, end):
+    word = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(end - start)
+    for i in range(start, end):
+        word = (word ^ np.uint64(data[i])) * np.uint64(0x100000001B3)
+    return mix(word)
+
+
+@inlined
+def _same(data, start, end, pool, first):
+    for i in range(end - start):
+        if data[start + i] != pool[first + i]:
+            return False
+    return True
+
+
+@kernel
+def intern_bytes(offsets, data, valid, null_code, start, index, hashes, ends, pool, count, used, out):
+    """Code of each string from `start` on; `ends[c]` is where string c ends in `pool`.
+
+    Stops early when the table or the pool is full. Returns (row reached, count, bytes used).
+    """
+    mask = len(index) - 1
+    limit = min(len(ends), len(index) // 2)
+    for i in range(start, len(offsets) - 1):
+        if len(valid) and not valid[i]:
+            out[i] = null_code
+            continue
+        begin, end = offsets[i], offsets[i + 1]
+        word = _hash_bytes(data, begin, end)
+        at = np.int64(word & np.uint64(mask))
+        while index[at] >= 0:
+            code = index[at]
+            first = ends[code - 1] if code else 0
+            if hashes[code] == word and ends[code] - first == end - begin and _same(data, begin, end, pool, first):
+                break
+            at = (at + 1) & mask
+        if index[at] < 0:
+            if count == limit or used + end - begin > len(pool):
+                return i, count, used
+            for j in range(begin, end):
+                pool[used + j - begin] = data[j]
+            used += end - begin
+            hashes[count] = word
+            ends[count] = used
+            index[at] = count
+            count += 1
+        out[i] = index[at]
+    return len(offsets) - 1, count, used
+
+
+@kernel
+def index_bytes(index, hashes, count, skip):
+    mask = len(index) - 1
+    for code in range(count):
+        if code != skip:
+            at = np.int64(hashes[code] & np.uint64(mask))
+            while index[at] >= 0:
+                at = (at + 1) & mask
+            index[at] = code

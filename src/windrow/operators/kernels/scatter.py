@@ -1,0 +1,75 @@
+"""Rows into cells: add and keep the greatest, one state column a pass.
+
+`slots[i]` is the cell of row i; `valid` is empty when no argument is NULL.
+"""
+
+from __future__ import annotations
+
+from windrow.operators.kernels.compiled import kernel
+
+LOW = (1 << 32) - 1
+
+
+@kernel
+def add_rows(adds, slots):
+    for i in range(len(slots)):
+        adds[slots[i], 0] += 1
+
+
+@kernel
+def add_valid(adds, column, slots, valid):
+    for i in range(len(slots)):
+        adds[slots[i], column] += valid[i]
+
+
+@kernel
+def add_integers(adds, column, slots, values, valid):
+    if len(valid):
+        for i in range(len(slots)):
+            if valid[i]:
+                adds[slots[i], column] += values[i]
+    else:
+        for i in range(len(slots)):
+            adds[slots[i], column] += values[i]
+
+
+@kernel
+def add_halves(adds, column, slots, values, valid):
+    """The high half at `column`, the low half after it: no sum of fewer than 2^31 rows overflows."""
+    for i in range(len(slots)):
+        if len(valid) == 0 or valid[i]:
+            adds[slots[i], column] += values[i] >> 32
+            adds[slots[i], column + 1] += values[i] & LOW
+
+
+@kernel
+def keep_greatest(maxs, column, slots, keys, valid):
+    if len(valid):
+        for i in range(len(slots)):
+            if valid[i] and keys[i] > maxs[slots[i], column]:
+                maxs[slots[i], column] = keys[i]
+    else:
+        for i in range(len(slots)):
+            if keys[i] > maxs[slots[i], column]:
+                maxs[slots[i], column] = keys[i]
+
+
+@kernel
+def keep_latest(pairs, column, slots, times, keys, valid):
+    """The greatest (time, key) in lexicographic order."""
+    for i in range(len(slots)):
+        if len(valid) == 0 or valid[i]:
+            slot = slots[i]
+            time = pairs[slot, column]
+            if times[i] > time or (times[i] == time and keys[i] > pairs[slot, column + 1]):
+                pairs[slot, column] = times[i]
+                pairs[slot, column + 1] = keys[i]
+
+
+@kernel
+def add_range(adds, firsts, lasts, base, groups, codes, column, values, valid):
+    """Add to every window from `firsts[i]` to `lasts[i]`: one row, many cells, no copy of the row."""
+    for i in range(len(firsts)):
+        if len(valid) == 0 or valid[i]:
+            for window in range(firsts[i] - base, lasts[i] - base + 1):
+                adds[window * groups + codes[i], column] += values[i]

@@ -1,0 +1,85 @@
+"""Late rows: which of them still count, and the table that tells what each of them missed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.base import Integers
+from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_windows
+from windrow.semantics.amounts import Domain
+from windrow.semantics.windows import Landmark, Sliding
+
+COLUMNS = ("late_by", "late_windows", "late_from", "late_until", "late_source")
+
+
+@dataclass(frozen=True)
+class Missed:
+    """For late rows: how far below the closed boundary, and the run of windows each missed."""
+
+    late_by: Integers
+    windows: Integers
+    starts: Integers | None
+    ends: Integers
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """For rows below the boundary: which missed a window, which still count in an open one."""
+
+    missed: npt.NDArray[np.bool_]
+    counts: npt.NDArray[np.bool_]
+
+
+def judge(window: Sliding | Landmark, times: Integers, closed: int, *, consistent: bool) -> Verdict:
+    """Rows below `closed`, the end of the last closed window. The rule is `semantics.lateness`, on whole arrays."""
+    missed = in_some_window(window, times)
+    if isinstance(window, Landmark):
+        counts = np.ones(len(times), np.bool_)
+    else:
+        counts = (times >= closed + window.slide - window.range) & missed
+    return Verdict(missed, counts & ~missed if consistent else counts)
+
+
+def missed_windows(window: Sliding | Landmark, times: Integers, closed: int) -> Missed:
+    """What rows that missed something missed: the windows up to the boundary."""
+    first = first_windows(window, times)
+    last = np.full(len(times), (closed - window.origin) // window.slide)
+    if isinstance(window, Sliding):
+        last = np.minimum(last, last_windows(window, times))
+    starts = None if isinstance(window, Landmark) else ends(window, first) - window.range
+    return Missed(closed - times, last - first + 1, starts, ends(window, last))
+
+
+def late_schema(schema: pa.Schema, time: str, domain: Domain) -> pa.Schema:
+    """The columns of the late rows: those of the row, then what it missed."""
+    kind = time_type(schema.field(time).type)
+    distance = pa.duration("us") if domain is Domain.TIME else pa.int64()
+    kinds = (distance, pa.int64(), kind, kind, pa.string())
+    return pa.schema([*schema, *(pa.field(n, k) for n, k in zip(COLUMNS, kinds, strict=True))])
+
+
+def late_batch(data: pa.RecordBatch, missed: Missed, source: str, schema: pa.Schema) -> pa.RecordBatch:
+    fields = [schema.field(name) for name in COLUMNS]
+    nowhere = pa.nulls(len(data), fields[2].type)
+    arrays: list[Any] = [
+        pa.array(missed.late_by).cast(fields[0].type),
+        pa.array(missed.windows),
+        nowhere if missed.starts is None else pa.array(missed.starts).cast(fields[2].type),
+        pa.array(missed.ends).cast(fields[3].type),
+        pa.array([source] * len(data), pa.string()),
+    ]
+    columns = [c.cast(f.type) if c.type != f.type else c for c, f in zip(data.columns, schema, strict=False)]
+    return pa.record_batch([*columns, *arrays], schema=schema)
+
+
+def time_type(kind: pa.DataType) -> pa.DataType:
+    """The type of window bounds over an attribute: microsecond timestamps, or int64."""
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.int64()
+
+
+__all__ = ["COLUMNS", "Missed", "Verdict", "end_of", "judge", "late_batch", "late_schema", "missed_windows", "time_type"]

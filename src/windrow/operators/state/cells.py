@@ -1,0 +1,86 @@
+"""Open cells: state per (pane or window, group), found by hash."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.base import Integers
+from windrow.operators.kernels import cells as kernels
+from windrow.operators.state.layout import Layout, Table
+
+Codes = npt.NDArray[np.int32]
+
+
+class CellTable:
+    """A growing table of cells. Slots are dense and in order of first use."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.count = 0
+        self._reserve(64)
+
+    def _reserve(self, capacity: int) -> None:
+        self.panes = np.zeros(capacity, np.int64)
+        self.codes = np.zeros(capacity, np.int32)
+        self.state = self.layout.empty(capacity)
+        self.index = np.full(2 * capacity, -1, np.int32)
+
+    def _grow(self) -> None:
+        old = self.panes, self.codes, self.state
+        count = self.count
+        self._reserve(4 * len(self.panes))
+        self.panes[:count], self.codes[:count] = old[0][:count], old[1][:count]
+        self.state = self.layout.grown(old[2].take(slice(count)), len(self.panes))
+        kernels.rebuild(self.index, self.panes, self.codes, count)
+
+    def slots(self, panes: Integers, codes: Codes) -> Codes:
+        """The slot of each row's cell, made where it is new. `codes` may be empty: all rows are of group 0."""
+        out = np.empty(len(panes), np.int32)
+        reached = 0
+        while True:
+            reached, self.count = kernels.upsert(
+                panes, codes, reached, self.index, self.panes, self.codes, self.count, out
+            )
+            if reached == len(panes):
+                return out
+            self._grow()
+
+    def combine(self, panes: Integers, codes: Codes, state: Table) -> None:
+        """Combine cells from elsewhere into these."""
+        slots = self.slots(panes, codes)
+        kernels.combine(
+            slots, state.adds, state.maxs, state.pairs, self.state.adds, self.state.maxs, self.state.pairs
+        )
+
+    def take_below(self, pane: int) -> tuple[Integers, Codes, Table]:
+        """Remove and return the cells below `pane`, sorted by (pane, code)."""
+        panes, codes = self.panes[: self.count], self.codes[: self.count]
+        leaving = np.flatnonzero(panes < pane)
+        leaving = leaving[np.lexsort((codes[leaving], panes[leaving]))]
+        taken = panes[leaving], codes[leaving], self.state.take(leaving)
+        if len(leaving):
+            self._keep(np.flatnonzero(panes >= pane))
+        return taken
+
+    def _keep(self, rows: npt.NDArray[np.int64]) -> None:
+        panes, codes, state = self.panes[rows], self.codes[rows], self.state.take(rows)
+        self.fill(panes, codes, state)
+
+    def fill(self, panes: Integers, codes: Codes, state: Table) -> None:
+        """Hold exactly these (different) cells."""
+        self.count = len(panes)
+        capacity = 64
+        while capacity < 2 * self.count:
+            capacity *= 2
+        self._reserve(capacity)
+        self.panes[: self.count], self.codes[: self.count] = panes, codes
+        self.state = self.layout.grown(state, capacity)
+        kernels.rebuild(self.index, self.panes, self.codes, self.count)
+
+    def content(self) -> tuple[Integers, Codes, Table]:
+        return self.panes[: self.count], self.codes[: self.count], self.state.take(slice(self.count))
+
+    @property
+    def nbytes(self) -> int:
+        return self.state.nbytes + self.panes.nbytes + self.codes.nbytes + self.index.nbytes

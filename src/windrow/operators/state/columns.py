@@ -1,0 +1,311 @@
+"""State columns: how one argument is lifted into int64 columns, and read back.
+
+A column may start narrow and widen when the data asks for it: validity counts appear with the first NULL, an
+integer sum splits into halves when it could overflow, float digits grow to the whole range of doubles. `widened`
+turns stored state of the old layout into the new one, so nothing is lost and nothing is paid in advance.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.base import Integers
+from windrow.errors import SumOverflowError
+from windrow.operators.kernels import digits, scatter
+
+_LOW = (1 << 32) - 1
+_SAFE = 1 << 62
+
+
+@dataclass
+class Lifted:
+    """An argument's values for the rows of a batch: int64 storage or float bits, order keys, validity."""
+
+    numbers: Integers
+    keys: Integers
+    valid: npt.NDArray[np.uint8]
+    is_float: bool
+    times: Integers
+
+
+class AddColumn(ABC):
+    """Columns that add. `offset` is the first of `width` columns in the table."""
+
+    offset = 0
+    width = 0
+
+    def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
+        return False
+
+    def widened(self, adds: Integers, old: Integers) -> Integers:
+        """The wider columns for stored state: `adds` is the whole table, `old` this column's part of it."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None: ...
+
+    def settle(self, adds: Integers) -> None:
+        """Bring stored state into a form in which many can be added without overflow."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"width": self.width}
+
+    def from_json(self, saved: dict[str, Any]) -> None:
+        self.width = saved["width"]
+
+
+class ValidColumn(AddColumn):
+    """Rows that are not NULL; no column at all (the row count) until the first NULL."""
+
+    def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
+        return self.width == 0 and len(lifted.valid) > 0
+
+    def widened(self, adds: Integers, old: Integers) -> Integers:
+        self.width = 1
+        return adds[:, :1].copy()
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
+        if self.width:
+            if len(lifted.valid):
+                scatter.add_valid(adds, self.offset, slots, lifted.valid)
+            else:
+                scatter.add_integers(adds, self.offset, slots, np.ones(len(slots), np.int64), lifted.valid)
+
+    def read(self, adds: Integers) -> Integers:
+        return adds[:, self.offset if self.width else 0]
+
+
+@dataclass
+class IntegerSum(AddColumn):
+    """One column while |largest value| times all rows cannot overflow, then a high and a low half."""
+
+    width: int = 1
+    largest: int = 0
+    rows: int = 0
+
+    def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
+        if len(lifted.numbers):
+            extremes = int(lifted.numbers.min()), int(lifted.numbers.max())
+            self.largest = max(self.largest, *map(abs, extremes))
+            self.rows += rows
+        return self.width == 1 and self.largest * self.rows >= _SAFE
+
+    def widened(self, adds: Integers, old: Integers) -> Integers:
+        self.width = 2
+        return np.concatenate([old >> 32, old & _LOW], axis=1)
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
+        add = scatter.add_integers if self.width == 1 else scatter.add_halves
+        add(adds, self.offset, slots, lifted.numbers, lifted.valid)
+
+    def settle(self, adds: Integers) -> None:
+        if self.width == 2:
+            adds[:, self.offset] += adds[:, self.offset + 1] >> 32
+            adds[:, self.offset + 1] &= _LOW
+
+    def total(self, adds: Integers) -> Integers:
+        if self.width == 1:
+            return adds[:, self.offset]
+        high, low = adds[:, self.offset], adds[:, self.offset + 1]
+        high = high + (low >> 32)
+        if np.any((high >= 1 << 31) | (high < -(1 << 31))):
+            worst = int(np.argmax(np.abs(high.astype(np.float64))))
+            raise SumOverflowError(
+                "of integers must fit into 64 bits",
+                parameter="sum",
+                value=(int(high[worst]) << 32) + int(low[worst] & _LOW),
+                hint="sum(CAST(column AS DOUBLE)), or use a shorter window",
+            )
+        return (high << 32) | (low & _LOW)
+
+    def mean(self, adds: Integers, count: Integers) -> npt.NDArray[np.float64]:
+        if self.width == 1:
+            return adds[:, self.offset] / np.maximum(count, 1)
+        exact = [(int(h) << 32) + int(w) for h, w in adds[:, self.offset : self.offset + 2]]
+        return np.array([float(Fraction(s, max(int(n), 1))) for s, n in zip(exact, count, strict=True)], np.float64)
+
+    def exact(self, adds: Integers) -> list[Fraction]:
+        if self.width == 1:
+            return [Fraction(int(v)) for v in adds[:, self.offset]]
+        return [Fraction((int(h) << 32) + int(w)) for h, w in adds[:, self.offset : self.offset + 2]]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"width": self.width, "largest": self.largest, "rows": self.rows}
+
+    def from_json(self, saved: dict[str, Any]) -> None:
+        self.width, self.largest, self.rows = saved["width"], saved["largest"], saved["rows"]
+
+
+def _exact_digits(adds: Integers, offset: int, width: int, base: int) -> list[Fraction]:
+    """The digits of each row as a fraction."""
+    scale = Fraction(2) ** base
+    rows = adds[:, offset : offset + width].tolist()
+    return [sum(digit << (32 * place) for place, digit in enumerate(row)) * scale for row in rows]
+
+
+NARROW_LEAST, NARROW_MOST = -128, 31
+"""Last-bit exponents that the narrow digits hold: magnitudes of about 1e-23 to 1e25 with all 53 bits."""
+
+
+@dataclass
+class FloatSum(AddColumn):
+    """Digits of the exact sum, then, once wide, counts of NaN, +inf and -inf."""
+
+    width: int = 7
+    _wide: int = 71
+
+    @property
+    def base(self) -> int:
+        return NARROW_LEAST if self.width == 7 else -1088
+
+    @property
+    def digits(self) -> int:
+        return 7 if self.width == 7 else self._wide - 3
+
+    def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
+        return self.width == 7 and not digits.fits(lifted.numbers, lifted.valid, NARROW_LEAST, NARROW_MOST)
+
+    def widened(self, adds: Integers, old: Integers) -> Integers:
+        self.width = self._wide
+        wide = np.zeros((len(old), self._wide), np.int64)
+        first = (NARROW_LEAST + 1088) // 32
+        wide[:, first : first + 7] = old
+        return wide
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
+        special = self.offset + self.digits if self.width != 7 else -1
+        digits.add_floats(adds, self.offset, self.base, special, slots, lifted.numbers, lifted.valid)
+
+    def settle(self, adds: Integers) -> None:
+        digits.carry(adds, self.offset, self.digits)
+
+    def total(self, adds: Integers) -> npt.NDArray[np.float64]:
+        scratch = adds[:, self.offset : self.offset + self.digits].copy()
+        digits.carry(scratch, 0, self.digits)
+        result = np.empty(len(adds))
+        digits.round_sums(scratch, 0, self.digits, self.base, result)
+        return self._with_specials(adds, result)
+
+    def specials(self, adds: Integers) -> npt.NDArray[np.bool_]:
+        if self.width == 7:
+            return np.zeros(len(adds), np.bool_)
+        first = self.offset + self.digits
+        return adds[:, first : first + 3].any(axis=1)
+
+    def _with_specials(self, adds: Integers, result: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        if self.width == 7:
+            return result
+        nans, ups, downs = (adds[:, self.offset + self.digits + k] > 0 for k in range(3))
+        result[ups] = np.inf
+        result[downs] = -np.inf
+        result[nans | (ups & downs)] = np.nan
+        return result
+
+    def mean(self, adds: Integers, count: Integers) -> npt.NDArray[np.float64]:
+        return self.total(adds) / np.maximum(count, 1)
+
+    def exact(self, adds: Integers) -> list[Fraction]:
+        return _exact_digits(adds, self.offset, self.digits, self.base)
+
+
+@dataclass
+class IntegerSquares(AddColumn):
+    """Digits of the exact sum of squares of integers."""
+
+    width: int = 5
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
+        digits.add_integer_squares(adds, self.offset, slots, lifted.numbers, lifted.valid)
+
+    def settle(self, adds: Integers) -> None:
+        digits.carry(adds, self.offset, self.width)
+
+    def exact(self, adds: Integers) -> list[Fraction]:
+        return _exact_digits(adds, self.offset, self.width, 0)
+
+
+@dataclass
+class FloatSquares(AddColumn):
+    """Digits of the exact sum of squares of finite floats."""
+
+    width: int = 15
+    _wide: int = 136
+
+    @property
+    def base(self) -> int:
+        return 2 * NARROW_LEAST if self.width == 15 else -2176
+
+    def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
+        return self.width == 15 and not digits.fits(lifted.numbers, lifted.valid, NARROW_LEAST, NARROW_MOST)
+
+    def widened(self, adds: Integers, old: Integers) -> Integers:
+        self.width = self._wide
+        wide = np.zeros((len(old), self._wide), np.int64)
+        first = (2 * NARROW_LEAST + 2176) // 32
+        wide[:, first : first + 15] = old
+        return wide
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
+        digits.add_float_squares(adds, self.offset, self.base, slots, lifted.numbers, lifted.valid)
+
+    def settle(self, adds: Integers) -> None:
+        digits.carry(adds, self.offset, self.width)
+
+    def exact(self, adds: Integers) -> list[Fraction]:
+        return _exact_digits(adds, self.offset, self.width, self.base)
+
+
+@dataclass
+class GreatestColumn:
+    """The greatest key; the least as the greatest complement."""
+
+    greatest: bool
+    offset: int = 0
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], maxs: Integers) -> None:
+        keys = lifted.keys if self.greatest else ~lifted.keys
+        scatter.keep_greatest(maxs, self.offset, slots, keys, lifted.valid)
+
+    def keys(self, maxs: Integers) -> Integers:
+        return maxs[:, self.offset] if self.greatest else ~maxs[:, self.offset]
+
+
+@dataclass
+class LatestColumn:
+    """The key at the latest time; the earliest by complements of time and key."""
+
+    latest: bool
+    offset: int = 0
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], pairs: Integers) -> None:
+        times, keys = (lifted.times, lifted.keys) if self.latest else (~lifted.times, ~lifted.keys)
+        scatter.keep_latest(pairs, self.offset, slots, times, keys, lifted.valid)
+
+    def keys(self, pairs: Integers) -> Integers:
+        return pairs[:, self.offset + 1] if self.latest else ~pairs[:, self.offset + 1]
+
+
+def square_deviation(
+    sums: IntegerSum | FloatSum, squares: IntegerSquares | FloatSquares, adds: Integers, count: Integers
+) -> npt.NDArray[np.float64]:
+    """The sum of squared deviations from the mean, exact before one rounding; NaN where a value was not finite."""
+    result = np.zeros(len(adds))
+    pairs = zip(squares.exact(adds), sums.exact(adds), count.tolist(), strict=True)
+    for i, (square, total, rows) in enumerate(pairs):
+        result[i] = _as_float(square - total * total / rows) if rows else 0.0
+    if isinstance(sums, FloatSum):
+        result[sums.specials(adds)] = np.nan
+    return result
+
+
+def _as_float(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return float("inf")

@@ -1,0 +1,210 @@
+"""State of user aggregates: tuples of arrays, reduced with the user's own `combine`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from windrow.aggregates.base import Custom, Integers
+from windrow.aggregates.custom import Columns, UserAggregate
+from windrow.operators.state.groups import Codes
+
+
+@dataclass(frozen=True)
+class CustomState:
+    """States of one user aggregate, one row each."""
+
+    aggregate: UserAggregate
+    columns: Columns
+
+    def take(self, rows: Any) -> CustomState:
+        return CustomState(self.aggregate, tuple(column[rows] for column in self.columns))
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @staticmethod
+    def nothing(part: Custom) -> CustomState:
+        """No states."""
+        assert isinstance(part.aggregate, UserAggregate)
+        return CustomState(part.aggregate, part.aggregate.lift(np.empty(0)))
+
+    @staticmethod
+    def joined(states: list[CustomState]) -> CustomState:
+        columns = zip(*(s.columns for s in states), strict=True)
+        return CustomState(states[0].aggregate, tuple(np.concatenate(c) for c in columns))
+
+    def reduced(self, labels: Integers) -> tuple[Integers, CustomState]:
+        """One state for each different label, in order of labels; logarithmically many calls of `combine`."""
+        order = np.argsort(labels, kind="stable")
+        labels, state = labels[order], self.take(order)
+        while len(labels) and (labels[1:] == labels[:-1]).any():
+            starts = np.concatenate([[True], labels[1:] != labels[:-1]])
+            place = np.arange(len(labels)) - np.maximum.accumulate(np.where(starts, np.arange(len(labels)), 0))
+            left = np.flatnonzero(place % 2 == 0)
+            paired = np.zeros(len(labels), np.bool_)
+            paired[:-1] = (labels[1:] == labels[:-1]) & (place[:-1] % 2 == 0)
+            both = state.aggregate.combine(state.take(paired).columns, state.take(np.flatnonzero(paired) + 1).columns)
+            columns = tuple(c[left].copy() for c in state.columns)
+            for column, combined in zip(columns, both, strict=True):
+                column[paired[left]] = combined
+            labels, state = labels[left], CustomState(state.aggregate, columns)
+        return labels, state
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self.columns)
+
+
+@dataclass
+class CustomCells:
+    """States per (place, group), where a place is a pane, a window or a time."""
+
+    places: Integers
+    codes: Codes
+    state: CustomState
+
+    @staticmethod
+    def of(places: Integers, codes: Codes, state: CustomState) -> CustomCells:
+        """Cells of rows: one state for each different (place, code), sorted."""
+        order = np.lexsort((codes, places))
+        places, codes, state = places[order], codes[order], state.take(order)
+        fresh = np.ones(len(places), np.bool_)
+        fresh[1:] = (places[1:] != places[:-1]) | (codes[1:] != codes[:-1])
+        _, reduced = state.reduced(np.cumsum(fresh))
+        return CustomCells(places[fresh], codes[fresh], reduced)
+
+    def plus(self, other: CustomCells) -> CustomCells:
+        return CustomCells.of(
+            np.concatenate([self.places, other.places]),
+            np.concatenate([self.codes, other.codes]),
+            CustomState.joined([self.state, other.state]),
+        )
+
+    def between(self, first: int, end: int) -> tuple[Codes, CustomState]:
+        """The state of each group over places [first, end), sorted by group."""
+        low, high = np.searchsorted(self.places, [first, end])
+        codes, state = self.state.take(slice(low, high)).reduced(self.codes[low:high].astype(np.int64))[0:2]
+        return np.unique(codes).astype(np.int32), state
+
+    def keep(self, chosen: Any) -> CustomCells:
+        return CustomCells(self.places[chosen], self.codes[chosen], self.state.take(chosen))
+
+
+@dataclass(frozen=True)
+class GroupStates:
+    """One state a group, sorted by group."""
+
+    codes: Codes
+    state: CustomState
+
+    def plus(self, other: GroupStates | None) -> GroupStates:
+        if other is None:
+            return self
+        labels = np.concatenate([self.codes, other.codes]).astype(np.int64)
+        codes, state = CustomState.joined([self.state, other.state]).reduced(labels)
+        return GroupStates(codes.astype(np.int32), state)
+
+
+class PanedStates:
+    """A window over panes by two stacks: what cannot be subtracted is never recomputed from all panes.
+
+    Front: for each pane, itself and everything after it in the front; back: everything pushed since, as one.
+    """
+
+    def __init__(self, range_panes: int, *, forever: bool) -> None:
+        self.range_panes = range_panes
+        self.forever = forever
+        self.open: CustomCells | None = None
+        self.panes: dict[int, GroupStates] = {}
+        self.front: list[tuple[int, GroupStates]] = []
+        self.back: GroupStates | None = None
+        self.pushed: list[int] = []
+
+    def add(self, cells: CustomCells) -> None:
+        if len(cells.places):
+            self.open = cells if self.open is None else self.open.plus(cells)
+
+    def close(self, below: int) -> None:
+        if self.open is not None:
+            closing = self.open.places < below
+            self._file(self.open.keep(closing))
+            self.open = self.open.keep(~closing)
+
+    def _file(self, cells: CustomCells) -> list[int]:
+        cuts = np.concatenate([[0], np.flatnonzero(np.diff(cells.places)) + 1, [len(cells.places)]])
+        filed = []
+        for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            if last > first:
+                pane = int(cells.places[first])
+                fresh = GroupStates(cells.codes[first:last], cells.state.take(slice(first, last)))
+                self.panes[pane] = fresh.plus(self.panes.get(pane))
+                filed.append(pane)
+        return filed
+
+    def amend(self, cells: CustomCells) -> None:
+        """Late cells: the stacks are built anew from the panes."""
+        filed = self._file(cells)
+        if self.forever:
+            for pane in filed:
+                self.back = self.panes.pop(pane).plus(self.back)
+            return
+        inside = sorted({*self.pushed, *(pane for pane, _ in self.front), *filed})
+        self.front, self.back, self.pushed = [], None, []
+        for pane in inside:
+            self._push(pane)
+
+    def _push(self, pane: int) -> None:
+        self.back = self.panes[pane].plus(self.back)
+        self.pushed.append(pane)
+
+    def _flip(self) -> None:
+        suffix: GroupStates | None = None
+        for pane in reversed(self.pushed):
+            suffix = self.panes[pane].plus(suffix)
+            self.front.append((pane, suffix))
+        self.back, self.pushed = None, []
+
+    def slide_to(self, end: int) -> GroupStates | None:
+        """The states of the window whose panes end before `end`; None when it is empty."""
+        if self.forever:
+            for pane in sorted(p for p in self.panes if p < end):
+                self.back = self.panes.pop(pane).plus(self.back)
+            return self.back
+        first = end - self.range_panes
+        known = {*self.pushed, *(pane for pane, _ in self.front)}
+        for pane in sorted(p for p in self.panes if first <= p < end and p not in known):
+            self._push(pane)
+        while self.front and self.front[-1][0] < first:
+            self.front.pop()
+        if not self.front and self.pushed and self.pushed[0] < first:
+            self.pushed = [pane for pane in self.pushed if pane >= first]
+            self._flip()
+        top = self.front[-1][1] if self.front else None
+        return top if self.back is None else self.back.plus(top)
+
+    def forget(self, below: int) -> None:
+        self.panes = {pane: states for pane, states in self.panes.items() if pane >= below}
+
+    def remap(self, mapping: Codes) -> None:
+        def renamed(states: GroupStates) -> GroupStates:
+            return GroupStates(mapping[states.codes], states.state)
+
+        if self.open is not None:
+            self.open = CustomCells(self.open.places, mapping[self.open.codes], self.open.state)
+        self.panes = {pane: renamed(states) for pane, states in self.panes.items()}
+        self.front = [(pane, renamed(states)) for pane, states in self.front]
+        self.back = renamed(self.back) if self.back is not None else None
+
+    def codes_in_use(self) -> Codes:
+        used = [states.codes for states in self.panes.values()]
+        used += [self.open.codes] if self.open is not None else []
+        used += [self.back.codes] if self.back is not None else []
+        return np.unique(np.concatenate(used)) if used else np.empty(0, np.int32)
+
+    @property
+    def nbytes(self) -> int:
+        kept = [states.state.nbytes for states in self.panes.values()]
+        return sum(kept) + (self.open.state.nbytes if self.open is not None else 0)

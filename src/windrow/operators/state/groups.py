@@ -1,0 +1,261 @@
+"""Group keys as dense codes, so that no operator hashes a key per row per window.
+
+Each key column has a dictionary of its own; several columns are combined pairwise. Dictionary-encoded columns
+are looked up per dictionary entry, not per row. NULL is a value like others; NaN equals NaN and -0.0 equals 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.base import Integers, is_scalar, value_type
+from windrow.operators.kernels import interning
+from windrow.operators.kernels.panes import look_up
+from windrow.operators.state.keys import array_from_keys, ordered_keys, validity
+
+Codes = npt.NDArray[np.int32]
+NO_CODES: Codes = np.empty(0, np.int32)
+
+
+class Interner(Protocol):
+    """Different values of one column, numbered as they come."""
+
+    count: int
+
+    def encode(self, array: pa.Array) -> Codes: ...
+
+    def values(self) -> pa.Array: ...
+
+
+class WordInterner:
+    """Numbers, times and booleans, by their 64-bit keys."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = kind
+        self.count = 0
+        self.null = -1
+        self.stored = np.zeros(64, np.int64)
+        self.index = np.full(128, -1, np.int32)
+
+    def encode(self, array: pa.Array) -> Codes:
+        valid = validity(array)
+        if len(valid) and self.null < 0:
+            self._room()
+            self.null, self.count = self.count, self.count + 1
+        return self.encode_words(ordered_keys(array), valid)
+
+    def encode_words(self, words: Integers, valid: npt.NDArray[np.uint8]) -> Codes:
+        out = np.empty(len(words), np.int32)
+        reached = 0
+        while True:
+            reached, self.count = interning.intern_words(
+                words, valid, self.null, reached, self.index, self.stored, self.count, out
+            )
+            if reached == len(words):
+                return out
+            self._grow()
+
+    def _room(self) -> None:
+        if self.count >= min(len(self.stored), len(self.index) // 2):
+            self._grow()
+
+    def _grow(self) -> None:
+        self.stored = np.concatenate([self.stored, np.zeros(3 * len(self.stored), np.int64)])
+        self.index = np.full(2 * len(self.stored), -1, np.int32)
+        interning.index_words(self.index, self.stored, 0, self.count, self.null)
+
+    def values(self) -> pa.Array:
+        values = array_from_keys(self.stored[: self.count], self.kind)
+        return _with_null(values, self.null)
+
+
+class BytesInterner:
+    """Text and binary, by their bytes."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = kind
+        self.count = 0
+        self.null = -1
+        self.used = 0
+        self.hashes = np.zeros(64, np.uint64)
+        self.ends = np.zeros(64, np.int64)
+        self.pool = np.zeros(1024, np.uint8)
+        self.index = np.full(128, -1, np.int32)
+
+    def encode(self, array: pa.Array) -> Codes:
+        valid = validity(array)
+        if len(valid) and self.null < 0:
+            self._grow_when_full()
+            self.ends[self.count] = self.used
+            self.null, self.count = self.count, self.count + 1
+        array = array.cast(pa.large_binary())
+        buffers = array.buffers()
+        offsets = np.frombuffer(buffers[1], np.int64, count=len(array) + array.offset + 1)[array.offset :]
+        data = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None else np.empty(0, np.uint8)
+        out = np.empty(len(array), np.int32)
+        reached = 0
+        while True:
+            reached, self.count, self.used = interning.intern_bytes(
+                offsets, data, valid, self.null, reached, self.index,
+                self.hashes, self.ends, self.pool, self.count, self.used, out,
+            )  # fmt: skip
+            if reached == len(array):
+                return out
+            needed = int(offsets[reached + 1] - offsets[reached])
+            self._grow(needed)
+
+    def _grow_when_full(self) -> None:
+        if self.count >= min(len(self.ends), len(self.index) // 2):
+            self._grow(0)
+
+    def _grow(self, needed: int) -> None:
+        if self.used + needed > len(self.pool):
+            self.pool = np.concatenate([self.pool, np.zeros(3 * len(self.pool) + needed, np.uint8)])
+        if self.count >= min(len(self.ends), len(self.index) // 2):
+            self.hashes = np.concatenate([self.hashes, np.zeros(3 * len(self.hashes), np.uint64)])
+            self.ends = np.concatenate([self.ends, np.zeros(3 * len(self.ends), np.int64)])
+            self.index = np.full(2 * len(self.ends), -1, np.int32)
+            interning.index_bytes(self.index, self.hashes, self.count, self.null)
+
+    def values(self) -> pa.Array:
+        offsets = np.concatenate([[0], self.ends[: self.count]]).astype(np.int64)
+        text = pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind) or _is_view(self.kind)
+        array = pa.Array.from_buffers(
+            pa.large_string() if text else pa.large_binary(),
+            self.count,
+            [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(self.pool[: self.used].tobytes())],
+        )
+        return _with_null(array, self.null).cast(self.kind)
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind))
+
+
+class AnyInterner:
+    """Values of other types (decimals, ...), one Python object a different value."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = kind
+        self.known: dict[Any, int] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self.known)
+
+    def encode(self, array: pa.Array) -> Codes:
+        encoded = array.dictionary_encode(null_encoding="encode")
+        known = self.known
+        table = [known.setdefault(value, len(known)) for value in encoded.dictionary.to_pylist()]
+        return np.asarray(table, np.int32)[np.asarray(encoded.indices)]
+
+    def values(self) -> pa.Array:
+        return pa.array(list(self.known), self.kind)
+
+
+def _with_null(values: pa.Array, null: int) -> pa.Array:
+    if null < 0:
+        return values
+    mask = np.zeros(len(values), np.bool_)
+    mask[null] = True
+    index = pa.array(np.arange(len(values)), mask=mask)
+    return values.take(index)
+
+
+def interner_for(kind: pa.DataType) -> Interner:
+    kind = value_type(kind)
+    if is_scalar(kind):
+        return WordInterner(kind)
+    if pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_view(kind) or _is_large(kind):
+        return BytesInterner(kind)
+    return AnyInterner(kind)
+
+
+def _is_large(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
+
+
+class Groups:
+    """Codes of composite keys; with no key column everything is group 0."""
+
+    def __init__(self, kinds: Sequence[pa.DataType]) -> None:
+        self.kinds = [value_type(kind) for kind in kinds]
+        self.columns = [interner_for(kind) for kind in self.kinds]
+        self.pairs = [WordInterner(pa.int64()) for _ in self.kinds[1:]]
+        self._decoded: list[pa.Array | None] = [None for _ in self.kinds]
+        self._dictionaries: list[tuple[pa.Array | None, Codes]] = [(None, NO_CODES) for _ in self.kinds]
+
+    @property
+    def count(self) -> int:
+        if not self.columns:
+            return 1
+        return (self.pairs[-1] if self.pairs else self.columns[0]).count
+
+    def encode(self, arrays: Sequence[pa.Array]) -> Codes:
+        """A code for each row; empty when there are no key columns."""
+        if not arrays:
+            return NO_CODES
+        codes = self._column_codes(0, arrays[0])
+        for place, pair in enumerate(self.pairs, start=1):
+            words = (codes.astype(np.int64) << 32) | self._column_codes(place, arrays[place])
+            codes = pair.encode_words(words, np.empty(0, np.uint8))
+        return codes
+
+    def _column_codes(self, place: int, array: pa.Array) -> Codes:
+        if not pa.types.is_dictionary(array.type):
+            return self.columns[place].encode(array)
+        table = self._dictionary_codes(place, array.dictionary)
+        if array.null_count:
+            nothing = self.columns[place].encode(pa.nulls(1, self.kinds[place]))
+            table = np.concatenate([table, nothing])
+            indices = np.asarray(array.indices.fill_null(len(table) - 1))
+        else:
+            indices = np.asarray(array.indices)
+        out = np.empty(len(array), np.int32)
+        look_up(table, indices, out)
+        return out
+
+    def _dictionary_codes(self, place: int, dictionary: pa.Array) -> Codes:
+        """Codes of a dictionary's entries; batches that share the dictionary share the work."""
+        known, codes = self._dictionaries[place]
+        if known is None or not _same_buffers(known, dictionary):
+            codes = self.columns[place].encode(dictionary)
+            self._dictionaries[place] = dictionary, codes
+        return codes
+
+    def decode(self, codes: Codes) -> list[pa.Array]:
+        """The key columns of groups."""
+        if not self.columns:
+            return []
+        arrays: list[pa.Array] = []
+        remaining = codes
+        for place in range(len(self.pairs), 0, -1):
+            words = self.pairs[place - 1].stored[remaining]
+            arrays.append(self._values(place).take(pa.array(words & 0xFFFFFFFF)))
+            remaining = (words >> 32).astype(np.int32)
+        arrays.append(self._values(0).take(pa.array(remaining)))
+        return arrays[::-1]
+
+    def _values(self, place: int) -> pa.Array:
+        """The different values of a key column, made anew only when there are more."""
+        known = self._decoded[place]
+        if known is None or len(known) != self.columns[place].count:
+            known = self._decoded[place] = self.columns[place].values()
+        return known
+
+
+def _same_buffers(left: pa.Array, right: pa.Array) -> bool:
+    if left is right:
+        return True
+    if len(left) != len(right) or left.offset != right.offset:
+        return False
+    mine, other = left.buffers(), right.buffers()
+    return len(mine) == len(other) and all(
+        (a is None and b is None) or (a is not None and b is not None and a.address == b.address)
+        for a, b in zip(mine, other, strict=True)
+    )

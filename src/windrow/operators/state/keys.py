@@ -1,0 +1,88 @@
+"""Values as int64 keys that keep their order, and back.
+
+Floats: -0.0 becomes 0.0, every NaN one NaN above all numbers; the bits are then flipped so that integer order is
+float order. Temporal values and booleans are their storage integers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.base import Integers, Numbers
+from windrow.errors import DataError
+
+_FLIP = np.int64((1 << 63) - 1)
+NO_VALIDITY: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
+
+
+def validity(array: pa.Array) -> npt.NDArray[np.uint8]:
+    """One byte a row, 1 where not NULL; empty when nothing is NULL."""
+    if array.null_count == 0:
+        return NO_VALIDITY
+    return np.asarray(array.is_valid()).view(np.uint8)
+
+
+def as_int64(array: pa.Array) -> Integers:
+    """The storage integers of an integer, boolean or temporal column; NULL slots hold anything."""
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        array = array.cast(pa.int8())
+    elif pa.types.is_temporal(kind):
+        array = array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    elif pa.types.is_uint64(kind) and len(array) - array.null_count and (_top(array) >> 63):
+        raise DataError("must fit into 64 bits with a sign", parameter="value", value=_top(array))
+    numbers = _buffer(array)
+    return numbers if numbers.dtype == np.int64 else numbers.astype(np.int64)
+
+
+def _top(array: pa.Array) -> int:
+    import pyarrow.compute as pc
+
+    return int(pc.max(array).as_py())
+
+
+def _buffer(array: pa.Array) -> Numbers:
+    """The values without copying, NULL slots included."""
+    data = array.buffers()[1]
+    dtype = np.dtype(array.type.to_pandas_dtype())
+    if data is None:
+        return np.zeros(len(array), dtype)
+    return np.frombuffer(data, dtype, count=len(array) + array.offset)[array.offset :]
+
+
+def as_float64(array: pa.Array) -> npt.NDArray[np.float64]:
+    numbers = _buffer(array)
+    return numbers if numbers.dtype == np.float64 else numbers.astype(np.float64)
+
+
+def float_keys(values: npt.NDArray[np.float64]) -> Integers:
+    clean = np.where(np.isnan(values), np.nan, values + 0.0)
+    bits = clean.view(np.int64)
+    return np.where(bits < 0, bits ^ _FLIP, bits)
+
+
+def ordered_keys(array: pa.Array) -> Integers:
+    """Keys whose integer order is the order of the values."""
+    return float_keys(as_float64(array)) if pa.types.is_floating(array.type) else as_int64(array)
+
+
+def from_keys(keys: Integers, kind: pa.DataType) -> Numbers:
+    """The values of keys, in the storage type of `kind`."""
+    if not pa.types.is_floating(kind):
+        return keys
+    bits = np.where(keys < 0, keys ^ _FLIP, keys)
+    return bits.view(np.float64)
+
+
+def array_from_keys(keys: Integers, kind: pa.DataType) -> pa.Array:
+    """The values of keys as an Arrow array of type `kind`."""
+    values: Any = from_keys(keys, kind)
+    if pa.types.is_temporal(kind):
+        return pa.array(values.astype(np.int32) if kind.bit_width == 32 else values).view(kind)
+    if pa.types.is_boolean(kind):
+        return pa.array(values.astype(np.bool_))
+    return pa.array(values).cast(kind)

@@ -1,0 +1,225 @@
+"""Which state columns a query's aggregates need, and where they stand in the tables.
+
+Aggregates that ask for the same part of the same argument share its columns. Column 0 of the adding table is
+always the row count, which says whether a group has rows at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates import base, lookup
+from windrow.aggregates.base import Integers, Part, value_type
+from windrow.errors import InternalError
+from windrow.operators.kernels import scatter
+from windrow.operators.state.columns import (
+    AddColumn,
+    FloatSquares,
+    FloatSum,
+    GreatestColumn,
+    IntegerSquares,
+    IntegerSum,
+    LatestColumn,
+    Lifted,
+    ValidColumn,
+    square_deviation,
+)
+from windrow.operators.state.keys import as_float64, as_int64, from_keys, ordered_keys, validity
+from windrow.plan.nodes import AggregateCall
+from windrow.plan.types import type_of
+from windrow.semantics.expressions import Expression
+
+LEAST = np.int64(-(1 << 63))
+
+
+@dataclass
+class Table:
+    """State of some cells: one row a cell, `adds` add up, `maxs` and `pairs` keep the greatest."""
+
+    adds: Integers
+    maxs: Integers
+    pairs: Integers
+
+    def take(self, rows: npt.NDArray[Any] | slice) -> Table:
+        return Table(self.adds[rows], self.maxs[rows], self.pairs[rows])
+
+    def __len__(self) -> int:
+        return len(self.adds)
+
+    @property
+    def nbytes(self) -> int:
+        return self.adds.nbytes + self.maxs.nbytes + self.pairs.nbytes
+
+
+class Argument:
+    """One argument expression with all columns that aggregates need of it."""
+
+    def __init__(self, expression: Expression, kind: pa.DataType) -> None:
+        self.expression = expression
+        self.kind = value_type(kind)
+        self.is_float = bool(pa.types.is_floating(self.kind))
+        self.valid = ValidColumn()
+        self.sums: IntegerSum | FloatSum | None = None
+        self.squares: IntegerSquares | FloatSquares | None = None
+        self.extremes: dict[bool, GreatestColumn] = {}
+        self.edges: dict[bool, LatestColumn] = {}
+
+    def need(self, part: Part) -> None:
+        if isinstance(part, (base.Total, base.Mean, base.SquareDeviation)):
+            self.sums = self.sums or (FloatSum() if self.is_float else IntegerSum())
+        if isinstance(part, base.SquareDeviation):
+            self.squares = self.squares or (FloatSquares() if self.is_float else IntegerSquares())
+        if isinstance(part, base.Extreme):
+            self.extremes.setdefault(part.greatest, GreatestColumn(part.greatest))
+        if isinstance(part, base.Edge):
+            self.edges.setdefault(part.latest, LatestColumn(part.latest))
+
+    @property
+    def adding(self) -> list[AddColumn]:
+        return [column for column in (self.valid, self.sums, self.squares) if column is not None]
+
+    def lift(self, array: pa.Array, times: Integers) -> Lifted:
+        """The argument's values as the columns want them; keys only where something compares."""
+        keyed = bool(self.extremes or self.edges)
+        empty = np.empty(0, np.int64)
+        needs_numbers = self.sums is not None
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        numbers = empty
+        if needs_numbers:
+            numbers = as_float64(array).view(np.int64) if self.is_float else as_int64(array)
+        return Lifted(numbers, ordered_keys(array) if keyed else empty, validity(array), self.is_float, times)
+
+
+class Layout:
+    """The state columns of a list of aggregate calls."""
+
+    def __init__(self, calls: Iterable[AggregateCall], schema: pa.Schema) -> None:
+        self.calls = tuple(calls)
+        self.types = [None if c.argument is None else type_of(c.argument, schema) for c in self.calls]
+        self.parts = [
+            lookup(call.function).parts(call.argument, kind) for call, kind in zip(self.calls, self.types, strict=True)
+        ]
+        self.arguments: dict[Expression, Argument] = {}
+        for call, kind, parts in zip(self.calls, self.types, self.parts, strict=True):
+            if call.argument is not None and kind is not None:
+                argument = self.arguments.setdefault(call.argument, Argument(call.argument, kind))
+                for part in parts:
+                    argument.need(part)
+        self._place()
+
+    def _place(self) -> None:
+        adds, maxs, pairs = 1, 0, 0
+        for argument in self.arguments.values():
+            for column in argument.adding:
+                column.offset, adds = adds, adds + column.width
+            for greatest in argument.extremes.values():
+                greatest.offset, maxs = maxs, maxs + 1
+            for latest in argument.edges.values():
+                latest.offset, pairs = pairs, pairs + 2
+        self.widths = adds, maxs, pairs
+
+    def empty(self, rows: int) -> Table:
+        """Neutral state: nothing added, nothing seen."""
+        adds, maxs, pairs = self.widths
+        return Table(
+            np.zeros((rows, adds), np.int64),
+            np.full((rows, maxs), LEAST, np.int64),
+            np.full((rows, pairs), LEAST, np.int64),
+        )
+
+    def grown(self, table: Table, rows: int) -> Table:
+        """The same state with room for more cells."""
+        bigger = self.empty(rows)
+        bigger.adds[: len(table)] = table.adds
+        bigger.maxs[: len(table)] = table.maxs
+        bigger.pairs[: len(table)] = table.pairs
+        return bigger
+
+    def lift(
+        self, arrays: dict[Expression, pa.Array], times: Integers, regrow: Callable[[Callable[[Table], Table]], None]
+    ) -> dict[Expression, Lifted]:
+        """Lift the arguments; where a column must widen, `regrow` is called with what to do to stored tables."""
+        lifted = {e: argument.lift(arrays[e], times) for e, argument in self.arguments.items()}
+        widening = [
+            column
+            for expression, argument in self.arguments.items()
+            for column in argument.adding
+            if column.wants_to_widen(lifted[expression], len(times))
+        ]
+        if widening:
+            self._widen(widening, regrow)
+        return lifted
+
+    def _widen(self, widening: list[AddColumn], regrow: Callable[[Callable[[Table], Table]], None]) -> None:
+        columns = [column for argument in self.arguments.values() for column in argument.adding]
+        before = [(column, column.offset, column.width) for column in columns]
+
+        def convert(table: Table) -> Table:
+            pieces = [table.adds[:, :1]]
+            for column, offset, width in before:
+                old = table.adds[:, offset : offset + width]
+                if column in widening:
+                    column.width = width
+                    old = column.widened(table.adds, old)
+                pieces.append(old)
+            return Table(np.ascontiguousarray(np.concatenate(pieces, axis=1)), table.maxs, table.pairs)
+
+        convert(self.empty(0))
+        regrow(convert)
+        self._place()
+
+    def scatter(self, lifted: dict[Expression, Lifted], slots: npt.NDArray[np.int32], table: Table) -> None:
+        """Put rows into their cells."""
+        scatter.add_rows(table.adds, slots)
+        for expression, argument in self.arguments.items():
+            values = lifted[expression]
+            for adding in argument.adding:
+                adding.scatter(values, slots, table.adds)
+            for greatest in argument.extremes.values():
+                greatest.scatter(values, slots, table.maxs)
+            for latest in argument.edges.values():
+                latest.scatter(values, slots, table.pairs)
+
+    def settle(self, table: Table) -> None:
+        for argument in self.arguments.values():
+            for column in argument.adding:
+                column.settle(table.adds)
+
+    def read(self, part: Part, table: Table) -> Any:
+        """The value of a part for every cell of a table."""
+        if isinstance(part, base.RowCount):
+            return table.adds[:, 0]
+        if isinstance(part, (base.Values, base.Custom)) or part.argument is None:
+            raise InternalError("is kept elsewhere", parameter="part", value=part)
+        argument = self.arguments[part.argument]
+        count = argument.valid.read(table.adds)
+        if isinstance(part, base.ValidCount):
+            return count
+        if isinstance(part, base.Extreme):
+            return from_keys(argument.extremes[part.greatest].keys(table.maxs), argument.kind)
+        if isinstance(part, base.Edge):
+            return from_keys(argument.edges[part.latest].keys(table.pairs), argument.kind)
+        assert argument.sums is not None
+        if isinstance(part, base.Total):
+            return argument.sums.total(table.adds)
+        if isinstance(part, base.Mean):
+            return argument.sums.mean(table.adds, count)
+        assert argument.squares is not None
+        return square_deviation(argument.sums, argument.squares, table.adds, count)
+
+    def to_json(self) -> list[Any]:
+        """What must be known to read saved tables again."""
+        return [column.to_json() for argument in self.arguments.values() for column in argument.adding]
+
+    def from_json(self, saved: list[Any]) -> None:
+        columns = [column for argument in self.arguments.values() for column in argument.adding]
+        for column, entry in zip(columns, saved, strict=True):
+            column.from_json(entry)
+        self._place()

@@ -1,0 +1,266 @@
+"""State of holistic aggregates: all values of an argument as sorted runs (group, key, count)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.aggregates.base import Integers, Runs, Values, is_scalar, value_type
+from windrow.operators.kernels import multisets as kernels
+from windrow.operators.state.groups import Codes, Groups
+from windrow.operators.state.keys import array_from_keys, ordered_keys
+from windrow.semantics.progress import START
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Multiset:
+    """Runs sorted by (code, key), each different."""
+
+    codes: Codes
+    keys: Integers
+    counts: Integers
+
+    @staticmethod
+    def nothing() -> Multiset:
+        return Multiset(np.empty(0, np.int32), _NONE, _NONE)
+
+    @staticmethod
+    def of(codes: Codes, keys: Integers) -> Multiset:
+        """The multiset of rows."""
+        if len(codes) == 0:
+            return Multiset.nothing()
+        used, segments = compact_segments(codes.astype(np.int64))
+        segment, key, count = sorted_runs(segments, keys, len(used))
+        return Multiset(used[segment].astype(np.int32), key, count)
+
+    def merged(self, other: Multiset, sign: int) -> Multiset:
+        if len(other.codes) == 0:
+            return self
+        room = len(self.codes) + len(other.codes)
+        out = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
+        size = kernels.merge_runs(
+            self.codes, self.keys, self.counts, other.codes, other.keys, other.counts, sign, *out
+        )
+        return Multiset(out[0][:size], out[1][:size], out[2][:size])
+
+    def plus(self, other: Multiset) -> Multiset:
+        return self.merged(other, 1)
+
+    def minus(self, other: Multiset) -> Multiset:
+        return self.merged(other, -1)
+
+    def remap(self, mapping: Codes) -> Multiset:
+        """Codes renamed by a mapping that keeps their order."""
+        return Multiset(mapping[self.codes], self.keys, self.counts)
+
+    @property
+    def nbytes(self) -> int:
+        return self.codes.nbytes + self.keys.nbytes + self.counts.nbytes
+
+
+def compact_segments(segments: Integers) -> tuple[Integers, Integers]:
+    """The different segments in order, and each row's place among them."""
+    least = int(segments.min())
+    span = int(segments.max()) - least + 1
+    if span > 4 * len(segments) + (1 << 16):
+        used, inverse = np.unique(segments, return_inverse=True)
+        return used, inverse.astype(np.int64)
+    present = np.zeros(span, np.bool_)
+    present[segments - least] = True
+    place = np.cumsum(present) - 1
+    return np.flatnonzero(present) + least, place[segments - least]
+
+
+def sorted_runs(segments: Integers, keys: Integers, count: int) -> tuple[Integers, Integers, Integers]:
+    """Runs (segment, key, count) of rows in `count` segments, sorted."""
+    starts = np.zeros(count + 1, np.int64)
+    ordered = np.empty(len(keys), np.int64)
+    kernels.sort_segments(segments, keys, starts, ordered)
+    out = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+    size = kernels.count_runs(starts, ordered, *out)
+    return out[0][:size], out[1][:size], out[2][:size]
+
+
+class ValueCodes:
+    """Keys of an argument's values. Numbers and times are their own keys; others, and timed values, are numbered."""
+
+    def __init__(self, part: Values, kind: pa.DataType) -> None:
+        self.kind = value_type(kind)
+        self.timed = part.timed
+        self.direct = is_scalar(self.kind) and not part.timed
+        self.known = Groups([pa.int64(), self.kind] if part.timed else [self.kind])
+
+    def keys(self, array: pa.Array, times: Integers) -> Integers:
+        if self.direct:
+            return ordered_keys(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
+        columns: list[pa.Array] = [pa.array(times), array] if self.timed else [array]
+        return self.known.encode(columns).astype(np.int64)
+
+    def runs(self, multiset: Multiset, codes: Codes) -> Runs:
+        """For each wanted group its runs, in value order (or time order)."""
+        first = np.searchsorted(multiset.codes, codes, side="left")
+        last = np.searchsorted(multiset.codes, codes, side="right")
+        sizes = last - first
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        index = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
+        keys, counts = multiset.keys[index], multiset.counts[index]
+        if self.direct:
+            return Runs(offsets, array_from_keys(keys, self.kind), counts)
+        return self._decoded(offsets, keys, counts)
+
+    def _decoded(self, offsets: Integers, keys: Integers, counts: Integers) -> Runs:
+        used, inverse = np.unique(keys, return_inverse=True)
+        columns = self.known.decode(used.astype(np.int32))
+        names = [str(i) for i in range(len(columns))]
+        table: Any = pa.table(columns, names=names)
+        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+        rank = np.empty(len(used), np.int64)
+        rank[np.asarray(order)] = np.arange(len(used))
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        place = np.lexsort((rank[inverse], owner))
+        values = columns[-1].take(pa.array(inverse[place]))
+        return Runs(offsets, values, counts[place])
+
+
+class RowLog:
+    """Rows (time or pane, group, key) that have come and are not yet summed up."""
+
+    def __init__(self) -> None:
+        self.places: list[Integers] = []
+        self.codes: list[Codes] = []
+        self.keys: list[Integers] = []
+
+    def add(self, places: Integers, codes: Codes, keys: Integers) -> None:
+        if len(places):
+            self.places.append(places)
+            self.codes.append(codes)
+            self.keys.append(keys)
+
+    def content(self) -> tuple[Integers, Codes, Integers]:
+        if not self.places:
+            return _NONE, np.empty(0, np.int32), _NONE
+        if len(self.places) > 1:
+            self.places = [np.concatenate(self.places)]
+            self.codes = [np.concatenate(self.codes)]
+            self.keys = [np.concatenate(self.keys)]
+        return self.places[0], self.codes[0], self.keys[0]
+
+    def replace(self, places: Integers, codes: Codes, keys: Integers) -> None:
+        self.places, self.codes, self.keys = [places], [codes], [keys]
+
+    def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+        places, codes, keys = self.content()
+        self.replace(places[chosen], codes[chosen], keys[chosen])
+
+    def remap(self, mapping: Codes) -> None:
+        self.codes = [mapping[codes] for codes in self.codes]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for part in (self.places, self.codes, self.keys) for a in part)
+
+
+class PanedValues:
+    """Pane summaries of values, and the multiset of the window that slides over them."""
+
+    def __init__(self, range_panes: int, *, forever: bool) -> None:
+        self.range_panes = range_panes
+        self.forever = forever
+        self.open = RowLog()
+        self.panes: dict[int, Multiset] = {}
+        """Closed panes by number."""
+        self.window = Multiset.nothing()
+        self.inside: tuple[int, int] = (START, START)
+        """Panes [first, last) that the window's multiset covers."""
+
+    def add(self, panes: Integers, codes: Codes, keys: Integers) -> None:
+        self.open.add(panes, codes, keys)
+
+    def close(self, below: int) -> None:
+        """Sum up the panes below; no row of them is to come, except late ones."""
+        panes, codes, keys = self.open.content()
+        closing = panes < below
+        if not closing.any():
+            return
+        self._file(panes[closing], codes[closing], keys[closing])
+        self.open.keep(~closing)
+
+    def _file(self, panes: Integers, codes: Codes, keys: Integers) -> None:
+        for pane, multiset in by_pane(panes, codes, keys):
+            self.panes[pane] = self.panes[pane].plus(multiset) if pane in self.panes else multiset
+
+    def amend(self, panes: Integers, codes: Codes, keys: Integers) -> None:
+        """Late rows of closed panes."""
+        for pane, multiset in by_pane(panes, codes, keys):
+            if self.forever or self.inside[0] <= pane < self.inside[1]:
+                self.window = self.window.plus(multiset)
+            if not self.forever:
+                known = self.panes.get(pane)
+                self.panes[pane] = known.plus(multiset) if known else multiset
+
+    def slide_to(self, end: int) -> Multiset:
+        """The multiset of the window whose panes end before `end`."""
+        if self.forever:
+            for pane in [p for p in self.panes if p < end]:
+                self.window = self.window.plus(self.panes.pop(pane))
+            return self.window
+        first = end - self.range_panes
+        low, high = self.inside
+        if first >= high:
+            self.window, low, high = Multiset.nothing(), first, first
+        for pane in self._between(low, first):
+            self.window = self.window.minus(self.panes[pane])
+        for pane in self._between(high, end):
+            self.window = self.window.plus(self.panes[pane])
+        self.inside = (first, end)
+        return self.window
+
+    def _between(self, first: int, end: int) -> list[int]:
+        """The panes in [first, end) that hold values."""
+        if end - first <= len(self.panes):
+            return [pane for pane in range(first, end) if pane in self.panes]
+        return [pane for pane in self.panes if first <= pane < end]
+
+    def forget(self, below: int) -> None:
+        """Panes that no window needs any more."""
+        if not self.forever:
+            self.panes = {pane: m for pane, m in self.panes.items() if pane >= below}
+
+    def remap(self, mapping: Codes) -> None:
+        self.open.remap(mapping)
+        self.panes = {pane: m.remap(mapping) for pane, m in self.panes.items()}
+        self.window = self.window.remap(mapping)
+
+    def codes_in_use(self) -> Codes:
+        closed = [m.codes for m in self.panes.values()]
+        return np.unique(np.concatenate([self.open.content()[1], self.window.codes, *closed]))
+
+    @property
+    def nbytes(self) -> int:
+        return self.open.nbytes + self.window.nbytes + sum(m.nbytes for m in self.panes.values())
+
+
+def by_pane(panes: Integers, codes: Codes, keys: Integers) -> list[tuple[int, Multiset]]:
+    """The multiset of each pane, in order of panes."""
+    if len(panes) == 0:
+        return []
+    groups = int(codes.max()) + 1
+    first = int(panes.min())
+    if (int(panes.max()) - first + 1) * groups >= 1 << 60:
+        chosen = [(int(p), panes == p) for p in np.unique(panes)]
+        return [(p, Multiset.of(codes[rows], keys[rows])) for p, rows in chosen]
+    used, segments = compact_segments((panes - first) * groups + codes)
+    segment, key, count = sorted_runs(segments, keys, len(used))
+    pane = used[segment] // groups + first
+    code = (used[segment] % groups).astype(np.int32)
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(pane)) + 1, [len(pane)]])
+    return [
+        (int(pane[a]), Multiset(code[a:b], key[a:b], count[a:b])) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+    ]

@@ -1,0 +1,236 @@
+"""State as named Arrow tables, and back. Cells are sorted by pane, so that a pane is one slice of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.base import Custom, Integers
+from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
+from windrow.operators.state.groups import Codes, Groups
+from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.multisets import Multiset, PanedValues, RowLog
+
+if TYPE_CHECKING:
+    from windrow.operators.state.cells import CellTable
+    from windrow.operators.state.timeline import Timeline
+    from windrow.operators.state.valuerows import ValueRows
+
+
+def table_of(places: Integers, codes: Codes, state: Table) -> pa.Table:
+    columns: dict[str, Any] = {"place": places, "code": codes}
+    for name, matrix in (("add", state.adds), ("max", state.maxs), ("pair", state.pairs)):
+        columns.update({f"{name}{j}": np.ascontiguousarray(matrix[:, j]) for j in range(matrix.shape[1])})
+    return pa.table(columns)
+
+
+def from_table(table: pa.Table, layout: Layout) -> tuple[Integers, Codes, Table]:
+    state = layout.empty(table.num_rows)
+    for name, matrix in (("add", state.adds), ("max", state.maxs), ("pair", state.pairs)):
+        for j in range(matrix.shape[1]):
+            matrix[:, j] = _numbers(table, f"{name}{j}")
+    return _numbers(table, "place"), _numbers(table, "code").astype(np.int32), state
+
+
+def _numbers(table: pa.Table, name: str) -> Integers:
+    return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False))
+
+
+def scalars(**values: int) -> pa.Table:
+    return pa.table({name: pa.array([value], pa.int64()) for name, value in values.items()})
+
+
+def save_cells(cells: CellTable) -> dict[str, pa.Table]:
+    places, codes, state = cells.content()
+    order = np.lexsort((codes, places))
+    return {"cells": table_of(places[order], codes[order], state.take(order))}
+
+
+def load_cells(cells: CellTable, tables: dict[str, pa.Table]) -> tuple[Integers, Codes, Table]:
+    content = from_table(tables["cells"], cells.layout)
+    cells.fill(*content)
+    return content
+
+
+def save_timeline(timeline: Timeline) -> dict[str, pa.Table]:
+    count = timeline.count
+    cells = table_of(timeline.panes[:count], timeline.codes[:count], timeline.cells.take(slice(count)))
+    groups = np.arange(len(timeline.running))
+    return {
+        "timeline": cells,
+        "running": table_of(groups, groups.astype(np.int32), timeline.running),
+        "active": pa.table({"code": timeline.active[: int(timeline.position[3])]}),
+        "position": pa.table({"value": timeline.position}),
+    }
+
+
+def load_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
+    """The stacks are built anew at the next report."""
+    panes, codes, state = from_table(tables["timeline"], timeline.layout)
+    timeline.append(panes, codes, state)
+    _, _, running = from_table(tables["running"], timeline.layout)
+    timeline.reserve_groups(len(running))
+    timeline.running = timeline.layout.grown(running, len(timeline.running))
+    timeline.position[:] = _numbers(tables["position"], "value")
+    active = _numbers(tables["active"], "code").astype(np.int32)
+    timeline.active[: len(active)] = active
+    timeline.listed[active] = 1
+    timeline.stale = True
+
+
+def save_log(log: RowLog, name: str) -> dict[str, pa.Table]:
+    places, codes, keys = log.content()
+    return {name: pa.table({"place": places, "code": codes, "key": keys})}
+
+
+def load_log(log: RowLog, table: pa.Table) -> None:
+    log.replace(_numbers(table, "place"), _numbers(table, "code").astype(np.int32), _numbers(table, "key"))
+
+
+def save_multisets(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
+    items = list(panes)
+    return pa.table({
+        "place": np.concatenate([np.empty(0, np.int64), *(np.full(len(m.codes), p) for p, m in items)]),
+        "code": np.concatenate([np.empty(0, np.int32), *(m.codes for _, m in items)]),
+        "key": np.concatenate([np.empty(0, np.int64), *(m.keys for _, m in items)]),
+        "count": np.concatenate([np.empty(0, np.int64), *(m.counts for _, m in items)]),
+    })  # fmt: skip
+
+
+def load_multisets(table: pa.Table) -> dict[int, Multiset]:
+    places, codes = _numbers(table, "place"), _numbers(table, "code").astype(np.int32)
+    keys, counts = _numbers(table, "key"), _numbers(table, "count")
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(places)) + 1, [len(places)]])
+    return {
+        int(places[a]): Multiset(codes[a:b], keys[a:b], counts[a:b])
+        for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+        if b > a
+    }
+
+
+def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
+    return {
+        **save_log(store.open, f"{name}.open"),
+        f"{name}.panes": save_multisets(store.panes.items()),
+        f"{name}.window": save_multisets([(0, store.window)]),
+        f"{name}.inside": scalars(first=store.inside[0], last=store.inside[1]),
+    }
+
+
+def load_values(store: PanedValues, name: str, tables: dict[str, pa.Table]) -> None:
+    load_log(store.open, tables[f"{name}.open"])
+    store.panes = load_multisets(tables[f"{name}.panes"])
+    store.window = load_multisets(tables[f"{name}.window"]).get(0, Multiset.nothing())
+    inside = tables[f"{name}.inside"].to_pylist()[0]
+    store.inside = inside["first"], inside["last"]
+
+
+def save_custom(cells: CustomCells | None) -> pa.Table:
+    if cells is None:
+        return pa.table({"place": np.empty(0, np.int64), "code": np.empty(0, np.int32)})
+    columns: dict[str, Any] = {"place": cells.places, "code": cells.codes}
+    columns.update({f"state{j}": column for j, column in enumerate(cells.state.columns)})
+    return pa.table(columns)
+
+
+def load_custom(table: pa.Table, part: Custom) -> CustomCells | None:
+    if table.num_rows == 0:
+        return None
+    columns = tuple(_numbers(table, name) for name in table.column_names[2:])
+    codes = _numbers(table, "code").astype(np.int32)
+    return CustomCells(_numbers(table, "place"), codes, CustomState(part.aggregate, columns))  # type: ignore[arg-type]
+
+
+def save_states(store: PanedStates, name: str) -> dict[str, pa.Table]:
+    closed = [CustomCells(np.full(len(s.codes), p), s.codes, s.state) for p, s in sorted(store.panes.items())]
+    whole = closed[0] if closed else None
+    for cells in closed[1:]:
+        assert whole is not None
+        whole = whole.plus(cells)
+    back = store.back if store.forever else None
+    return {
+        f"{name}.open": save_custom(store.open),
+        f"{name}.panes": save_custom(whole),
+        f"{name}.back": save_custom(None if back is None else CustomCells(np.zeros(len(back.codes), np.int64), back.codes, back.state)),
+    }  # fmt: skip
+
+
+def load_states(store: PanedStates, part: Custom, name: str, tables: dict[str, pa.Table]) -> None:
+    """Panes inside the window are pushed again by the next slide."""
+    store.open = load_custom(tables[f"{name}.open"], part)
+    closed = load_custom(tables[f"{name}.panes"], part)
+    if closed is not None:
+        store._file(closed)
+    back = load_custom(tables[f"{name}.back"], part)
+    store.back = None if back is None else GroupStates(back.codes, back.state)
+
+
+def save_paned(windower: Any) -> dict[str, pa.Table]:
+    tables = save_timeline(windower.timeline)
+    tables["span"] = scalars(first=windower.first_pane, last=windower.last_pane)
+    for i, store in enumerate(windower.values.values()):
+        tables.update(save_values(store, f"values{i}"))
+    for i, states in enumerate(windower.customs.values()):
+        tables.update(save_states(states, f"custom{i}"))
+    return tables
+
+
+def load_paned(windower: Any, tables: dict[str, pa.Table]) -> None:
+    load_timeline(windower.timeline, tables)
+    span = tables["span"].to_pylist()[0]
+    windower.first_pane, windower.last_pane = span["first"], span["last"]
+    for i, store in enumerate(windower.values.values()):
+        load_values(store, f"values{i}", tables)
+    for i, (part, states) in enumerate(windower.customs.items()):
+        load_states(states, part, f"custom{i}", tables)
+
+
+def save_rows_kept(kept: ValueRows) -> dict[str, pa.Table]:
+    tables: dict[str, pa.Table] = {}
+    for i, log in enumerate(kept.logs.values()):
+        tables.update(save_log(log, f"values{i}"))
+    for i, cells in enumerate(kept.customs.values()):
+        tables[f"custom{i}"] = save_custom(cells)
+    return tables
+
+
+def load_rows_kept(kept: ValueRows, tables: dict[str, pa.Table]) -> None:
+    for i, log in enumerate(kept.logs.values()):
+        load_log(log, tables[f"values{i}"])
+    for i, part in enumerate(kept.customs):
+        kept.customs[part] = load_custom(tables[f"custom{i}"], part)
+
+
+def save_rows(windower: Any) -> dict[str, pa.Table]:
+    span = scalars(high=windower.high, low=windower.low, closed=windower.closed)
+    return {**save_rows_kept(windower.rows_kept), "span": span}
+
+
+def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
+    load_rows_kept(windower.rows_kept, tables)
+    span = tables["span"].to_pylist()[0]
+    windower.high, windower.low, windower.closed = span["high"], span["low"], span["closed"]
+
+
+def save_sessions(sessions: Any) -> dict[str, pa.Table]:
+    table = table_of(sessions.starts, sessions.codes, sessions.cells)
+    return {"sessions": table.append_column("last", pa.array(sessions.lasts))}
+
+
+def load_sessions(sessions: Any, tables: dict[str, pa.Table]) -> None:
+    sessions.starts, sessions.codes, sessions.cells = from_table(tables["sessions"], sessions.layout)
+    sessions.lasts = _numbers(tables["sessions"], "last")
+
+
+def save_groups(groups: Groups) -> pa.Table:
+    """The keys of all groups in order of their codes."""
+    arrays = groups.decode(np.arange(groups.count, dtype=np.int32)) if groups.kinds else []
+    return pa.table(arrays, names=[f"key{i}" for i in range(len(arrays))])
+
+
+def load_groups(groups: Groups, table: pa.Table) -> None:
+    if groups.kinds and table.num_rows:
+        groups.encode([column.combine_chunks() for column in table.columns])

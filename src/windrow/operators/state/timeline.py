@@ -1,0 +1,243 @@
+"""Closed panes on their way through the windows: cells sorted by (pane, code) and the window that slides over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.base import Integers
+from windrow.operators.kernels import sliding
+from windrow.operators.kernels.amending import amend
+from windrow.operators.kernels.sliding import ACTIVE, FRONT, HEAD, NEXT, TAIL
+from windrow.operators.state.cells import Codes
+from windrow.operators.state.layout import LEAST, Layout, Table
+
+ANSWERS = 1 << 18
+"""Answers written by one kernel call, at least one window of all groups."""
+
+
+@dataclass
+class Answers:
+    """Results of windows: window number, group code and state of each."""
+
+    windows: Integers
+    codes: Codes
+    state: Table
+
+    def take(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_] | slice) -> Answers:
+        return Answers(self.windows[rows], self.codes[rows], self.state.take(rows))
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+
+class Timeline:
+    """The window-level query over panes."""
+
+    def __init__(self, layout: Layout, range_panes: int, slide_panes: int, *, forever: bool = False) -> None:
+        self.layout = layout
+        self.range_panes = range_panes
+        self.slide_panes = slide_panes
+        self.forever = forever
+        self.position = np.zeros(5, np.int64)
+        self.position[NEXT] = LEAST
+        self.keep_from: int | None = None
+        """Panes from here on are kept after they left the window, for revisions."""
+        self.stale = False
+        self.count = 0
+        self._reserve_cells(64)
+        self.running = layout.empty(0)
+        self._reserve_groups(64)
+
+    def _reserve_cells(self, capacity: int) -> None:
+        _, maxs, pairs = self.layout.widths
+        self.panes = np.zeros(capacity, np.int64)
+        self.codes = np.zeros(capacity, np.int32)
+        self.cells = self.layout.empty(capacity)
+        self.suffix_maxs = np.zeros((capacity, maxs), np.int64)
+        self.suffix_pairs = np.zeros((capacity, pairs), np.int64)
+        self.following = np.zeros(capacity, np.int64)
+
+    def _reserve_groups(self, capacity: int) -> None:
+        known = len(self.running)
+        grown = self.layout.grown(self.running, capacity)
+        heads, active, listed = np.full(capacity, -1, np.int64), np.zeros(capacity, np.int32), np.zeros(capacity, np.uint8)
+        if known:
+            heads[:known], active[:known], listed[:known] = self.heads, self.active, self.listed
+        self.running, self.heads, self.active, self.listed = grown, heads, active, listed
+
+    def reserve_groups(self, groups: int) -> None:
+        if groups > len(self.running):
+            self._reserve_groups(max(groups, 2 * len(self.running)))
+
+    @property
+    def next_window(self) -> int:
+        return int(self.position[NEXT])
+
+    def skip_to(self, window: int) -> None:
+        """Windows before this one are over, whatever comes."""
+        self.position[NEXT] = max(self.next_window, window)
+
+    @property
+    def window_start(self) -> int:
+        """First pane of the window last reported; cells from here on are in the running state."""
+        if self.forever or self.next_window == LEAST:
+            return int(LEAST)
+        return (self.next_window - 1) * self.slide_panes - self.range_panes
+
+    def append(self, panes: Integers, codes: Codes, state: Table) -> None:
+        """Closed cells, sorted, all of panes not closed before."""
+        if self.count + len(panes) > len(self.panes):
+            self._make_room(self.count + len(panes))
+        self._put(panes, codes, state)
+
+    def _put(self, panes: Integers, codes: Codes, state: Table) -> None:
+        end = self.count + len(panes)
+        self.panes[self.count : end], self.codes[self.count : end] = panes, codes
+        self.cells.adds[self.count : end] = state.adds
+        self.cells.maxs[self.count : end] = state.maxs
+        self.cells.pairs[self.count : end] = state.pairs
+        self.count = end
+
+    def _make_room(self, cells: int) -> None:
+        known = self.count
+        old = self.panes[:known], self.codes[:known], self.cells.take(slice(known))
+        chains = self.suffix_maxs[:known], self.suffix_pairs[:known], self.following[:known]
+        self._reserve_cells(2 * cells)
+        self.count = 0
+        self._put(*old)
+        self.suffix_maxs[:known], self.suffix_pairs[:known], self.following[:known] = chains
+
+    def report(self, last_window: int, groups: int, first_window: int | None = None) -> Iterator[Answers]:
+        """The answers of all windows up to `last_window` that hold rows, in order."""
+        self.reserve_groups(groups)
+        if self.next_window == LEAST:
+            if self.count == 0 and first_window is None:
+                return
+            earliest = int(self.panes[0]) // self.slide_panes + 1 if self.count else last_window
+            self.position[NEXT] = earliest if first_window is None else first_window
+        self._refresh()
+        done = False
+        while not done:
+            room = max(ANSWERS, groups)
+            out = np.empty(room, np.int64), np.empty(room, np.int32), self.layout.empty(room)
+            written, done = sliding.slide(
+                self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs,
+                self.suffix_maxs, self.suffix_pairs, self.following, self.count,
+                self.running.adds, self.running.maxs, self.running.pairs,
+                self.heads, self.active, self.listed, self.position,
+                self.range_panes, self.slide_panes, last_window, self.forever,
+                out[0], out[1], out[2].adds, out[2].maxs, out[2].pairs,
+            )  # fmt: skip
+            if written:
+                yield Answers(out[0][:written], out[1][:written], out[2].take(slice(written)))
+        self._forget()
+
+    def _refresh(self) -> None:
+        """After late cells the stacks are built anew."""
+        if self.stale and not self.forever:
+            tail, head = int(self.position[TAIL]), int(self.position[HEAD])
+            sliding.flip(
+                tail, head, self.codes, self.cells.maxs, self.cells.pairs, self.suffix_maxs, self.suffix_pairs,
+                self.following, self.running.maxs, self.running.pairs, self.heads,
+            )  # fmt: skip
+            self.position[FRONT] = head
+        self.stale = False
+
+    def _forget(self) -> None:
+        """Let go of cells that no window needs."""
+        gone = int(self.position[HEAD] if self.forever else self.position[TAIL])
+        if self.keep_from is not None:
+            gone = min(gone, int(np.searchsorted(self.panes[: self.count], self.keep_from)))
+        if gone == 0 or (gone < self.count and gone < max(1024, self.count // 2)):
+            return
+        for array in (
+            self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs,
+            self.suffix_maxs, self.suffix_pairs, self.following,
+        ):  # fmt: skip
+            array[: self.count - gone] = array[gone : self.count].copy()
+        self.following[: self.count - gone] -= gone
+        np.maximum(self.following, -1, out=self.following)
+        self.count -= gone
+        self.position[[TAIL, HEAD, FRONT]] -= gone
+        np.maximum(self.position[:3], 0, out=self.position[:3])
+        self.heads[self.heads >= 0] -= gone
+
+    def amend(self, panes: Integers, codes: Codes, state: Table, groups: int) -> None:
+        """Late cells of closed panes: into the window if they are in it, and into their place for later."""
+        self.reserve_groups(groups)
+        start = self.window_start
+        missing = np.zeros(len(panes), np.bool_)
+        amend(
+            panes, codes, state.adds, state.maxs, state.pairs,
+            self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs, self.count,
+            start, self.running.adds, missing,
+        )  # fmt: skip
+        inside = panes >= start
+        if self.forever:
+            self._raise_running(codes, state)
+        else:
+            self._insert(panes[missing], codes[missing], state.take(missing), inside[missing])
+        self._list(codes[inside])
+        self.stale = True
+
+    def _raise_running(self, codes: Codes, state: Table) -> None:
+        for i, code in enumerate(codes):
+            self.running.maxs[code] = np.maximum(self.running.maxs[code], state.maxs[i])
+            for j in range(0, state.pairs.shape[1], 2):
+                old, new = tuple(self.running.pairs[code, j : j + 2]), tuple(state.pairs[i, j : j + 2])
+                self.running.pairs[code, j : j + 2] = max(old, new)
+
+    def _insert(self, panes: Integers, codes: Codes, state: Table, inside: npt.NDArray[np.bool_]) -> None:
+        if len(panes) == 0:
+            return
+        order = np.lexsort((
+            np.concatenate([self.codes[: self.count], codes]), np.concatenate([self.panes[: self.count], panes])
+        ))  # fmt: skip
+        old, count = self.cells.take(slice(self.count)), self.count
+        all_panes = np.concatenate([self.panes[:count], panes])[order]
+        all_codes = np.concatenate([self.codes[:count], codes])[order]
+        merged = Table(
+            np.concatenate([old.adds, state.adds])[order],
+            np.concatenate([old.maxs, state.maxs])[order],
+            np.concatenate([old.pairs, state.pairs])[order],
+        )
+        self._reserve_cells(max(64, 2 * len(all_panes)))
+        self.count = 0
+        self._put(all_panes, all_codes, merged)
+        self.position[TAIL] += np.count_nonzero(~inside)
+        self.position[HEAD] += len(panes)
+
+    def _list(self, codes: Codes) -> None:
+        fresh = np.unique(codes[(self.listed[codes] == 0)])
+        size = int(self.position[ACTIVE])
+        self.active[size : size + len(fresh)] = fresh
+        self.listed[fresh] = 1
+        self.position[ACTIVE] += len(fresh)
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.cells, self.running = convert(self.cells), convert(self.running)
+
+    def codes_in_use(self) -> Codes:
+        return np.unique(np.concatenate([self.codes[: self.count], self.active[: int(self.position[ACTIVE])]]))
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        """Group codes have changed: `mapping[old] = new`, -1 for groups no longer in use."""
+        used = np.flatnonzero(mapping[: len(self.running)] >= 0)
+        old, heads, listed = self.running.take(used), self.heads[used], self.listed[used]
+        active = self.active[: int(self.position[ACTIVE])]
+        self.codes[: self.count] = mapping[self.codes[: self.count]]
+        self.running = self.layout.empty(0)
+        self._reserve_groups(max(64, groups))
+        new = mapping[used]
+        self.running.adds[new], self.running.maxs[new], self.running.pairs[new] = old.adds, old.maxs, old.pairs
+        self.heads[new], self.listed[new] = heads, listed
+        self.active[: len(active)] = mapping[active]
+
+    @property
+    def nbytes(self) -> int:
+        suffixes = self.suffix_maxs.nbytes + self.suffix_pairs.nbytes + self.following.nbytes
+        return self.cells.nbytes + self.running.nbytes + suffixes + self.panes.nbytes + self.codes.nbytes

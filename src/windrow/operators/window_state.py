@@ -1,0 +1,42 @@
+"""The state of a window operator as Arrow tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.operators.state.saving import load_groups, save_groups
+
+if TYPE_CHECKING:
+    from windrow.operators.session_aggregate import SessionOperator
+    from windrow.operators.window_aggregate import WindowOperator
+
+
+def save(operator: WindowOperator | SessionOperator) -> dict[str, pa.Table]:
+    """Groups, widths of the state columns, counters, and the algorithm's own tables."""
+    tables = {f"windower.{name}": table for name, table in operator.windower.state().items()}
+    tables["groups"] = save_groups(operator.grouping.groups)
+    for i, values in enumerate(operator.grouping.plan.values.values()):
+        tables[f"known{i}"] = save_groups(values.known)
+    facts: dict[str, Any] = {
+        "layout": operator.grouping.plan.layout.to_json(),
+        "counters": vars(operator.counters),
+        **operator.facts(),
+    }
+    tables["facts"] = pa.table({"json": [json.dumps(facts)]})
+    return tables
+
+
+def load(operator: WindowOperator | SessionOperator, tables: dict[str, pa.Table]) -> None:
+    facts = json.loads(tables["facts"]["json"][0].as_py())
+    operator.grouping.plan.layout.from_json(facts["layout"])
+    operator.windower.regrow(lambda table: operator.grouping.plan.layout.empty(len(table)))
+    vars(operator.counters).update(facts["counters"])
+    load_groups(operator.grouping.groups, tables["groups"])
+    for i, values in enumerate(operator.grouping.plan.values.values()):
+        load_groups(values.known, tables[f"known{i}"])
+    prefix = "windower."
+    operator.windower.restore({n.removeprefix(prefix): t for n, t in tables.items() if n.startswith(prefix)})
+    operator.set_facts(facts)

@@ -1,0 +1,1 @@
+"""How windows are computed: one file an algorithm. All of them give the same answers."""

@@ -1,0 +1,206 @@
+"""Paned-WID: each row goes into one pane, windows are put together from panes (thesis section 6.2).
+
+Pane = gcd(RANGE, SLIDE). A batch is first aggregated into a dense scratch table of its own (pane, group) cells
+where that is small, then merged into the open cells; a sparse batch goes to the open cells directly. When a
+punctuation passes, the open cells below it move to the timeline and slide through the windows. The cost of a row
+does not depend on RANGE/SLIDE; that of a window is its new cells, its expired cells and its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from math import gcd
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.base import Custom, Integers, Values
+from windrow.operators.kernels.panes import pane_numbers, pane_slots
+from windrow.operators.state.cells import CellTable
+from windrow.operators.state.customs import CustomState, PanedStates
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.layout import Table
+from windrow.operators.state.multisets import Multiset, PanedValues
+from windrow.operators.state.saving import load_cells, load_paned, save_cells, save_paned
+from windrow.operators.state.timeline import Answers, Timeline
+from windrow.operators.windows.base import Closed, Plan, Rows, with_values
+from windrow.semantics.progress import END, START
+from windrow.semantics.windows import Landmark, Sliding
+
+DENSE_CELLS_PER_ROW = 2
+SMALL = 1 << 12
+SPAN = 1 << 51
+
+
+class PanedWid:
+    """Sliding, tumbling and landmark windows by panes."""
+
+    def __init__(self, window: Sliding | Landmark, plan: Plan, *, threads: int = 1, keep: int = 0) -> None:
+        self.window = window
+        self.plan = plan
+        self.layout = plan.layout
+        self.forever = isinstance(window, Landmark)
+        length = window.slide if isinstance(window, Landmark) else window.range
+        self.pane = gcd(length, window.slide)
+        self.range_panes, self.slide_panes = length // self.pane, window.slide // self.pane
+        self.cells = CellTable(self.layout)
+        self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
+        self.values = {p: PanedValues(self.range_panes, forever=self.forever) for p in plan.values}
+        self.customs = {p: PanedStates(self.range_panes, forever=self.forever) for p in plan.custom}
+        self.keep = keep
+        """How far below the bound panes stay for revisions."""
+        self.first_pane, self.last_pane = END, START
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def panes_of(self, times: Integers) -> Integers:
+        panes = np.empty(len(times), np.int64)
+        pane_numbers(times, self.window.origin, self.pane, panes)
+        return panes
+
+    def add(self, rows: Rows, groups: int) -> None:
+        least, most = int(rows.times.min()), int(rows.times.max())
+        first, last = ((t - self.window.origin) // self.pane for t in (least, most))
+        self.first_pane, self.last_pane = min(self.first_pane, first), max(self.last_pane, last)
+        cells = (last - first + 1) * groups
+        if cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN:
+            self._add_dense(rows, groups, first, cells)
+        else:
+            slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
+            self.layout.scatter(rows.lifted, slots, self.cells.state)
+        if self.plan.keeps_values:
+            self._add_values(rows)
+
+    def _add_values(self, rows: Rows) -> None:
+        panes = self.panes_of(rows.times)
+        for part, store in self.values.items():
+            store.add(*rows.values(part, panes))
+        for custom, states in self.customs.items():
+            states.add(rows.custom_cells(custom, panes))
+
+    def _add_dense(self, rows: Rows, groups: int, first: int, cells: int) -> None:
+        if self._pool is not None and len(rows) >= 4 * cells and len(rows) > 1 << 14:
+            step = -(-len(rows) // self.threads)
+            slices = [rows.take(slice(i, i + step)) for i in range(0, len(rows), step)]
+            tables = list(self._pool.map(lambda part: self._scratch(part, groups, first, cells), slices))
+        else:
+            tables = [self._scratch(rows, groups, first, cells)]
+        for table in tables:
+            used = np.flatnonzero(table.adds[:, 0])
+            panes, codes = used // groups + first, (used % groups).astype(np.int32)
+            self.cells.combine(panes, codes, table if len(used) == cells else table.take(used))
+
+    def _scratch(self, rows: Rows, groups: int, first: int, cells: int) -> Table:
+        table = self.layout.empty(cells)
+        slots = np.empty(len(rows), np.int32)
+        base = self.window.origin + first * self.pane
+        pane_slots(rows.times, rows.codes, base, self.pane, groups, slots)
+        self.layout.scatter(rows.lifted, slots, table)
+        return table
+
+    def amend(self, rows: Rows, groups: int) -> None:
+        panes = self.panes_of(rows.times)
+        late = CellTable(self.layout)
+        self.layout.scatter(rows.lifted, late.slots(panes, rows.codes), late.state)
+        self.layout.settle(late.state)
+        self.timeline.amend(*late.content(), groups)
+        for part, store in self.values.items():
+            store.amend(*rows.values(part, panes))
+        for custom, states in self.customs.items():
+            states.amend(rows.custom_cells(custom, panes))
+
+    def witness(self, times: Integers) -> None:
+        """Rows came at these times; windows up to the last of them are to be reported."""
+        self.last_pane = max(self.last_pane, int(times.max() - self.window.origin) // self.pane)
+
+    def last_window(self, bound: int) -> int:
+        """The last window that ends at or below `bound`, and that can hold a row."""
+        if self.last_pane == START:
+            return START
+        last = self.last_pane // self.slide_panes + 1
+        if not self.forever:
+            last = (self.last_pane + self.range_panes) // self.slide_panes
+        if bound == END:
+            return last
+        closed = (bound - self.window.origin) // self.window.slide
+        return min(closed, last) if self.forever else closed
+
+    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        last = self.last_window(bound)
+        if last == START:
+            if bound != END and not self.forever:
+                self.timeline.skip_to((bound - self.window.origin) // self.window.slide + 1)
+            return
+        below = last * self.slide_panes
+        taken = self.cells.take_below(below)
+        self.layout.settle(taken[2])
+        self.timeline.append(*taken)
+        for store in (*self.values.values(), *self.customs.values()):
+            store.close(below)
+        if self.keep:
+            self.timeline.keep_from = (last * self.slide_panes) - self.range_panes - self.keep // self.pane - 1
+        for answers in self.timeline.report(last, groups):
+            yield from self._with_values(answers)
+        self._forget_values(last)
+
+    def _with_values(self, answers: Answers) -> Iterator[Closed]:
+        if not self.plan.keeps_values:
+            yield Closed(answers)
+            return
+        yield from with_values(self.plan, answers, self._multiset, self._states)
+
+    def _multiset(self, window: int, part: Values) -> Multiset:
+        return self.values[part].slide_to(window * self.slide_panes)
+
+    def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
+        states = self.customs[part].slide_to(window * self.slide_panes)
+        if states is None:
+            return np.empty(0, np.int32), CustomState.nothing(part)
+        return states.codes, states.state
+
+    def _forget_values(self, last: int) -> None:
+        below = last * self.slide_panes - self.range_panes
+        if self.keep:
+            below = self.timeline.keep_from or below
+        for store in (*self.values.values(), *self.customs.values()):
+            store.forget(below)
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.cells.state = convert(self.cells.state)
+        self.timeline.regrow(convert)
+
+    def codes_in_use(self) -> Codes:
+        used = [self.cells.content()[1], self.timeline.codes_in_use()]
+        used += [s.codes_in_use() for s in (*self.values.values(), *self.customs.values())]
+        return np.unique(np.concatenate(used))
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        panes, codes, state = self.cells.content()
+        self.cells.fill(panes.copy(), mapping[codes], state)
+        self.timeline.remap(mapping, groups)
+        for store in (*self.values.values(), *self.customs.values()):
+            store.remap(mapping)
+
+    def state(self) -> dict[str, pa.Table]:
+        return {**save_cells(self.cells), **save_paned(self)}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        load_cells(self.cells, tables)
+        load_paned(self, tables)
+
+    @property
+    def nbytes(self) -> int:
+        stores = (*self.values.values(), *self.customs.values())
+        return self.cells.nbytes + self.timeline.nbytes + sum(s.nbytes for s in stores)
+
+    @property
+    def open_windows(self) -> int:
+        if self.last_pane == START:
+            return 0
+        if self.forever:
+            return 1
+        first = self.timeline.next_window
+        if first == START:
+            first = self.first_pane // self.slide_panes + 1
+        return max(0, (self.last_pane + self.range_panes) // self.slide_panes - first + 1)

@@ -1,0 +1,81 @@
+"""What WID and buffering share: values kept as rows, windows numbered by their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.aggregates.base import Custom, Integers, Values
+from windrow.operators.state.customs import CustomState
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.multisets import Multiset
+from windrow.operators.state.timeline import Answers
+from windrow.operators.state.valuerows import ValueRows
+from windrow.operators.windows.base import Closed, Plan, Rows, with_values
+from windrow.operators.windows.extents import end_of, start_of
+from windrow.semantics.progress import END, START
+from windrow.semantics.windows import Landmark, Sliding
+
+
+class RowWise:
+    """Bookkeeping of windows whose holistic state is rows."""
+
+    def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
+        self.window = window
+        self.plan = plan
+        self.layout = plan.layout
+        self.rows_kept = ValueRows(list(plan.values), plan.custom)
+        self.high = START
+        self.low = END
+        self.closed = START
+        """The last window reported or passed."""
+
+    def _note(self, rows: Rows) -> None:
+        self.low = min(self.low, int(rows.times.min()))
+        for part in self.plan.values:
+            self.rows_kept.add(part, *rows.values(part, rows.times))
+        for custom in self.plan.custom:
+            self.rows_kept.add_custom(custom, rows.custom_cells(custom, rows.times))
+
+    def witness(self, times: Integers) -> None:
+        """Rows came at these times; windows up to the last of them are to be reported."""
+        self.high = max(self.high, int(times.max()))
+
+    def last_window(self, bound: int) -> int:
+        """The last window that ends at or below `bound` and can hold a row; START when there is none."""
+        if self.high == START:
+            return START
+        window = self.window
+        last = (self.high - window.origin) // window.slide + 1
+        if isinstance(window, Sliding):
+            last = (self.high - window.origin + window.range) // window.slide
+        if bound == END:
+            return last
+        closed = (bound - window.origin) // window.slide
+        return min(closed, last)
+
+    def _with_values(self, answers: Answers) -> Iterator[Closed]:
+        if not self.plan.keeps_values:
+            yield Closed(answers)
+            return
+        yield from with_values(self.plan, answers, self._multiset, self._states)
+
+    def _multiset(self, window: int, part: Values) -> Multiset:
+        return self.rows_kept.multiset(part, start_of(self.window, window), end_of(self.window, window))
+
+    def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
+        return self.rows_kept.states(part, start_of(self.window, window), end_of(self.window, window))
+
+    def _pass(self, bound: int, last: int) -> None:
+        """Windows up to `last` are done; sliding ones up to the bound, whether they held rows or not."""
+        if isinstance(self.window, Sliding) and bound != END:
+            last = max(last, (bound - self.window.origin) // self.window.slide)
+        self.closed = max(self.closed, last)
+        if isinstance(self.window, Sliding):
+            self.rows_kept.forget(start_of(self.window, self.closed + 1))
+
+    @property
+    def open_windows(self) -> int:
+        if self.high == START:
+            return 0
+        first = max(self.closed, (self.low - self.window.origin) // self.window.slide)
+        return max(0, self.last_window(END) - first)

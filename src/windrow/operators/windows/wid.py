@@ -1,0 +1,98 @@
+"""WID: one partial aggregate per open window and group, updated by every row (thesis section 6.1).
+
+A row carries the range of its window numbers; it is never copied. Its cost grows with RANGE/SLIDE, but a window is
+complete the moment its punctuation comes, and nothing but its own partial is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.base import Integers
+from windrow.operators.state.cells import CellTable
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.layout import Table
+from windrow.operators.state.saving import load_cells, load_rows, save_cells, save_rows
+from windrow.operators.state.timeline import Answers
+from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.extents import first_windows, last_windows
+from windrow.operators.windows.rowwise import RowWise
+from windrow.semantics.progress import START
+from windrow.semantics.windows import Sliding
+
+
+class Wid(RowWise):
+    """Sliding and tumbling windows, eagerly."""
+
+    window: Sliding
+
+    def __init__(self, window: Sliding, plan: Plan) -> None:
+        super().__init__(window, plan)
+        self.cells = CellTable(self.layout)
+
+    def add(self, rows: Rows, groups: int) -> None:
+        self._note(rows)
+        firsts = np.maximum(first_windows(self.window, rows.times), self.closed + 1)
+        lasts = last_windows(self.window, rows.times)
+        most = int((lasts - firsts).max()) + 1
+        low, high = int(firsts.min()), int(lasts.max())
+        cells = (high - low + 1) * groups
+        if 0 < cells <= max(1 << 12, 2 * len(rows) * max(most, 1)):
+            self._add_dense(rows, groups, firsts, lasts, low, cells)
+        else:
+            self._add_sparse(rows, firsts, lasts, most)
+
+    amend = add
+
+    def _add_dense(
+        self, rows: Rows, groups: int, firsts: Integers, lasts: Integers, low: int, cells: int
+    ) -> None:
+        """Each round adds every row to the next of its windows; rows that have no more go to a spare cell."""
+        table = self.layout.empty(cells + 1)
+        base = (firsts - low) * groups + rows.group_codes()
+        for step in range(int((lasts - firsts).max()) + 1):
+            slots = np.where(firsts + step <= lasts, base + step * groups, cells).astype(np.int32)
+            self.layout.scatter(rows.lifted, slots, table)
+        used = np.flatnonzero(table.adds[:cells, 0])
+        self.cells.combine(used // groups + low, (used % groups).astype(np.int32), table.take(used))
+
+    def _add_sparse(self, rows: Rows, firsts: Integers, lasts: Integers, most: int) -> None:
+        for step in range(most):
+            part = np.flatnonzero(firsts + step <= lasts)
+            if len(part):
+                chosen = rows.take(part)
+                slots = self.cells.slots(firsts[part] + step, chosen.codes)
+                self.layout.scatter(chosen.lifted, slots, self.cells.state)
+
+    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        last = self.last_window(bound)
+        windows, codes, state = self.cells.take_below(last + 1)
+        self.layout.settle(state)
+        if len(windows):
+            yield from self._with_values(Answers(windows, codes, state))
+        self._pass(bound, last)
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.cells.state = convert(self.cells.state)
+
+    def codes_in_use(self) -> Codes:
+        return np.unique(np.concatenate([self.cells.content()[1], *self.rows_kept.codes_in_use()]))
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        windows, codes, state = self.cells.content()
+        self.cells.fill(windows.copy(), mapping[codes], state)
+        self.rows_kept.remap(mapping)
+
+    def state(self) -> dict[str, pa.Table]:
+        return {**save_cells(self.cells), **save_rows(self)}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        load_cells(self.cells, tables)
+        load_rows(self, tables)
+
+    @property
+    def nbytes(self) -> int:
+        return self.cells.nbytes + self.rows_kept.nbytes

@@ -1,0 +1,270 @@
+"""Whether a plan makes sense, node by node: its columns, its types, its progress.
+
+`shape_of` is the one gate: SQL, the fluent API and the engines all ask it. It holds no cache: a plan is small, and
+aggregates can be registered at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.aggregates import lookup
+from windrow.errors import InternalError, QueryError, UnsupportedError
+from windrow.plan.kinds import Family, common, family_of, name_of, normal_time
+from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.schema import Shape
+from windrow.plan.streams import check_stream
+from windrow.plan.types import column_type, type_of
+from windrow.plan.windows import attribute_of, check_window
+from windrow.semantics.amounts import Domain
+from windrow.semantics.expressions import Column, Expression
+from windrow.semantics.windows import Rows, SlideByTuple
+
+__all__ = ["carries_progress", "check_supported", "check_window", "inputs_of", "shape_of", "walk"]
+
+
+def shape_of(node: Node) -> Shape:
+    """The columns of a plan and its progressing attribute; raises a QueryError for the first thing that is wrong."""
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise InternalError("is not a plan node", parameter=type(node).__name__)
+    return rule(node)
+
+
+def inputs_of(node: Node) -> tuple[Node, ...]:
+    """The nodes a node reads from, in order."""
+    if isinstance(node, Stream):
+        return ()
+    return node.inputs if isinstance(node, Union) else (node.input,)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, top down."""
+    yield node
+    for child in inputs_of(node):
+        yield from walk(child)
+
+
+def carries_progress(node: Node, name: str) -> bool:
+    """Whether a column of the node is its progressing attribute, under whichever name it goes there."""
+    if isinstance(node, Stream):
+        return name == node.time
+    if isinstance(node, WindowAggregate):
+        return name == "window_end"
+    if isinstance(node, Union):
+        return all(carries_progress(child, name) for child in node.inputs)
+    if isinstance(node, Project):
+        source = dict(node.columns).get(name)
+        return isinstance(source, Column) and carries_progress(node.input, source.name)
+    return carries_progress(node.input, name)
+
+
+def check_supported(node: Node) -> None:
+    """Refuse at planning what no engine runs yet."""
+    for part in walk(node):
+        if isinstance(part, WindowAggregate):
+            _check_supported_window(part)
+
+
+def _check_supported_window(node: WindowAggregate) -> None:
+    if isinstance(node.window, (Rows, SlideByTuple)):
+        raise UnsupportedError(
+            "count and per-row windows are not available yet",
+            hint="window on the progressing attribute: RANGE 10 SECONDS SLIDE 1 SECOND, or GAP 30 SECONDS",
+        )
+    if any(isinstance(part, WindowAggregate) and part.late is Late.REVISE for part in walk(node.input)):
+        raise UnsupportedError(
+            "windows over results that are corrected later are not available yet",
+            hint="use LATE DROP or LATE SIDE in the inner query",
+        )
+
+
+def _stream(node: Stream) -> Shape:
+    check_stream(node)
+    return Shape(node.schema, node.time)
+
+
+def _filter(node: Filter) -> Shape:
+    shape = shape_of(node.input)
+    kind = type_of(node.predicate, shape.schema)
+    if family_of(kind) not in (Family.BOOLEAN, Family.NULL):
+        raise QueryError(
+            "must be a condition (true or false)",
+            parameter="where",
+            value=f"{name_of(kind)} in {node.predicate}",
+            hint="compare the value, as in price > 0",
+        )
+    return shape
+
+
+def _project(node: Project) -> Shape:
+    shape = shape_of(node.input)
+    if not node.columns:
+        raise QueryError("must name at least one column", parameter="select")
+    _check_names(tuple(name for name, _ in node.columns), "select")
+    schema = pa.schema([(name, _projected(expression, shape.schema)) for name, expression in node.columns])
+    kept = (name for name, _ in node.columns if shape.time and carries_progress(node, name))
+    return Shape(schema, next(kept, None))
+
+
+def _projected(expression: Expression, schema: pa.Schema) -> pa.DataType:
+    """A column that passes keeps its encoding, so that its dictionary still serves the groups above."""
+    return column_type(expression.name, schema) if isinstance(expression, Column) else type_of(expression, schema)
+
+
+def _check_names(names: tuple[str, ...], parameter: str) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise QueryError(
+                "must give every column its own name",
+                parameter=parameter,
+                value=f"{name} twice",
+                hint=f"rename one of them: ... AS {name}_2",
+            )
+
+
+def _aggregate(node: WindowAggregate) -> Shape:
+    shape = shape_of(node.input)
+    end = _window_type(node, shape)
+    fields = [*_key_fields(node, shape), ("window_start", end), ("window_end", end), *_answer_fields(node, shape)]
+    if node.late is Late.REVISE:
+        fields.append(("revision", pa.int32()))
+    _check_names(tuple(name for name, _ in fields), "columns")
+    _check_within(node, shape)
+    return Shape(pa.schema(fields), "window_end")
+
+
+def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
+    """The type of `window_start` and `window_end`: the attribute's, or int64 where rows are counted."""
+    attribute = attribute_of(node.window)
+    if isinstance(node.window, Rows):
+        for name in node.window.partition:
+            type_of(Column(name), shape.schema)
+    if attribute is None:
+        check_window(node.window)
+        return pa.int64()
+    _check_attribute(node, shape, attribute)
+    check_window(node.window, shape.domain)
+    return normal_time(type_of(Column(attribute), shape.schema))
+
+
+def _check_attribute(node: WindowAggregate, shape: Shape, attribute: str) -> None:
+    if shape.time is None:
+        raise QueryError(
+            "needs a progressing attribute, but the input does not keep it",
+            parameter="window",
+            value=f"columns {', '.join(shape.schema.names)}",
+            hint="keep the time column (or window_end) in the inner SELECT, unchanged",
+        )
+    type_of(Column(attribute), shape.schema)
+    if not carries_progress(node.input, attribute):
+        raise QueryError(
+            f"must be on the progressing attribute, which is {shape.time}",
+            parameter="window",
+            value=attribute,
+            hint=f"write WATTR {shape.time}, or declare the stream with PROGRESS ON {attribute}",
+        )
+
+
+def _key_fields(node: WindowAggregate, shape: Shape) -> list[tuple[str, pa.DataType]]:
+    fields = [(name, type_of(expression, shape.schema)) for name, expression in node.keys]
+    for name, kind in fields:
+        if pa.types.is_nested(kind):
+            raise QueryError(
+                "must group by plain values", parameter=name, value=str(kind), hint="group by a field or a CAST of it"
+            )
+    return fields
+
+
+def _answer_fields(node: WindowAggregate, shape: Shape) -> list[tuple[str, pa.DataType]]:
+    fields = []
+    for call in node.aggregates:
+        kind = None if call.argument is None else type_of(call.argument, shape.schema)
+        fields.append((call.name, lookup(call.function).result_type(kind, call.parameters)))
+    return fields
+
+
+def _check_within(node: WindowAggregate, shape: Shape) -> None:
+    if node.within is None:
+        return
+    if node.late is not Late.REVISE:
+        raise QueryError(
+            "says how long results are corrected, which only LATE REVISE does",
+            parameter="within",
+            value=str(node.within),
+            hint="write LATE REVISE WITHIN ..., or leave it out",
+        )
+    domain = Domain.INTEGER if isinstance(node.window, Rows) else shape.domain
+    if node.within.resolve(domain, "within") < 1:
+        raise QueryError("must be positive", parameter="within", value=str(node.within), hint="as in WITHIN 1 HOUR")
+
+
+def _union(node: Union) -> Shape:
+    if not node.inputs:
+        raise InternalError("must have inputs", parameter="union")
+    shapes = [shape_of(child) for child in node.inputs]
+    for shape in shapes[1:]:
+        _check_same_columns(shapes[0], shape)
+        _check_same_progress(shapes[0], shape)
+    return Shape(pa.schema([(name, _merged(name, shapes)) for name in shapes[0].schema.names]), shapes[0].time)
+
+
+def _check_same_columns(first: Shape, other: Shape) -> None:
+    if first.schema.names != other.schema.names:
+        raise QueryError(
+            "needs the same columns on both sides, in the same order",
+            parameter="union",
+            value=f"({', '.join(first.schema.names)}) and ({', '.join(other.schema.names)})",
+            hint="select the columns you want from each side first",
+        )
+
+
+def _check_same_progress(first: Shape, other: Shape) -> None:
+    if first.time != other.time:
+        raise QueryError(
+            "needs the same progressing attribute on both sides",
+            parameter="union",
+            value=f"{first.time or 'none'} and {other.time or 'none'}",
+            hint="rename one: SELECT ... AS the name of the other",
+        )
+
+
+def _merged(name: str, shapes: list[Shape]) -> pa.DataType:
+    kind: pa.DataType = shapes[0].schema.field(name).type
+    for shape in shapes[1:]:
+        other: pa.DataType = shape.schema.field(name).type
+        merged = kind if kind == other else common(kind, other)
+        if merged is None or (name == shape.time and family_of(kind) is not family_of(other)):
+            raise QueryError(
+                f"needs one type for the column {name}",
+                parameter="union",
+                value=f"{name_of(kind)} and {name_of(other)}",
+                hint=f"CAST({name} AS ...) on one side first",
+            )
+        kind = merged
+    return kind
+
+
+def _distinct(node: Distinct) -> Shape:
+    shape = shape_of(node.input)
+    if shape.time is None:
+        raise QueryError(
+            "needs the progressing attribute among its columns, or state would grow without bound",
+            parameter="distinct",
+            value=f"columns {', '.join(shape.schema.names)}",
+            hint="keep the time column in the SELECT DISTINCT list",
+        )
+    return shape
+
+
+_RULES: dict[type, Callable[[Any], Shape]] = {
+    Stream: _stream,
+    Filter: _filter,
+    Project: _project,
+    WindowAggregate: _aggregate,
+    Union: _union,
+    Distinct: _distinct,
+}

@@ -1,0 +1,182 @@
+"""A plan as text: what is computed, in the user's units, how, and what to look out for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from windrow.aggregates.base import value_type
+from windrow.plan.check import inputs_of, shape_of
+from windrow.plan.nodes import Distinct, Filter, Late, Lateness, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.notes import notes_of
+from windrow.plan.planner import choose
+from windrow.plan.windows import within_of
+from windrow.semantics.amounts import Amount, Domain, render
+from windrow.semantics.casting import to_string
+from windrow.semantics.expressions import Column, Expression
+from windrow.semantics.moments import moment
+from windrow.semantics.progress import External, Idle, Ordered, Policy, Slack, SlackRows
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+
+
+def explain(node: Node) -> str:
+    """The plan as a tree, top down, with the chosen strategies and their reasons, then notes."""
+    shape_of(node)
+    lines = list(_tree(node))
+    notes = list(dict.fromkeys(notes_of(node)))
+    return "\n".join([*lines, *(["", "Notes", *(f"- {note}" for note in notes)] if notes else [])])
+
+
+def _tree(node: Node) -> Iterator[str]:
+    entry = _DESCRIBE[type(node)](node)
+    children = inputs_of(node)
+    yield entry.title
+    rail = "│ " if children else "  "
+    width = max((len(name) for name, _ in entry.details), default=0)
+    for name, text in entry.details:
+        yield f"{rail} {name:<{width}}  {text}"
+    for index, child in enumerate(children):
+        last = index == len(children) - 1
+        first, *rest = _tree(child)
+        yield ("└─ " if last else "├─ ") + first
+        yield from ((("   " if last else "│  ") + line).rstrip() for line in rest)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    title: str
+    details: tuple[tuple[str, str], ...] = ()
+
+
+def _stream(node: Stream) -> _Entry:
+    columns = ", ".join(f"{field.name} {value_type(field.type)}" for field in node.schema)
+    details = [("columns", columns), ("progress", f"on {node.time}: {describe_policy(node.policy)}")]
+    if node.idle is not None:
+        details.append(("idle", _describe_idle(node.idle)))
+    return _Entry(f"Stream {node.name}" + (f" from {node.origin}" if node.origin else ""), tuple(details))
+
+
+def describe_policy(policy: Policy) -> str:
+    """A progress policy in words."""
+    if isinstance(policy, Ordered):
+        return "rows come in order"
+    if isinstance(policy, Slack):
+        return f"rows come at most {_shown(policy.amount)} behind the largest value seen"
+    if isinstance(policy, SlackRows):
+        return f"rows come at most {policy.rows} rows late"
+    if isinstance(policy, External):
+        return f"punctuations in column {policy.column}" if policy.column else "punctuations among the elements"
+    return "only the end of the input is a promise"
+
+
+def _describe_idle(idle: Idle) -> str:
+    if idle.wall_clock:
+        return f"after {_shown(idle.amount)} of silence by the clock it no longer holds others back"
+    return f"it holds others back by at most {_shown(idle.amount)}"
+
+
+def _shown(amount: Amount) -> str:
+    return render(amount.resolve(Domain.TIME, "amount"), Domain.TIME) if amount.is_time else str(amount)
+
+
+def _filter(node: Filter) -> _Entry:
+    return _Entry(f"Filter {node.predicate}")
+
+
+def _project(node: Project) -> _Entry:
+    return _Entry("Project " + ", ".join(_named(name, expression) for name, expression in node.columns))
+
+
+def _named(name: str, expression: Expression) -> str:
+    return name if expression == Column(name) else f"{name} = {expression}"
+
+
+def _aggregate(node: WindowAggregate) -> _Entry:
+    domain = Domain.INTEGER if isinstance(node.window, Rows) else shape_of(node.input).domain
+    details = [
+        ("window", describe_window(node.window, domain)),
+        ("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"),
+        ("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"),
+        ("emit", _EMIT[node.emit]),
+        ("late", _describe_late(node, domain)),
+        *_describe_strategy(node),
+    ]
+    return _Entry("WindowAggregate", tuple(details))
+
+
+def _describe_strategy(node: WindowAggregate) -> list[tuple[str, str]]:
+    if isinstance(node.window, (Rows, SlideByTuple)):
+        return [("strategy", "none: count and per-row windows are not available yet")]
+    chosen = choose(node)
+    return [("strategy", chosen.strategy.value), *(("", f"- {reason}") for reason in chosen.reasons)]
+
+
+_EMIT = {
+    Emit.NONEMPTY: "windows that hold a row",
+    Emit.EMPTY: "windows that hold a row, and the empty ones between them",
+    Emit.COMPLETE: "only windows that start after the first row",
+}
+
+
+def describe_window(window: Window, domain: Domain) -> str:
+    """A window in the user's units.
+
+    >>> describe_window(Sliding("time", 600_000_000, 60_000_000), Domain.TIME)
+    'RANGE 10 min SLIDE 1 min on time, each row in up to 10 windows'
+    """
+    if isinstance(window, Session):
+        return f"GAP {render(window.gap, domain)} on {window.attribute}, a window ends when no row comes for that long"
+    if isinstance(window, Rows):
+        per = f" per {', '.join(window.partition)}" if window.partition else ""
+        return f"RANGE {window.range} rows SLIDE {window.slide} rows{per}, by arrival"
+    if isinstance(window, SlideByTuple):
+        length = render(window.range, domain)
+        return f"RANGE {length} on {window.attribute} SLIDE {window.every} rows, counted by {window.by.value}"
+    if isinstance(window, Landmark):
+        return f"RANGE UNBOUNDED SLIDE {render(window.slide, domain)} on {window.attribute}{_origin(window, domain)}"
+    return _describe_sliding(window, domain)
+
+
+def _describe_sliding(window: Sliding, domain: Domain) -> str:
+    text = f"RANGE {render(window.range, domain)} SLIDE {render(window.slide, domain)} on {window.attribute}"
+    overlap = -(-window.range // window.slide)
+    shared = f"each row in up to {overlap} windows" if overlap > 1 else "each row in at most one window"
+    return f"{text}{_origin(window, domain)}, {'each row in one window' if window.is_tumbling else shared}"
+
+
+def _origin(window: Sliding | Landmark, domain: Domain) -> str:
+    if not window.origin:
+        return ""
+    if domain is Domain.INTEGER:
+        return f" from {window.origin}"
+    return f" from {to_string(moment(window.origin))}"
+
+
+def _describe_late(node: WindowAggregate, domain: Domain) -> str:
+    what = {
+        Late.DROP: "left out of the windows they missed, and counted",
+        Late.SIDE: "given out on the side with the windows they missed",
+        Late.REVISE: f"corrected results follow, up to {render(within_of(node, domain), domain)} after a window's end",
+    }[node.late]
+    if node.lateness is Lateness.CONSISTENT:
+        return f"{what}; a row that missed one window counts in none (consistent)"
+    return f"{what}; they count in the windows still open (generous)"
+
+
+def _union(node: Union) -> _Entry:
+    return _Entry(f"Union of {len(node.inputs)}: rows as they come, progress is the least of all inputs")
+
+
+def _distinct(_node: Distinct) -> _Entry:
+    return _Entry("Distinct: each different row once")
+
+
+_DESCRIBE: dict[type, Callable[[Any], _Entry]] = {
+    Stream: _stream,
+    Filter: _filter,
+    Project: _project,
+    WindowAggregate: _aggregate,
+    Union: _union,
+    Distinct: _distinct,
+}

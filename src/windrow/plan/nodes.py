@@ -1,0 +1,126 @@
+"""Logical nodes: what a query asks for, engine-free and frozen.
+
+A plan is a tree of these; the fluent API and the SQL dialect build the very same trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from windrow.semantics.amounts import Amount, Domain
+from windrow.semantics.expressions import Expression
+from windrow.semantics.progress import AtEnd, Idle, Policy
+from windrow.semantics.windows import Emit, Window
+
+
+class Late(Enum):
+    """What happens to a row for the windows it missed; it is counted under every policy."""
+
+    DROP = "drop"
+    SIDE = "side"
+    REVISE = "revise"
+
+
+class Lateness(Enum):
+    """Whether a row that missed some of its windows still counts in the others."""
+
+    GENEROUS = "generous"
+    CONSISTENT = "consistent"
+
+
+class Strategy(Enum):
+    """How windows are computed; `AUTO` lets the planner choose."""
+
+    AUTO = "auto"
+    WID = "wid"
+    PANES = "panes"
+    BUFFER = "buffer"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A named input: its schema, its progressing attribute and where its punctuations come from.
+
+    `origin` is the path or a description of the data; the data itself is bound to the name when the query runs.
+    """
+
+    name: str
+    schema: pa.Schema
+    time: str
+    policy: Policy = field(default_factory=AtEnd)
+    idle: Idle | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The rows for which `predicate` is true."""
+
+    input: Node
+    predicate: Expression
+
+
+@dataclass(frozen=True)
+class Project:
+    """New columns from expressions, in order. `Column` nodes that keep the progressing attribute keep progress."""
+
+    input: Node
+    columns: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate of a query: result name, function, argument, constant parameters (the q of a quantile)."""
+
+    name: str
+    function: str
+    argument: Expression | None = None
+    parameters: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        inside = ["*" if self.argument is None else str(self.argument), *map(repr, self.parameters)]
+        return f"{self.function}({', '.join(inside)})"
+
+
+@dataclass(frozen=True)
+class WindowAggregate:
+    """Aggregates per window and group. Columns out: keys, `window_start`, `window_end`, then the aggregates.
+
+    With `Late.REVISE` a last column `revision` follows: 0 for the first result, n for the n-th correction.
+    """
+
+    input: Node
+    window: Window
+    keys: tuple[tuple[str, Expression], ...]
+    aggregates: tuple[AggregateCall, ...]
+    emit: Emit = Emit.NONEMPTY
+    late: Late = Late.DROP
+    lateness: Lateness = Lateness.GENEROUS
+    within: Amount | None = None
+    strategy: Strategy = Strategy.AUTO
+
+
+@dataclass(frozen=True)
+class Union:
+    """All rows of all inputs as they come; progress is the minimum over the inputs (Meld)."""
+
+    inputs: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Each different row once. The progressing attribute must be among the columns, so that state can be purged."""
+
+    input: Node
+
+
+Node: TypeAlias = Stream | Filter | Project | WindowAggregate | Union | Distinct
+
+__all__ = [
+    "AggregateCall", "Amount", "Distinct", "Domain", "Filter", "Late", "Lateness", "Node",
+    "Project", "Stream", "Strategy", "Union", "WindowAggregate",
+]  # fmt: skip

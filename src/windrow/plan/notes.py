@@ -1,0 +1,67 @@
+"""What a user should know about a plan before running it: rows that count nowhere, state that grows, waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from windrow.aggregates import lookup
+from windrow.plan.check import shape_of, walk
+from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
+from windrow.plan.types import type_of
+from windrow.semantics.amounts import render
+from windrow.semantics.progress import AtEnd
+from windrow.semantics.windows import Landmark, Sliding
+
+
+def notes_of(node: Node) -> Iterator[str]:
+    """Notes on a plan, top down."""
+    for part in walk(node):
+        for kind, rule in _RULES:
+            if isinstance(part, kind):
+                yield from rule(part)
+
+
+def _rows_between(node: WindowAggregate) -> Iterator[str]:
+    window = node.window
+    if isinstance(window, Sliding) and window.loses_rows:
+        domain = shape_of(node.input).domain
+        slide, length = render(window.slide, domain), render(window.range, domain)
+        yield f"SLIDE {slide} is larger than RANGE {length}: rows between windows are in none of them."
+
+
+def _kept_values(node: WindowAggregate) -> Iterator[str]:
+    schema = shape_of(node.input).schema
+    for call in node.aggregates:
+        kind = None if call.argument is None else type_of(call.argument, schema)
+        if not lookup(call.function).is_bounded_for(kind):
+            yield f"{call} keeps the values of its open windows: state grows with the rows in them."
+
+
+def _grows_forever(node: WindowAggregate) -> Iterator[str]:
+    if isinstance(node.window, Landmark):
+        yield "RANGE UNBOUNDED keeps every group until the end of the input."
+
+
+def _waits_for_end(stream: Stream) -> Iterator[str]:
+    if isinstance(stream.policy, AtEnd):
+        yield (
+            f"{stream.name} says nothing about its progress: windows close, and state is let go, only at the end of "
+            "the input. SLACK, ORDERED or PUNCTUATED lets them close earlier."
+        )
+
+
+def _waits_for_slowest(node: Union) -> Iterator[str]:
+    silent = [part.name for part in walk(node) if isinstance(part, Stream) and part.idle is None]
+    if silent:
+        names = " or ".join(silent)
+        yield f"A union waits for its slowest input; without IDLE, a lull of {names} holds all results back."
+
+
+_RULES: tuple[tuple[type, Callable[[Any], Iterator[str]]], ...] = (
+    (WindowAggregate, _rows_between),
+    (WindowAggregate, _kept_values),
+    (WindowAggregate, _grows_forever),
+    (Union, _waits_for_slowest),
+    (Stream, _waits_for_end),
+)

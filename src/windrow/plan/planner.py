@@ -1,0 +1,67 @@
+"""Choose how each window aggregate is computed, and say why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windrow.errors import UnsupportedError
+from windrow.plan.nodes import Late, Strategy, WindowAggregate
+from windrow.semantics.windows import Emit, Landmark, Session, Sliding
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The algorithm and the reasons for it."""
+
+    strategy: Strategy
+    reasons: tuple[str, ...]
+
+
+def choose(node: WindowAggregate) -> Choice:
+    """The strategy the node asks for, checked, or the planner's own."""
+    refuse_impossible(node)
+    if isinstance(node.window, Session):
+        return Choice(Strategy.AUTO, ("sessions have an algorithm of their own: rows are merged into open sessions",))
+    if node.strategy is not Strategy.AUTO:
+        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}",))
+    if node.late is Late.REVISE:
+        return Choice(Strategy.PANES, ("corrections are put together from panes",))
+    if isinstance(node.window, Landmark):
+        return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
+    if isinstance(node.window, Sliding) and node.window.is_tumbling:
+        return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
+    return Choice(Strategy.PANES, ("each row goes into one pane, whatever RANGE/SLIDE is",))
+
+
+def refuse_impossible(node: WindowAggregate) -> None:
+    window = node.window
+    if node.late is Late.REVISE and (not isinstance(window, Sliding) or node.emit is Emit.EMPTY):
+        what = "EMIT EMPTY" if isinstance(window, Sliding) else type(window).__name__.lower() + " windows"
+        raise UnsupportedError(
+            f"is not available for {what}",
+            parameter="late",
+            value="revise",
+            allowed=("drop", "side"),
+            hint="late='side' gives the late rows as a second output",
+        )
+    if node.late is Late.REVISE and node.strategy in (Strategy.WID, Strategy.BUFFER):
+        raise UnsupportedError(
+            "must be panes or auto with LATE REVISE",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint="corrections are put together from panes; leave the strategy out",
+        )
+    if isinstance(window, Session) and node.strategy is not Strategy.AUTO:
+        raise UnsupportedError(
+            "must be auto for session windows",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint="sessions have one algorithm; leave the strategy out",
+        )
+    if isinstance(window, Landmark) and node.strategy is Strategy.WID:
+        raise UnsupportedError(
+            "must be auto, panes or buffer for landmark windows",
+            parameter="strategy",
+            value="wid",
+            hint="a row belongs to every later window: WID would never be done with it",
+        )

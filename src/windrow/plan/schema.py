@@ -1,0 +1,32 @@
+"""What columns a plan node gives, and which of them its progress is on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from windrow.aggregates.base import value_type
+from windrow.semantics.amounts import Domain
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The schema of a node's rows, and its progressing attribute (None once it was projected away)."""
+
+    schema: pa.Schema
+    time: str | None
+
+    @property
+    def domain(self) -> Domain:
+        assert self.time is not None
+        return domain_of(self.schema.field(self.time).type)
+
+    @property
+    def answer(self) -> pa.Schema:
+        """The columns as users get them: plain values where dictionaries served inside."""
+        return pa.schema([(field.name, value_type(field.type)) for field in self.schema])
+
+
+def domain_of(kind: pa.DataType) -> Domain:
+    return Domain.TIME if pa.types.is_timestamp(kind) else Domain.INTEGER

@@ -1,0 +1,67 @@
+"""Whether a stream's declaration fits its columns: the progressing attribute, its policy, its idle rule."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from windrow.errors import QueryError
+from windrow.plan.kinds import Family, family_of, name_of
+from windrow.plan.nodes import Stream
+from windrow.plan.schema import domain_of
+from windrow.plan.types import unknown_column
+from windrow.semantics.amounts import Amount, Domain
+from windrow.semantics.progress import External, Slack, SlackRows
+
+
+def check_stream(stream: Stream) -> None:
+    """Refuse a stream whose time is no time, or whose policy does not fit it."""
+    kind = _time_type(stream)
+    _check_policy(stream, kind)
+    if stream.idle is not None:
+        domain = Domain.TIME if stream.idle.wall_clock else domain_of(kind)
+        _check_length(stream.idle.amount, domain, "idle", least=1)
+
+
+def _time_type(stream: Stream) -> pa.DataType:
+    if stream.schema.names.count(stream.time) != 1:
+        raise unknown_column(stream.time, stream.schema.names, parameter="time")
+    kind: pa.DataType = stream.schema.field(stream.time).type
+    if family_of(kind) not in (Family.TIMESTAMP, Family.INTEGER) or pa.types.is_dictionary(kind):
+        target = "BIGINT" if family_of(kind) is Family.FLOAT else "TIMESTAMP"
+        raise QueryError(
+            "must be a timestamp or an integer column",
+            parameter="time",
+            value=f"{stream.time}, a {name_of(kind)}",
+            hint=f"cast it: declare the column as {target}, or convert it before it comes in",
+        )
+    return kind
+
+
+def _check_policy(stream: Stream, kind: pa.DataType) -> None:
+    policy = stream.policy
+    if isinstance(policy, Slack):
+        _check_length(policy.amount, domain_of(kind), "slack", least=0)
+    elif isinstance(policy, SlackRows) and policy.rows < 0:
+        raise QueryError("must not be negative", parameter="slack", value=f"{policy.rows} rows")
+    elif isinstance(policy, External) and policy.column is not None:
+        _check_carrier(stream, policy.column, kind)
+
+
+def _check_length(amount: Amount, domain: Domain, parameter: str, least: int) -> None:
+    if amount.resolve(domain, parameter) < least:
+        rule = "must be positive" if least else "must not be negative"
+        raise QueryError(rule, parameter=parameter, value=str(amount))
+
+
+def _check_carrier(stream: Stream, column: str, kind: pa.DataType) -> None:
+    """The column that carries punctuations is another one of the time's type."""
+    if stream.schema.names.count(column) != 1:
+        raise unknown_column(column, stream.schema.names, parameter="punctuated by")
+    carried: pa.DataType = stream.schema.field(column).type
+    if column == stream.time or family_of(carried) is not family_of(kind):
+        given = "the time column itself" if column == stream.time else f"a {name_of(carried)}"
+        raise QueryError(
+            f"must be another column of the type of {stream.time} ({name_of(kind)})",
+            parameter="punctuated by",
+            value=f"{column}, {given}",
+        )

@@ -1,0 +1,47 @@
+"""Whether the numbers of a window make sense: every kind in one place, for SQL and Python alike."""
+
+from __future__ import annotations
+
+from windrow.errors import QueryError
+from windrow.plan.nodes import WindowAggregate
+from windrow.semantics.amounts import Domain, render
+from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Window
+
+_EXAMPLES = {
+    "range": "a window holds something, as in RANGE 10 SECONDS",
+    "slide": "windows move forward, as in SLIDE 1 SECOND",
+    "gap": "a session ends after a silence, as in GAP 30 SECONDS",
+}
+
+
+def check_window(window: Window, domain: Domain = Domain.INTEGER) -> None:
+    """Refuse a `range`, `slide` or `gap` below 1; the domain is only for how the value is shown."""
+    for parameter, value in _numbers(window).items():
+        if value < 1:
+            shown = render(value, domain) if value else "0"
+            raise QueryError("must be positive", parameter=parameter, value=shown, hint=_EXAMPLES[parameter])
+
+
+def _numbers(window: Window) -> dict[str, int]:
+    if isinstance(window, Session):
+        return {"gap": window.gap}
+    if isinstance(window, Landmark):
+        return {"slide": window.slide}
+    if isinstance(window, SlideByTuple):
+        return {"range": window.range, "slide": window.every}
+    return {"range": window.range, "slide": window.slide}
+
+
+def attribute_of(window: Window) -> str | None:
+    """The attribute a window is on; None when it counts rows."""
+    return None if isinstance(window, Rows) else window.attribute
+
+
+def within_of(node: WindowAggregate, domain: Domain) -> int:
+    """How long after its end a window is still corrected under LATE REVISE: as asked, else its range, gap or slide."""
+    if node.within is not None:
+        return node.within.resolve(domain, "within")
+    window = node.window
+    if isinstance(window, Session):
+        return window.gap
+    return window.slide if isinstance(window, Landmark) else window.range

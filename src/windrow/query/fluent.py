@@ -1,0 +1,345 @@
+"""The fluent API: every step gives a new query; a wrong step is refused at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.errors import ConfigurationError, QueryError
+from windrow.functions import AggregateSpec
+from windrow.functions import idle as make_idle
+from windrow.plan.builder import (
+    Length,
+    WindowSpec,
+    align,
+    change_windows,
+    choice,
+    flatten_union,
+    is_aggregated,
+    rename_streams,
+)
+from windrow.plan.check import shape_of, walk
+from windrow.plan.nodes import (
+    AggregateCall,
+    Distinct,
+    Filter,
+    Late,
+    Lateness,
+    Node,
+    Project,
+    Strategy,
+    Stream,
+    WindowAggregate,
+)
+from windrow.plan.types import column_type
+from windrow.query.running import Result, gather, stream_batches
+from windrow.semantics.amounts import Amount
+from windrow.semantics.expressions import Call, Column, Expression, Literal
+from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
+from windrow.semantics.windows import Emit, Window
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from windrow.engines.local import Metrics
+    from windrow.sources.base import Source
+
+
+def stream(
+    data: Any,
+    *,
+    time: str,
+    progress: Policy | None = None,
+    name: str | None = None,
+    idle: Idle | Length | None = None,
+    schema: pa.Schema | None = None,
+) -> Query:
+    """A query over all rows of a stream; `time` is its progressing attribute.
+
+    `data` is a path, an Arrow table or reader, a pandas or polars frame, or an iterator of elements. Without
+    `progress`, only the end of the input is a promise.
+    """
+    from windrow.sources import open_source
+
+    if progress is not None and not isinstance(progress, (AtEnd, Ordered, Slack, SlackRows, External)):
+        raise QueryError(
+            "must be a progress policy",
+            parameter="progress",
+            value=progress,
+            hint="wr.slack('60 s'), wr.ordered(), wr.punctuated() or wr.at_end()",
+        )
+    path = str(data) if isinstance(data, (str, Path)) else None
+    name = name or _name_from(path)
+    source = open_source(data, name=name, schema=schema)
+    waits = idle if idle is None or isinstance(idle, Idle) else make_idle(idle)
+    node = Stream(name, source.schema, time, progress or AtEnd(), waits, path)
+    shape_of(node)
+    return Query(node, {name: source})
+
+
+def _name_from(path: str | None) -> str:
+    """A stream is named after its file, where that makes a name."""
+    stem = re.sub(r"\W+", "_", Path(path).name.split(".")[0]).strip("_") if path else ""
+    return stem if stem and not stem[0].isdigit() else "stream"
+
+
+def to_expression(value: str | Expression, schema: pa.Schema) -> Expression:
+    """A column by its exact name, else an expression read from text; expressions stay as they are."""
+    if isinstance(value, (Column, Literal, Call)):
+        return value
+    if not isinstance(value, str):
+        raise QueryError(
+            "must be text or an expression", parameter="expression", value=value, hint="write it like 'price * 2'"
+        )
+    if value in schema.names:
+        return Column(value)
+    from windrow.language import parse_expression
+
+    return parse_expression(value, schema)
+
+
+def _late_settings(policy: Late | str, within: Length | None) -> dict[str, Any]:
+    amount = None if within is None else Amount.of(within, "within")
+    return {"late": choice(Late, policy, "late"), "within": amount}
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A plan and the data its streams are bound to. Nothing runs until an answer is asked for."""
+
+    plan: Node
+    sources: Mapping[str, Source] = field(repr=False)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the answer."""
+        return shape_of(self.plan).answer
+
+    def _with(self, plan: Node) -> Query:
+        shape_of(plan)
+        return Query(plan, self.sources)
+
+    def where(self, predicate: str | Expression) -> Query:
+        """The rows for which the predicate is true."""
+        return self._with(Filter(self.plan, to_expression(predicate, self.schema)))
+
+    def having(self, predicate: str | Expression) -> Query:
+        """The results for which the predicate is true; it reads the columns of the answer."""
+        if not is_aggregated(self.plan):
+            raise QueryError("comes after agg(...)", parameter="having", hint="use where(...) for the rows themselves")
+        return self.where(predicate)
+
+    def select(self, *columns: str, **expressions: str | Expression) -> Query:
+        """These columns, then new ones from expressions: `select("symbol", value="price * volume")`."""
+        schema = self.schema
+        for name in columns:
+            column_type(name, schema)
+        kept = tuple((name, Column(name)) for name in columns)
+        made = tuple((name, to_expression(text, schema)) for name, text in expressions.items())
+        return self._with(Project(self.plan, kept + made))
+
+    def distinct(self) -> Query:
+        """Each different row once."""
+        return self._with(Distinct(self.plan))
+
+    def union(self, *others: Query) -> Query:
+        """All rows of all queries as they come; progress is the least of all."""
+        plans, sources = [self.plan], dict(self.sources)
+        for other in others:
+            names = _fresh_names(other.sources, sources)
+            plans.append(align(rename_streams(other.plan, names), shape_of(self.plan).schema.names))
+            sources.update({names[name]: source for name, source in other.sources.items()})
+        plan = flatten_union(*plans) if others else self.plan
+        shape_of(plan)
+        return Query(plan, sources)
+
+    def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
+        """Results per group; go on with `window(...)` and `agg(...)`."""
+        return GroupedQuery(self).group_by(*columns, **expressions)
+
+    def window(
+        self,
+        *,
+        range: Length | None = None,
+        slide: Length | None = None,
+        origin: Length | datetime | date | None = None,
+        gap: Length | None = None,
+        rows: int | None = None,
+        on: str | None = None,
+        by: str | None = None,
+        partition: str | tuple[str, ...] = (),
+    ) -> GroupedQuery:
+        """Results per window; go on with `agg(...)`. See `GroupedQuery.window` for the kinds."""
+        return GroupedQuery(self).window(
+            range=range, slide=slide, origin=origin, gap=gap, rows=rows, on=on, by=by, partition=partition
+        )
+
+    def _set(self, **settings: Any) -> Query:
+        return self._with(change_windows(self.plan, **settings))
+
+    def emit(self, which: Emit | str) -> Query:
+        """Which windows are reported: "nonempty", "empty" or "complete"."""
+        return self._set(emit=choice(Emit, which, "emit"))
+
+    def late(self, policy: Late | str, *, within: Length | None = None) -> Query:
+        """What happens to rows for the windows they missed: "drop", "side" or "revise" (for as long as `within`)."""
+        return self._set(**_late_settings(policy, within))
+
+    def lateness(self, mode: Lateness | str) -> Query:
+        """Whether a row that missed a window still counts in its others: "generous" or "consistent"."""
+        return self._set(lateness=choice(Lateness, mode, "lateness"))
+
+    def strategy(self, strategy: Strategy | str) -> Query:
+        """How windows are computed: "auto", "wid", "panes" or "buffer"."""
+        return self._set(strategy=choice(Strategy, strategy, "strategy"))
+
+    def run(self, **options: Any) -> Result:
+        """Run to the end and keep the answer, the late rows and the metrics.
+
+        Options: engine, threads, batch_rows, checkpoint, checkpoint_every (rows), restore, on_progress.
+        """
+        return gather(self.plan, self.sources, **options)
+
+    def collect(self, **options: Any) -> pa.Table:
+        """The answer as an Arrow table, sorted by window end, then by its columns; options as in `run`."""
+        return self.run(**options).table
+
+    def batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
+        """The results as windows close, batch by batch; options as in `run`."""
+        return stream_batches(self.plan, self.sources, **options)
+
+    def to_pandas(self, **options: Any) -> pandas.DataFrame:
+        """The answer as a pandas frame; options as in `run`."""
+        _need("pandas")
+        return self.collect(**options).to_pandas()
+
+    def to_polars(self, **options: Any) -> polars.DataFrame:
+        """The answer as a polars frame; options as in `run`."""
+        _need("polars")
+        import polars
+
+        return polars.DataFrame(self.collect(**options))
+
+    def write(self, path: str | Path, *, late: str | Path | None = None, **options: Any) -> Metrics:
+        """Write results to a file as windows close: `.parquet`, `.csv` or `.jsonl`; options as in `run`."""
+        from windrow.query.writing import write_results
+
+        return write_results(self.plan, self.sources, path, late, **options)
+
+    def explain(self) -> str:
+        """The plan as text, with the strategy and its reasons."""
+        from windrow.plan.explain import explain
+
+        return explain(self.plan)
+
+    def sql(self) -> str:
+        """The query as SQL text, after the declarations of its streams."""
+        from windrow.language import stream_sql, to_sql
+
+        streams = dict.fromkeys(node for node in walk(self.plan) if isinstance(node, Stream))
+        return ";\n".join([*map(stream_sql, streams), to_sql(self.plan)])
+
+
+def _fresh_names(wanted: Mapping[str, Source], taken: Mapping[str, Source]) -> dict[str, str]:
+    """A name for each stream that no other data has: `trades`, `trades_2`, ..."""
+    names: dict[str, str] = {}
+    for name, source in wanted.items():
+        fresh, number = name, 1
+        while fresh in names.values() or taken.get(fresh, source) is not source:
+            number += 1
+            fresh = f"{name}_{number}"
+        names[name] = fresh
+    return names
+
+
+def _need(package: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise ConfigurationError(
+            "is not installed", parameter=package, hint=f"pip install windrow[{package}], or use collect() for Arrow"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedQuery:
+    """Rows that wait for their aggregates: groups and a window, in either order, then `agg(...)`."""
+
+    query: Query
+    keys: tuple[tuple[str, Expression], ...] = ()
+    spec: Window | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
+        """Groups by columns, then by expressions with names: `group_by("symbol", hour="hour(time)")`."""
+        schema = self.query.schema
+        for name in columns:
+            column_type(name, schema)
+        made = tuple((name, to_expression(text, schema)) for name, text in expressions.items())
+        return replace(self, keys=self.keys + tuple((name, Column(name)) for name in columns) + made)
+
+    def window(
+        self,
+        *,
+        range: Length | None = None,
+        slide: Length | None = None,
+        origin: Length | datetime | date | None = None,
+        gap: Length | None = None,
+        rows: int | None = None,
+        on: str | None = None,
+        by: str | None = None,
+        partition: str | tuple[str, ...] = (),
+    ) -> GroupedQuery:
+        """One window: sliding (`range`, `slide`), tumbling (`range` alone), session (`gap`), landmark
+        (`range="unbounded"`, `slide`), the last rows (`rows`, or `range="100 rows"`), or per row (`slide="1 row"`).
+        """
+        if rows is not None and range is not None:
+            raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
+        length = range if rows is None else f"{rows} rows"
+        parts = (partition,) if isinstance(partition, str) else tuple(partition)
+        spec = WindowSpec(length, slide, origin, gap, on, by, parts)
+        return replace(self, spec=spec.window(shape_of(self.query.plan)))
+
+    def emit(self, which: Emit | str) -> GroupedQuery:
+        """As `Query.emit`."""
+        return self._set(emit=choice(Emit, which, "emit"))
+
+    def late(self, policy: Late | str, *, within: Length | None = None) -> GroupedQuery:
+        """As `Query.late`."""
+        return self._set(**_late_settings(policy, within))
+
+    def lateness(self, mode: Lateness | str) -> GroupedQuery:
+        """As `Query.lateness`."""
+        return self._set(lateness=choice(Lateness, mode, "lateness"))
+
+    def strategy(self, strategy: Strategy | str) -> GroupedQuery:
+        """As `Query.strategy`."""
+        return self._set(strategy=choice(Strategy, strategy, "strategy"))
+
+    def _set(self, **settings: Any) -> GroupedQuery:
+        return replace(self, settings={**self.settings, **settings})
+
+    def agg(self, **named: AggregateSpec) -> Query:
+        """The aggregates of each window and group under their names: `agg(number=wr.count())`."""
+        if self.spec is None:
+            raise QueryError(
+                "must be given before agg(...), because state would be unbounded",
+                parameter="window",
+                hint="say window(range='10 min', slide='1 min'), or window(range='unbounded', slide='1 min')",
+            )
+        calls = tuple(self._call(name, spec) for name, spec in named.items())
+        node = WindowAggregate(self.query.plan, self.spec, self.keys, calls, **self.settings)
+        return self.query._with(node)
+
+    def _call(self, name: str, spec: AggregateSpec) -> AggregateCall:
+        if not isinstance(spec, AggregateSpec):
+            raise QueryError("must be an aggregate", parameter=name, value=spec, hint=f"say {name}=wr.sum('price')")
+        argument = None if spec.argument is None else to_expression(spec.argument, self.query.schema)
+        return AggregateCall(name, spec.function, argument, spec.parameters)

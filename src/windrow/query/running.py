@@ -1,0 +1,177 @@
+"""Running a plan: pick the engine, gather what it gives, in one order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from queue import Queue
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from windrow.aggregates.base import value_type
+from windrow.errors import ConfigurationError, UnsupportedError
+from windrow.plan.check import check_supported, shape_of, walk
+from windrow.plan.nodes import Late, Node, Stream, WindowAggregate
+from windrow.sinks.base import fitted
+
+if TYPE_CHECKING:
+    from windrow.engines.local import Metrics
+    from windrow.sources.base import Source
+
+OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
+OnProgress: TypeAlias = "Callable[[Metrics], None]"
+
+ENGINES = ("local", "spark")
+OPTIONS = ("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run: the answer, the late rows (under LATE SIDE) and what was counted on the way."""
+
+    table: pa.Table
+    late: pa.Table
+    metrics: Metrics
+
+
+def execute(
+    plan: Node,
+    sources: Mapping[str, Source],
+    on_result: OnBatch,
+    *,
+    on_late: OnBatch | None = None,
+    on_progress: OnProgress | None = None,
+    engine: str = "local",
+    **options: Any,
+) -> Metrics:
+    """Run a plan to its end, handing on each result batch as its windows close."""
+    schema = shape_of(plan).answer
+    check_supported(plan)
+    _check_engine(engine)
+    _check_options(options)
+    bound = _bound(plan, sources)
+    from windrow.engines.local import Options, run  # here, because it brings the compiled kernels with it
+
+    return run(
+        plan,
+        bound,
+        on_result=lambda batch: on_result(fitted(batch, schema)),
+        on_late=on_late and (lambda batch: on_late(decoded(batch))),
+        on_progress=on_progress,
+        options=Options(**options),
+    )
+
+
+def _bound(plan: Node, sources: Mapping[str, Source]) -> dict[str, Source]:
+    names = [node.name for node in walk(plan) if isinstance(node, Stream)]
+    for name in names:
+        if name not in sources:
+            raise ConfigurationError(
+                "has no data", parameter=name, hint=f"say FROM 'path' in CREATE STREAM, or give data as {name}=..."
+            )
+    return {name: sources[name] for name in names}
+
+
+def _check_engine(engine: str) -> None:
+    if engine == "spark":
+        raise UnsupportedError("spark is not available yet", parameter="engine", hint="run it with engine local")
+    if engine not in ENGINES:
+        raise ConfigurationError("must be a known engine", parameter="engine", value=engine, allowed=ENGINES)
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in OPTIONS:
+            raise ConfigurationError("is not an option of a run", parameter=name, allowed=OPTIONS)
+    threads = options.get("threads", 1)
+    if not isinstance(threads, int) or threads < 1:
+        raise ConfigurationError("must be a whole number of at least 1", parameter="threads", value=threads)
+
+
+def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
+    """Run a plan and keep everything: the answer sorted by time and then by its columns from left to right."""
+    answers: list[pa.RecordBatch] = []
+    late: list[pa.RecordBatch] = []
+    metrics = execute(plan, sources, answers.append, on_late=late.append, **options)
+    shape = shape_of(plan)
+    table = pa.Table.from_batches(answers, shape.answer)
+    aside = pa.Table.from_batches(late, late[0].schema if late else late_columns(plan))
+    return Result(in_order(table, shape.time), aside, metrics)
+
+
+def late_columns(plan: Node) -> pa.Schema:
+    """The columns of the late rows of the topmost window that gives any; none when no window does."""
+    from windrow.operators.lateness import late_schema
+
+    for node in walk(plan):
+        if isinstance(node, WindowAggregate) and node.late is not Late.DROP:
+            shape = shape_of(node.input)
+            return late_schema(shape.answer, str(shape.time), shape.domain)
+    return pa.schema([])
+
+
+def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with plain values in place of dictionaries."""
+    return fitted(batch, pa.schema([(field.name, value_type(field.type)) for field in batch.schema]))
+
+
+def in_order(table: pa.Table, time: str | None) -> pa.Table:
+    """The rows sorted by `time`, then by every column from left to right, so that equal answers are equal tables."""
+    names = sorted(table.column_names, key=lambda name: name != time)
+    keys = [(name, "ascending") for name in names if not pa.types.is_nested(table.schema.field(name).type)]
+    return table.sort_by(keys) if keys else table  # type: ignore[arg-type]
+
+
+class _Abandoned(Exception):
+    """The reader of the batches has gone."""
+
+
+_DONE = object()
+
+
+def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) -> Iterator[pa.RecordBatch]:
+    """The result batches one by one as windows close; the run waits while the reader is busy.
+
+    The engine pushes and the reader pulls, so the run has a thread of its own and at most a few batches wait between
+    them. When the reader stops early, the run ends at its next result.
+    """
+    waiting: Queue[Any] = Queue(maxsize=4)
+    abandoned = threading.Event()
+
+    def hand_over(batch: pa.RecordBatch) -> None:
+        if abandoned.is_set():
+            raise _Abandoned
+        waiting.put(batch)
+
+    def work() -> None:
+        outcome: Any = _DONE
+        try:
+            execute(plan, sources, hand_over, **options)
+        except BaseException as error:
+            outcome = error
+        waiting.put(outcome)
+
+    worker = threading.Thread(target=work, name="windrow-run", daemon=True)
+    worker.start()
+    try:
+        yield from _received(waiting)
+    finally:
+        abandoned.set()
+        _drain(waiting, worker)
+
+
+def _received(waiting: Queue[Any]) -> Iterator[pa.RecordBatch]:
+    while (item := waiting.get()) is not _DONE:
+        if isinstance(item, BaseException):
+            raise item
+        yield item
+
+
+def _drain(waiting: Queue[Any], worker: threading.Thread) -> None:
+    """Make room until the worker has seen that nobody reads any more."""
+    while worker.is_alive():
+        while not waiting.empty():
+            waiting.get_nowait()
+        worker.join(timeout=0.05)

@@ -1,0 +1,141 @@
+"""Queries from SQL text, with data bound to the streams it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.errors import QueryError
+from windrow.plan.check import walk
+from windrow.plan.nodes import Node, Stream
+from windrow.query.fluent import Query
+from windrow.semantics.progress import AtEnd
+
+if TYPE_CHECKING:
+    from windrow.language import StreamDeclaration
+    from windrow.sources.base import Source
+
+
+@dataclass(frozen=True)
+class Script:
+    """The queries of a text, in order."""
+
+    queries: tuple[Query, ...]
+
+
+def sql(text: str, **streams: Any) -> Query:
+    """The one query of a text; streams it names are declared in it, or given here as queries or as data.
+
+    Data without a declaration needs exactly one timestamp column, which becomes its progressing attribute; its
+    windows close at the end of the input. `wr.stream(...)` or `CREATE STREAM` says more.
+    """
+    queries = script(text, **streams).queries
+    if len(queries) != 1:
+        raise QueryError(
+            "must hold exactly one SELECT",
+            parameter="text",
+            value=f"{len(queries)} of them",
+            hint="wr.script(text) gives all the queries of a text"
+            if queries
+            else "add a SELECT after the declarations",
+        )
+    return queries[0]
+
+
+def script(text: str, **streams: Any) -> Script:
+    """All queries of a text, sharing its streams."""
+    from windrow.language import parse
+
+    binder = _Binder(text, streams)
+    parsed = parse(text, binder.streams(), binder.open)
+    return Script(tuple(Query(plan, binder.sources_of(plan)) for plan in parsed.queries))
+
+
+class _Binder:
+    """Opens the data behind stream names, each once."""
+
+    def __init__(self, text: str, given: Mapping[str, Any]) -> None:
+        self.given = dict(given)
+        self.declared = {name for name in given if _declares(text, name)}
+        self.sources: dict[str, Source] = {}
+
+    def streams(self) -> dict[str, Stream]:
+        """The streams given from Python that the text does not declare itself."""
+        return {name: self._given(name, data) for name, data in self.given.items() if name not in self.declared}
+
+    def _given(self, name: str, data: Any) -> Stream:
+        source = self._open(name, data)
+        if isinstance(data, Query):
+            assert isinstance(data.plan, Stream)
+            return replace(data.plan, name=name)
+        return Stream(name, source.schema, _only_timestamp(name, source.schema), AtEnd())
+
+    def open(self, declaration: StreamDeclaration) -> Stream:
+        """A declared stream bound to the data given under its name, else to its path."""
+        data = self._data(declaration.name, declaration.path)
+        if data is None:
+            raise QueryError(
+                "has neither columns nor data",
+                parameter=declaration.name,
+                hint=f"say FROM 'path', or give it as sql(text, {declaration.name}=data)",
+            )
+        schema = self._open(declaration.name, data, declaration.columns).schema
+        origin = str(data) if isinstance(data, (str, Path)) else None
+        return Stream(declaration.name, schema, declaration.time, declaration.policy, declaration.idle, origin)
+
+    def _data(self, name: str, path: str | None = None) -> Any:
+        """What was given under a name, in any case of letters."""
+        found = next((given for given in self.given if given.lower() == name.lower()), None)
+        return path if found is None else self.given[found]
+
+    def _open(self, name: str, data: Any, schema: pa.Schema | None = None) -> Source:
+        self.sources[name] = _source_of(name, data) if isinstance(data, Query) else _opened(name, data, schema)
+        return self.sources[name]
+
+    def sources_of(self, plan: Node) -> dict[str, Source]:
+        """The data of every stream of a plan that has any; a schema without data is enough to explain a query."""
+        for node in walk(plan):
+            if isinstance(node, Stream) and node.name not in self.sources and self._data(node.name) is not None:
+                self._open(node.name, self._data(node.name), node.schema)
+        names = {node.name for node in walk(plan) if isinstance(node, Stream)}
+        return {name: source for name, source in self.sources.items() if name in names}
+
+
+def _source_of(name: str, query: Query) -> Source:
+    if not isinstance(query.plan, Stream):
+        raise QueryError(
+            "must be data or wr.stream(...)",
+            parameter=name,
+            value=type(query.plan).__name__,
+            hint="write the rest of it in the SQL text, as a subquery in FROM",
+        )
+    return query.sources[query.plan.name]
+
+
+def _opened(name: str, data: Any, schema: pa.Schema | None) -> Source:
+    from windrow.sources import open_source
+
+    return open_source(data, name=name, schema=schema)
+
+
+def _declares(text: str, name: str) -> bool:
+    code = re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    pattern = rf"\bCREATE\s+(?:INPUT\s+)?STREAM\s+[\"`]?{re.escape(name)}\b"
+    return re.search(pattern, code, re.IGNORECASE) is not None
+
+
+def _only_timestamp(name: str, schema: pa.Schema) -> str:
+    times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
+    if len(times) != 1:
+        raise QueryError(
+            "must have exactly one timestamp column to be used without a declaration",
+            parameter=name,
+            value=", ".join(times) or "none",
+            hint=f"give {name}=wr.stream(data, time=...), or CREATE STREAM {name} PROGRESS ON ... in the text",
+        )
+    return times[0]

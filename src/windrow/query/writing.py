@@ -1,0 +1,61 @@
+"""Results straight to sinks, as windows close; a run that fails leaves no half file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.plan.check import shape_of
+from windrow.plan.nodes import Node
+from windrow.query.running import OnBatch, execute, late_columns
+from windrow.sinks import open_sink
+from windrow.sinks.base import Closing, Sink
+from windrow.sinks.terminal import LIMIT
+
+if TYPE_CHECKING:
+    from windrow.engines.local import Metrics
+    from windrow.sources.base import Source
+
+
+class LateSink(Closing):
+    """A sink that takes its columns from the first late rows; when there are none, the file has the columns alone."""
+
+    def __init__(self, target: str | Path, columns: pa.Schema) -> None:
+        self.target = target
+        self.columns = columns
+        self.sink: Sink | None = None
+        open_sink(target, columns).abort()  # a file that cannot be written is found out now, not after the run
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.sink = self.sink or open_sink(self.target, batch.schema)
+        self.sink.write(batch)
+
+    def close(self) -> None:
+        (self.sink or open_sink(self.target, self.columns)).close()
+
+    def abort(self) -> None:
+        if self.sink is not None:
+            self.sink.abort()
+
+
+@contextmanager
+def open_outputs(
+    plan: Node, target: str | Path, late: str | Path | None = None, limit: int | None = None
+) -> Iterator[tuple[OnBatch, OnBatch | None]]:
+    """Where results and late rows go; final at the end of the block, gone when it raises."""
+    with ExitStack() as stack:
+        sink = stack.enter_context(open_sink(target, shape_of(plan).answer, limit=limit or LIMIT))
+        side = None if late is None else stack.enter_context(LateSink(late, late_columns(plan)))
+        yield sink.write, side and side.write
+
+
+def write_results(
+    plan: Node, sources: Mapping[str, Source], target: str | Path, late: str | Path | None = None, **options: Any
+) -> Metrics:
+    """Run a plan into a sink, and its late rows into another."""
+    with open_outputs(plan, target, late) as (on_result, on_late):
+        return execute(plan, sources, on_result, on_late=on_late, **options)

@@ -1,0 +1,143 @@
+"""Amounts with units: how long a window is, how far it moves, how late a row may be.
+
+A naked number is an amount of an integer attribute; a number with a time unit is an amount of a
+timestamp attribute, held in microseconds. Mixing the two is an error, never a guess.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from fractions import Fraction
+
+from windrow.errors import QueryError
+
+
+class Domain(Enum):
+    """What the progressing attribute measures."""
+
+    TIME = "time"
+    INTEGER = "integer"
+
+
+_SECOND = 1_000_000
+_UNITS: dict[str, int] = {}
+for _names, _size in (
+    ("us microsecond microseconds", 1),
+    ("ms msec millisecond milliseconds", 1_000),
+    ("s sec secs second seconds", _SECOND),
+    ("m min mins minute minutes", 60 * _SECOND),
+    ("h hr hour hours", 3_600 * _SECOND),
+    ("d day days", 86_400 * _SECOND),
+    ("w week weeks", 7 * 86_400 * _SECOND),
+):
+    for _name in _names.split():
+        _UNITS[_name] = _size
+ROWS = frozenset({"row", "rows"})
+_PATTERN = re.compile(r"\s*([+-]?\d+(?:\.\d*)?|[+-]?\.\d+)\s*([A-Za-z]*)\s*\Z")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A number and its unit: a time unit, `rows`, or none.
+
+    >>> Amount.of("10 min").resolve(Domain.TIME, "range")
+    600000000
+    >>> Amount.of(500).resolve(Domain.INTEGER, "range")
+    500
+    """
+
+    number: Fraction
+    unit: str | None = None
+
+    @staticmethod
+    def of(value: Amount | str | int | float | timedelta, parameter: str = "amount") -> Amount:
+        """Read an amount from what users write: `"10 min"`, `500`, `timedelta(...)`."""
+        if isinstance(value, Amount):
+            return value
+        if isinstance(value, timedelta):
+            return Amount(Fraction(value // timedelta(microseconds=1)), "us")
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise QueryError(
+                "must be a number with a unit", parameter=parameter, value=value, hint="write it like '10 min' or 500"
+            )
+        if not isinstance(value, str):
+            return _of_number(value, parameter)
+        match = _PATTERN.match(value)
+        unit = match.group(2).lower() if match else ""
+        if not match or (unit and unit not in _UNITS and unit not in ROWS):
+            raise QueryError(
+                "must be a number with a unit (us, ms, s, min, h, d, w or rows)",
+                parameter=parameter,
+                value=value,
+                hint="write it like '10 min', '250 ms', '5 rows' or 500",
+            )
+        return Amount(Fraction(match.group(1)), unit or None)
+
+    @property
+    def _digits(self) -> str:
+        return str(self.number) if self.number.denominator == 1 else str(float(self.number))
+
+    @property
+    def is_rows(self) -> bool:
+        return self.unit in ROWS
+
+    @property
+    def is_time(self) -> bool:
+        return self.unit in _UNITS
+
+    def resolve(self, domain: Domain, parameter: str) -> int:
+        """The amount in units of the attribute (microseconds for time), or an error that says the way out."""
+        if domain is Domain.TIME and not self.is_time:
+            raise QueryError(
+                "needs a time unit because the attribute is a timestamp",
+                parameter=parameter,
+                value=str(self),
+                hint=f"write {self._digits} SECONDS, or another unit",
+            )
+        if domain is Domain.INTEGER and self.unit is not None:
+            raise QueryError(
+                "must be a plain number because the attribute is an integer",
+                parameter=parameter,
+                value=str(self),
+                hint=f"write {self._digits} without a unit, or window on a timestamp column",
+            )
+        total = self.number * _UNITS[self.unit] if self.unit else self.number
+        if total.denominator != 1:
+            raise QueryError(
+                "must be a whole number of microseconds" if self.unit else "must be a whole number",
+                parameter=parameter,
+                value=str(self),
+                hint="use a smaller unit or round it",
+            )
+        if abs(total.numerator) >= 1 << 62:
+            raise QueryError(
+                "must be below 2^62 units", parameter=parameter, value=str(self), hint="use a smaller amount"
+            )
+        return int(total)
+
+    def __str__(self) -> str:
+        return f"{self._digits} {self.unit}" if self.unit else self._digits
+
+
+def _of_number(value: int | float, parameter: str) -> Amount:
+    if not math.isfinite(value):
+        raise QueryError("must be finite", parameter=parameter, value=value, hint="write it like '10 min' or 500")
+    return Amount(Fraction(value))
+
+
+def render(units: int, domain: Domain) -> str:
+    """Units of the attribute as text, in the largest unit that divides them.
+
+    >>> render(600_000_000, Domain.TIME)
+    '10 min'
+    """
+    if domain is Domain.INTEGER:
+        return str(units)
+    for name in ("w", "d", "h", "min", "s", "ms"):
+        if units and units % _UNITS[name] == 0:
+            return f"{units // _UNITS[name]} {name}"
+    return f"{units} us"

@@ -1,0 +1,85 @@
+"""Rows as they arrive: each with its group, its value of the progressing attribute and the bounds then in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from windrow.errors import UnsupportedError
+from windrow.semantics.expressions import Expression
+from windrow.semantics.moments import value_of
+from windrow.semantics.ordering import normal
+from windrow.semantics.progress import START, Punctuation, Row, check_advance
+from windrow.semantics.scalar import evaluate
+from windrow.semantics.windows import Context, Rows, Window
+
+Group: TypeAlias = tuple[Any, ...]
+Element: TypeAlias = Row | Punctuation
+Keys: TypeAlias = Sequence[tuple[str, Expression]]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The promises in force: one for all rows, and further ones for single groups."""
+
+    linear: int = START
+    groups: Mapping[Group, int] = field(default_factory=dict)
+
+    def of(self, group: Group) -> int:
+        return max(self.linear, self.groups.get(group, START))
+
+    def after(self, punctuation: Punctuation) -> Bounds:
+        """The bounds once a punctuation came; none may go back."""
+        if punctuation.group is None:
+            return Bounds(check_advance(self.linear, punctuation.value), self.groups)
+        group = tuple(map(normal, punctuation.group))
+        value = check_advance(self.groups.get(group, START), punctuation.value)
+        return Bounds(self.linear, {**self.groups, group: value})
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One row that passed the filter."""
+
+    row: Row
+    group: Group
+    t: int
+    bounds: Bounds
+
+    @property
+    def bound(self) -> int:
+        """The bound in force for this row as it arrived."""
+        return self.bounds.of(self.group)
+
+
+def arrivals(
+    elements: Iterable[Element], window: Window, keys: Keys, where: Expression | None
+) -> tuple[list[Arrival], int]:
+    """The rows that pass the filter, in order, and the number of those that do not.
+
+    Windows over rows have no progressing attribute: the value is then the arrival number.
+    """
+    arrived: list[Arrival] = []
+    filtered, bounds = 0, Bounds()
+    for element in elements:
+        if isinstance(element, Punctuation):
+            _check_groups(window, element)
+            bounds = bounds.after(element)
+        elif where is not None and evaluate(where, element) is not True:
+            filtered += 1
+        else:
+            t = len(arrived) if isinstance(window, Rows) else value_of(element, window.attribute)
+            group = tuple(normal(evaluate(expression, element)) for _, expression in keys)
+            arrived.append(Arrival(element, group, t, bounds))
+    return arrived, filtered
+
+
+def _check_groups(window: Window, punctuation: Punctuation) -> None:
+    if punctuation.group is not None and window.context is not Context.FREE:
+        raise UnsupportedError(
+            "of one group needs a window that is context free",
+            parameter="punctuation",
+            value=punctuation.group,
+            hint="use a sliding or landmark window, or punctuate the whole stream",
+        )

@@ -1,0 +1,100 @@
+"""Scalar expressions: the nodes every layer shares. Their meaning row by row is in `scalar`.
+
+A call names its function by the SQL name in lower case; operators keep their sign (`=`, `<>`, `+`, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the input by name."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant: None, bool, int, float, str, datetime (UTC) or timedelta."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "NULL"
+        if isinstance(self.value, bool):
+            return "TRUE" if self.value else "FALSE"
+        return "'" + self.value.replace("'", "''") + "'" if isinstance(self.value, str) else str(self.value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function or operator applied to arguments; see `FUNCTIONS` for what there is."""
+
+    function: str
+    arguments: tuple[Expression, ...] = ()
+
+    def __str__(self) -> str:
+        if self.function in BINARY and len(self.arguments) == 2:
+            return f"({self.arguments[0]} {self.function.upper()} {self.arguments[1]})"
+        return f"{self.function}({', '.join(str(a) for a in self.arguments)})"
+
+
+Expression: TypeAlias = Column | Literal | Call
+
+BINARY = ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "and", "or", "like", "||")
+"""Two-argument operators. `/` is float division, as in most SQL; `%` has the sign of the dividend."""
+
+FUNCTIONS: dict[str, tuple[int, int | None]] = {
+    **dict.fromkeys(BINARY, (2, 2)),
+    "not": (1, 1),
+    "neg": (1, 1),
+    "is_null": (1, 1),
+    "in": (2, None),  # needle, then literals
+    "case": (2, None),  # condition, value, condition, value, ..., [else]
+    "cast": (2, 2),  # value, Literal(type name: boolean, bigint, double, string, timestamp)
+    "coalesce": (1, None),
+    "nullif": (2, 2),
+    "greatest": (1, None),
+    "least": (1, None),
+    "abs": (1, 1),
+    "sign": (1, 1),
+    "round": (1, 2),
+    "floor": (1, 1),
+    "ceil": (1, 1),
+    "sqrt": (1, 1),
+    "exp": (1, 1),
+    "ln": (1, 1),
+    "power": (2, 2),
+    "lower": (1, 1),
+    "upper": (1, 1),
+    "trim": (1, 1),
+    "length": (1, 1),
+    "substring": (2, 3),  # 1-based start, optional length
+    "replace": (3, 3),
+    "starts_with": (2, 2),
+    "concat": (1, None),
+    "year": (1, 1),
+    "month": (1, 1),
+    "day": (1, 1),
+    "hour": (1, 1),
+    "minute": (1, 1),
+    "second": (1, 1),
+}
+"""Every scalar function with its least and greatest number of arguments (None: no limit)."""
+
+
+def columns_of(expression: Expression) -> Iterator[str]:
+    """The names of the columns an expression reads, in order, repeats included."""
+    if isinstance(expression, Column):
+        yield expression.name
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from columns_of(argument)

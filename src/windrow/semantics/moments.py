@@ -1,0 +1,82 @@
+"""Timestamps as microseconds since the epoch, and back.
+
+Rows may carry timestamps as `datetime` (naive means UTC) or as whole microseconds; both mean the same moment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from windrow.errors import DataError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+_FRACTION = re.compile(r"\.(\d+)", re.ASCII)
+"""Older Pythons read fractions of three or six digits only."""
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The moment in UTC; a naive one is taken as UTC."""
+    return moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment.astimezone(timezone.utc)
+
+
+def microseconds(value: datetime | timedelta | int) -> int:
+    """Whole microseconds: since the epoch for a moment, of length for a duration.
+
+    >>> microseconds(datetime(1970, 1, 1, 0, 0, 1)), microseconds(timedelta(milliseconds=-2)), microseconds(7)
+    (1000000, -2000, 7)
+    """
+    if isinstance(value, datetime):
+        return (in_utc(value) - EPOCH) // _MICROSECOND
+    return value // _MICROSECOND if isinstance(value, timedelta) else value
+
+
+def moment(value: datetime | int) -> datetime:
+    """The moment in UTC for microseconds since the epoch, or an error when the calendar does not reach that far."""
+    if isinstance(value, datetime):
+        return in_utc(value)
+    try:
+        return EPOCH + value * _MICROSECOND
+    except OverflowError:
+        raise DataError(
+            "must lie in the years 1 to 9999",
+            parameter="timestamp",
+            value=f"{value} microseconds since 1970",
+            hint="check the unit of the column; timestamps given as integers are microseconds",
+        ) from None
+
+
+def parse_moment(text: str) -> datetime:
+    """The moment an ISO 8601 text names; without a zone it is UTC.
+
+    >>> parse_moment("2024-02-29 12:00:00Z").isoformat()
+    '2024-02-29T12:00:00+00:00'
+    """
+    stripped = text.strip()
+    iso = stripped[:-1] + "+00:00" if stripped[-1:] in ("Z", "z") else stripped
+    iso = _FRACTION.sub(lambda found: "." + found[1][:6].ljust(6, "0"), iso)
+    try:
+        return in_utc(datetime.fromisoformat(iso))
+    except ValueError:
+        raise DataError(
+            "must be a date or a date and time",
+            parameter="timestamp",
+            value=text,
+            hint="write it like '2024-02-29 12:00:00'",
+        ) from None
+
+
+def value_of(row: Mapping[str, Any], attribute: str) -> int:
+    """A row's value of the progressing attribute in units of the attribute; it must have one."""
+    value = row[attribute]
+    if value is None:
+        raise DataError(
+            "is the progressing attribute and must not be null",
+            parameter=attribute,
+            value=None,
+            hint=f"leave such rows out with WHERE {attribute} IS NOT NULL",
+        )
+    return microseconds(value)

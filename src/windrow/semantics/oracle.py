@@ -1,0 +1,175 @@
+"""The oracle: any window query by brute force, from the definitions alone. Every operator is tested against it.
+
+`arrival` says which rows pass and under which bounds, `placement` which windows hold them and which they missed,
+`reference` gives the aggregates of each extent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from windrow.errors import QueryError
+from windrow.semantics import framework
+from windrow.semantics.arrival import Arrival, Element, Group, Keys, arrivals
+from windrow.semantics.expressions import Expression
+from windrow.semantics.framework import Interval, WindowId
+from windrow.semantics.lateness import Account, check_lateness
+from windrow.semantics.ordering import null_last_key
+from windrow.semantics.placement import Placement, place
+from windrow.semantics.progress import Row
+from windrow.semantics.reference import REFERENCE
+from windrow.semantics.scalar import evaluate
+from windrow.semantics.windows import Emit, Rows, Session, SlideByTuple, Window
+
+LATE = ("drop", "side", "revise")
+Missed: TypeAlias = tuple[Row, int, list[Interval]]
+"""A row, how far below the bound it was, and the intervals of the windows it missed."""
+
+
+class Aggregate(Protocol):
+    """One aggregate of a query: the name of its result, the function, its argument (None: `*`), its parameters."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def function(self) -> str: ...
+    @property
+    def argument(self) -> Expression | None: ...
+    @property
+    def parameters(self) -> tuple[Any, ...]: ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The results (keys, `window_start`, `window_end`, aggregates) by end and keys, and what became of the rows.
+
+    `missed` lists the rows with windows they are finally absent from because they came too late; `account` counts
+    every row that came too late for a window, also when a revision took it in after all.
+    """
+
+    results: list[dict[str, Any]]
+    account: Account
+    missed: list[Missed]
+
+
+def answer(
+    elements: Iterable[Element],
+    window: Window,
+    *,
+    keys: Keys = (),
+    aggregates: Sequence[Aggregate] = (),
+    where: Expression | None = None,
+    emit: Emit = Emit.NONEMPTY,
+    late: str = "drop",
+    lateness: str = "generous",
+    within: int | None = None,
+) -> Answer:
+    """The answer over rows and punctuations in order of arrival; the end of the input closes every window.
+
+    The filter comes before lateness: a filtered row is never late. With `late="revise"` the results are the last
+    revisions: a row that missed a window still counts in it while the bound is less than `within` past its closing
+    (None: always). `lateness` then judges what is left.
+
+    >>> from windrow.semantics.progress import Punctuation
+    >>> from windrow.semantics.windows import Sliding
+    >>> rows = [{"ts": 12}, {"ts": 3}, Punctuation(10), {"ts": 4}, {"ts": 11}]
+    >>> found = answer(rows, Sliding("ts", range=10, slide=10))
+    >>> found.results
+    [{'window_start': 0, 'window_end': 10}, {'window_start': 10, 'window_end': 20}]
+    >>> found.account, found.missed
+    (Account(used=3, late=1, filtered=0), [({'ts': 4}, 6, [(0, 10)])])
+    """
+    _check(late, lateness, within)
+    arrived, filtered = arrivals(elements, window, keys, where)
+    at_once = place(window, arrived, within=0, lateness=lateness)
+    final = place(window, arrived, within=within, lateness=lateness) if late == "revise" else at_once
+    account = Account(len(arrived) - len(at_once.missed), len(at_once.missed), filtered)
+    results = list(_results(window, arrived, final, emit, keys, aggregates))
+    return Answer(sorted(results, key=lambda result: _order(result, keys)), account, _missed(window, arrived, final))
+
+
+def _check(late: str, lateness: str, within: int | None) -> None:
+    check_lateness(lateness)
+    if late not in LATE:
+        raise QueryError(
+            "must be a known policy", parameter="late", value=late, allowed=LATE, hint="'drop' only counts late rows"
+        )
+    if within is not None and (late != "revise" or within < 0):
+        raise QueryError(
+            "must not be negative and needs late='revise'",
+            parameter="within",
+            value=within,
+            hint="it says how long after its closing a window is still revised",
+        )
+
+
+def _order(result: dict[str, Any], keys: Keys) -> tuple[Any, ...]:
+    return (result["window_end"], [null_last_key(result[name]) for name, _ in keys], result["window_start"] or 0)
+
+
+def _missed(window: Window, arrived: Sequence[Arrival], placement: Placement) -> list[Missed]:
+    return [
+        (arrived[i].row, arrived[i].bound - arrived[i].t, [framework.interval(window, wid) for wid in wids])
+        for i, wids in sorted(placement.missed.items())
+    ]
+
+
+def _results(
+    window: Window,
+    arrived: Sequence[Arrival],
+    placement: Placement,
+    emit: Emit,
+    keys: Keys,
+    aggregates: Sequence[Aggregate],
+) -> Iterator[dict[str, Any]]:
+    extents = dict(placement.extents)
+    if emit is Emit.EMPTY:
+        extents |= {place: extents.get(place, []) for place in _between(window, placement)}
+    for (group, wid), members in extents.items():
+        if emit is Emit.COMPLETE and not _is_complete(window, arrived, group, wid):
+            continue
+        start, end = framework.interval(window, wid)
+        named = dict(zip((name for name, _ in keys), group, strict=True))
+        rows = [arrived[i] for i in members]
+        yield {**named, "window_start": start, "window_end": end, **{a.name: _aggregate(a, rows) for a in aggregates}}
+
+
+def _aggregate(aggregate: Aggregate, members: Sequence[Arrival]) -> Any:
+    argument = aggregate.argument
+    pairs = [(a.t, True if argument is None else evaluate(argument, a.row)) for a in members]
+    return REFERENCE[aggregate.function](pairs, aggregate.parameters)
+
+
+def _between(window: Window, placement: Placement) -> Iterator[tuple[Group, WindowId]]:
+    """Every window between a group's first and last, for each group; sessions have none between them."""
+    by_group: dict[Any, list[WindowId]] = {}
+    for group, wid in placement.extents:
+        partition = wid[1] if isinstance(window, Rows) else None
+        by_group.setdefault((group, partition), []).append(wid)
+    for (group, _), wids in by_group.items():
+        yield from ((group, wid) for wid in _span(window, placement, wids))
+
+
+def _span(window: Window, placement: Placement, wids: list[WindowId]) -> list[WindowId]:
+    if isinstance(window, Session):
+        return []
+    if isinstance(window, Rows):
+        numbers = [k for k, _ in wids]
+        return [(k, wids[0][1]) for k in range(min(numbers), max(numbers) + 1)]
+    if isinstance(window, SlideByTuple):
+        return sorted({wid for _, wid in placement.extents if min(wids) <= wid <= max(wids)})
+    return list(range(min(wids), max(wids) + 1))
+
+
+def _is_complete(window: Window, arrived: Sequence[Arrival], group: Group, wid: WindowId) -> bool:
+    """Whether the window starts no earlier than the first row that came in time before the window closed."""
+    start, _ = framework.interval(window, wid)
+    if start is None:
+        return True
+    if isinstance(window, Rows):
+        return start >= 0
+    closes_at = framework.closes_at(window, wid)
+    seen = [a.t for a in arrived if a.t >= a.bound and a.bounds.of(group) < closes_at]
+    return bool(seen) and start + isinstance(window, SlideByTuple) >= min(seen)

@@ -1,0 +1,104 @@
+"""Which rows each reported window holds, given when they arrived, and which windows each row missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from windrow.semantics import framework, session
+from windrow.semantics.arrival import Arrival, Group
+from windrow.semantics.framework import WindowId
+from windrow.semantics.lateness import Verdict, judge
+from windrow.semantics.progress import START
+from windrow.semantics.windows import Rows, Session, SlideByTuple, Window
+
+
+@dataclass
+class Placement:
+    """The extents by group and window, and the windows missed by arrival position; positions index the arrivals."""
+
+    extents: dict[tuple[Group, WindowId], list[int]] = field(default_factory=dict)
+    missed: dict[int, tuple[WindowId, ...]] = field(default_factory=dict)
+
+    def put(self, group: Group, position: int, verdict: Verdict) -> None:
+        for wid in verdict.counted:
+            self.extents.setdefault((group, wid), []).append(position)
+        if verdict.missed:
+            self.missed[position] = verdict.missed
+
+
+def place(window: Window, arrived: Sequence[Arrival], *, within: int | None, lateness: str) -> Placement:
+    """The placement when every window waits `within` longer than its punctuation before it is final (None: forever)."""
+    bounds = [START if within is None or isinstance(window, Rows) else a.bound - within for a in arrived]
+    if isinstance(window, Session):
+        return _place_sessions(window, arrived, bounds, lateness)
+    placement = Placement()
+    closes_at = partial(framework.closes_at, window)
+    for i, wids in enumerate(_wids(window, arrived, bounds)):
+        placement.put(arrived[i].group, i, judge(wids, closes_at, bound=bounds[i], lateness=lateness))
+    return placement
+
+
+def _wids(window: Window, arrived: Sequence[Arrival], bounds: Sequence[int]) -> list[list[WindowId]]:
+    """The windows of every arrival, open or not."""
+    if isinstance(window, SlideByTuple):
+        return _slide_by_tuple_wids(window, arrived, bounds)
+    rows = [a.row for a in arrived]
+    return [framework.wids(window, rows, i) for i in range(len(rows))]
+
+
+def _slide_by_tuple_wids(
+    window: SlideByTuple, arrived: Sequence[Arrival], bounds: Sequence[int]
+) -> list[list[WindowId]]:
+    """Only rows in time are counted and close windows; a late row that each row would close one for missed its own."""
+    in_time = [a.row for a, bound in zip(arrived, bounds, strict=True) if a.t >= bound]
+    closed = framework.windows(window, in_time)
+    found: list[list[Any]] = []
+    for i, (arrival, bound) in enumerate(zip(arrived, bounds, strict=True)):
+        own = [(arrival.t, len(in_time) + i)] if arrival.t < bound and window.every == 1 else []
+        found.append([wid for wid in closed if arrival.t <= wid[0] < arrival.t + window.range] + own)
+    return found
+
+
+def _place_sessions(window: Session, arrived: Sequence[Arrival], bounds: Sequence[int], lateness: str) -> Placement:
+    """Sessions group by group: rows merge with what is not yet reported; what is born closed is missed.
+
+    Between two bounds the order of rows does not matter: sessions are only judged when the next bound comes.
+    """
+    placement = Placement()
+    for group in {a.group: None for a in arrived}:
+        pending: list[int] = []
+        bound = START
+        for i in (i for i, a in enumerate(arrived) if a.group == group):
+            if bounds[i] > bound:
+                pending = _settle(window, arrived, pending, placement, old=bound, new=bounds[i], lateness=lateness)
+                bound = bounds[i]
+            pending.append(i)
+        _settle(window, arrived, pending, placement, old=bound, new=None, lateness=lateness)
+    return placement
+
+
+def _settle(
+    window: Session,
+    arrived: Sequence[Arrival],
+    pending: list[int],
+    placement: Placement,
+    *,
+    old: int,
+    new: int | None,
+    lateness: str,
+) -> list[int]:
+    """Place the sessions that `new` closes (None: all); those that `old` had closed are missed. The rest waits."""
+    waiting: list[int] = []
+    for wid in session.sessions_of(window, (arrived[i].t for i in pending)):
+        members = [i for i in pending if wid[0] <= arrived[i].t <= wid[1]]
+        closes_at = partial(framework.closes_at, window)
+        if new is not None and closes_at(wid) > new:
+            waiting += members
+            continue
+        verdict = judge([wid], closes_at, bound=old, lateness=lateness)
+        for i in members:
+            placement.put(arrived[i].group, i, verdict)
+    return waiting

@@ -1,0 +1,100 @@
+"""Window kinds: what users ask for, as frozen values in units of the windowing attribute.
+
+Each kind has three functions in its own module of this folder: `windows`, `extent` (window -> rows) and
+`wids` (row -> windows). Intervals are half open `[start, end)`; slide-by-tuple windows are `(t - range, t]`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class Context(Enum):
+    """What must be known besides the row itself to say which windows it belongs to."""
+
+    FREE = "context free"
+    BACKWARD = "backward context"
+    FORWARD = "forward context"
+
+
+class Emit(Enum):
+    """Which windows are reported."""
+
+    NONEMPTY = "nonempty"
+    EMPTY = "empty"
+    COMPLETE = "complete"
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """`[end - range, end)` for every `end = origin + k * slide`; tumbling when range equals slide."""
+
+    attribute: str
+    range: int
+    slide: int
+    origin: int = 0
+    context = Context.FREE
+
+    @property
+    def is_tumbling(self) -> bool:
+        return self.range == self.slide
+
+    @property
+    def loses_rows(self) -> bool:
+        """Rows between windows belong to none."""
+        return self.slide > self.range
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """Everything below `end` for every `end = origin + k * slide`, up to the first window that holds every row."""
+
+    attribute: str
+    slide: int
+    origin: int = 0
+    context = Context.FREE
+
+
+@dataclass(frozen=True)
+class Session:
+    """Rows at most `gap` apart share a window; it ends `gap` after its last row."""
+
+    attribute: str
+    gap: int
+    context = Context.FORWARD
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The last `range` rows, every `slide` rows, by arrival; per `partition` when columns are named."""
+
+    range: int
+    slide: int
+    partition: tuple[str, ...] = ()
+
+    @property
+    def context(self) -> Context:
+        return Context.BACKWARD if self.partition else Context.FREE
+
+
+class SlideBy(Enum):
+    """Which order counts the rows of a slide-by-tuple window."""
+
+    ARRIVAL = "row_num"
+    RANK = "rank"
+
+
+@dataclass(frozen=True)
+class SlideByTuple:
+    """`(t - range, t]` for every `every`-th row, counted by arrival or by rank of the attribute."""
+
+    attribute: str
+    range: int
+    every: int = 1
+    by: SlideBy = SlideBy.ARRIVAL
+    context = Context.FORWARD
+
+
+Window: TypeAlias = Sliding | Landmark | Session | Rows | SlideByTuple

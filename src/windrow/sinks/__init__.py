@@ -1,0 +1,49 @@
+"""Where answers go: files, the terminal, memory, behind one contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from windrow.errors import ConfigurationError
+from windrow.sinks.base import Sink
+from windrow.sinks.memory import MemorySink
+from windrow.sinks.terminal import LIMIT, TerminalSink
+
+__all__ = ["MemorySink", "Sink", "TerminalSink", "open_sink"]
+
+ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
+
+
+def open_sink(
+    target: str | Path, schema: pa.Schema, *, limit: int | None = LIMIT, stream: IO[str] | None = None
+) -> Sink:
+    """The sink for a file by its ending, or for the terminal when the target is `-`.
+
+    `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout.
+    """
+    if str(target) == "-":
+        return TerminalSink(schema, limit=limit, stream=stream)
+    path = Path(target)
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        from windrow.sinks.parquet import ParquetSink
+
+        return ParquetSink(path, schema)
+    if ending in (".csv", ".tsv"):
+        from windrow.sinks.delimited import DelimitedSink
+
+        return DelimitedSink(path, schema, "\t" if ending == ".tsv" else ",")
+    if ending in (".jsonl", ".ndjson", ".json"):
+        from windrow.sinks.json_lines import JsonLinesSink
+
+        return JsonLinesSink(path, schema)
+    raise ConfigurationError(
+        "must end in a known way",
+        parameter="output",
+        value=str(target),
+        allowed=ENDINGS,
+        hint="name a file such as answer.parquet, or - for the terminal",
+    )

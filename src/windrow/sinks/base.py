@@ -1,0 +1,55 @@
+"""What every sink takes: batches of an answer, and then an end."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+
+class Sink(Protocol):
+    """Takes batches of one schema. As a context manager it closes, or aborts when the body raises."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take the rows of a batch; columns are matched by name."""
+
+    def close(self) -> None:
+        """Make what was written final; closing again, or after an abort, does nothing."""
+
+    def abort(self) -> None:
+        """Leave nothing behind; after a close it does nothing."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Closing:
+    """The context manager of every sink: close on success, abort on any exception, an interrupt included."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with exactly the columns of `schema`; text may come plain or as a dictionary."""
+    if batch.schema.equals(schema, check_metadata=False):
+        return batch
+    return pa.RecordBatch.from_arrays([batch.column(f.name).cast(f.type) for f in schema], schema=schema)

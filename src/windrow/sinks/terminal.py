@@ -1,0 +1,121 @@
+"""An answer as a table for people: in colour on a terminal, plain aligned text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, Any
+
+import pyarrow as pa
+
+from windrow.sinks.base import Closing, fitted
+from windrow.sinks.text import encode, iso, plain
+
+LIMIT = 50
+"""Rows shown unless the caller asks for more."""
+
+
+class TerminalSink(Closing):
+    """Keeps the first `limit` rows (None: all) and prints them on close, with how many more there were."""
+
+    def __init__(self, schema: pa.Schema, *, limit: int | None = LIMIT, stream: IO[str] | None = None) -> None:
+        self.schema = schema
+        self.limit = limit
+        self.stream = stream
+        self.shown: list[pa.RecordBatch] = []
+        self.rows = 0
+        self.is_open = True
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        room = batch.num_rows if self.limit is None else max(0, self.limit - self.rows)
+        if room and batch.num_rows:
+            self.shown.append(fitted(batch.slice(0, room), self.schema))
+        self.rows += batch.num_rows
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            show(pa.Table.from_batches(self.shown, schema=self.schema), self.rows, self.stream or sys.stdout)
+
+    def abort(self) -> None:
+        self.is_open = False
+
+
+def show(table: pa.Table, rows: int, stream: IO[str]) -> None:
+    """Print a table that holds the first of `rows` rows."""
+    columns = [cells(column.combine_chunks()) for column in table.columns]
+    numeric = [is_number(field.type) for field in table.schema]
+    if stream.isatty():
+        _show_rich(table.schema.names, columns, numeric, stream)
+    else:
+        stream.write(aligned(table.schema.names, columns, numeric))
+    if rows == 0:
+        stream.write("(no rows)\n")
+    elif rows > table.num_rows:
+        more = rows - table.num_rows
+        stream.write(f"... {more} more row{'s' if more > 1 else ''}\n")
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Numbers stand at the right, everything else at the left."""
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def cells(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> list[str]:
+    """What a person reads for each value; null is NULL."""
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if isinstance(array.type, pa.TimestampType):
+        return _times(array)
+    if pa.types.is_floating(array.type):
+        return ["NULL" if value is None else f"{value:.10g}" for value in array.to_pylist()]
+    return ["NULL" if value is None else _printable(value) for value in plain(array).to_pylist()]
+
+
+def _printable(value: Any) -> str:
+    text = value if isinstance(value, str) else encode(value) if isinstance(value, (list, dict)) else str(value)
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def _times(array: pa.Array[Any]) -> list[str]:
+    """Times with as many decimals as the column needs, so that they stand in line."""
+    texts = [text and text.rstrip("Z").replace("T", " ") for text in iso(array).to_pylist()]
+    decimals = max((len(text.partition(".")[2]) for text in texts if text), default=0)
+    return ["NULL" if text is None else _with_decimals(text, decimals) for text in texts]
+
+
+def _with_decimals(text: str, decimals: int) -> str:
+    whole, _, fraction = text.partition(".")
+    return f"{whole}.{fraction.ljust(decimals, '0')}" if decimals else whole
+
+
+def aligned(names: list[str], columns: list[list[str]], numeric: list[bool]) -> str:
+    """Plain text: a header, a rule, and rows with two spaces between columns.
+
+    >>> print(aligned(["symbol", "n"], [["UBSN", "NESN"], ["9", "10"]], [False, True]), end="")
+    symbol   n
+    ------  --
+    UBSN     9
+    NESN    10
+    """
+    widths = [max(map(len, (name, *column))) for name, column in zip(names, columns, strict=True)]
+    rows = [tuple(names), tuple("-" * width for width in widths), *zip(*columns, strict=True)]
+    return "".join(_line(row, widths, numeric) + "\n" for row in rows)
+
+
+def _line(row: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str:
+    parts = zip(row, widths, numeric, strict=True)
+    return "  ".join(text.rjust(width) if right else text.ljust(width) for text, width, right in parts).rstrip()
+
+
+def _show_rich(names: list[str], columns: list[list[str]], numeric: list[bool], stream: IO[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for name, right in zip(names, numeric, strict=True):
+        table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+    for row in zip(*columns, strict=True):
+        table.add_row(*(Text(cell, style="dim" if cell == "NULL" else "") for cell in row))
+    Console(file=stream, highlight=False).print(table)

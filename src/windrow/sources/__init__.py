@@ -1,0 +1,54 @@
+"""Where rows come from: files, Arrow data, data frames and Python iterables, behind one contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.errors import ConfigurationError
+from windrow.sources.base import BATCH_ROWS, Element, Source
+
+__all__ = ["BATCH_ROWS", "Element", "Source", "open_source"]
+
+
+def open_source(data: Any, *, name: str = "stream", schema: pa.Schema | None = None, dictionary: bool = True) -> Source:
+    """The source for whatever a user calls data; `name` is the stream's name, for messages.
+
+    A declared `schema` says which columns there are, in which order and of which types. With `dictionary`, text
+    columns of files come as dictionaries; data in memory keeps the types it has.
+
+    >>> source = open_source([{"time": 3, "symbol": "UBSN"}, {"time": 1, "symbol": "NESN"}])
+    >>> [batch["time"].to_pylist() for batch in source.select(["time"]).elements(batch_rows=1)]
+    [[3], [1]]
+    """
+    if isinstance(data, (str, Path)):
+        from windrow.sources.files import open_files
+
+        return open_files(data, name=name, schema=schema, dictionary=dictionary)
+    return _open_memory(data, name, schema)
+
+
+def _open_memory(data: Any, name: str, schema: pa.Schema | None) -> Source:
+    from windrow.sources import iterables, memory
+
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return memory.open_table(data, name=name, schema=schema)
+    if isinstance(data, pa.RecordBatchReader):
+        return memory.open_reader(data, name=name, schema=schema)
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+        return memory.open_pandas(data, name=name, schema=schema)
+    if hasattr(data, "__arrow_c_stream__"):
+        return memory.open_exporter(data, name=name, schema=schema)
+    if isinstance(data, Iterable) and not isinstance(data, (bytes, dict)):
+        return iterables.open_iterable(data, name=name, schema=schema)
+    raise ConfigurationError(
+        "must be a path, an Arrow table or reader, a pandas or polars frame, or an iterable of elements",
+        parameter=name,
+        value=f"an object of type {type(data).__name__}",
+        hint="collect lazy frames first; wrap columns in pa.table(...)",
+    )

@@ -1,0 +1,86 @@
+"""CSV and TSV files, plain or gzipped, block by block.
+
+An unquoted empty cell is null, a quoted one is the empty text; no word means null, so that a symbol `NA` stays one.
+Types are taken from the first block unless they are declared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pv
+
+from windrow.errors import SourceError
+
+_BLOCK = 1 << 22
+_MISFIT = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+?): invalid value '(.*)'", re.S)
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """Reads only the wanted columns, with the declared types."""
+
+    delimiter: str = ","
+
+    def schema(self, path: Path) -> pa.Schema | None:
+        if path.stat().st_size == 0:
+            return None
+        with self._open(path, {}, None) as reader:
+            return pa.schema([pa.field(field.name, _roomy(field.type)) for field in reader.schema])
+
+    def rows(self, path: Path) -> int | None:
+        return None
+
+    def batches(
+        self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        types = {field.name: _read_as(found.field(field.name).type, field.type) for field in wanted}
+        try:
+            with self._open(path, types, wanted.names) as reader:
+                yield from reader
+        except pa.ArrowInvalid as error:
+            raise _explained(path, found, error) from error
+
+    def _open(self, path: Path, types: dict[str, pa.DataType], columns: list[str] | None) -> Any:
+        return pv.open_csv(
+            path,
+            read_options=pv.ReadOptions(block_size=_BLOCK),
+            parse_options=pv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=pv.ConvertOptions(
+                column_types=types,
+                include_columns=columns,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+
+def _roomy(kind: pa.DataType) -> pa.DataType:
+    """A type that also takes what later blocks may hold: decimals of seconds, anything after only empty cells."""
+    if isinstance(kind, pa.TimestampType) and kind.unit == "s":
+        return pa.timestamp("us", kind.tz)
+    return pa.string() if pa.types.is_null(kind) else kind
+
+
+def _read_as(found: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+    """Times that are not written as declared are read as text first, because Arrow takes only one spelling."""
+    return pa.string() if isinstance(wanted, pa.TimestampType) and found != wanted else wanted
+
+
+def _explained(path: Path, found: pa.Schema, error: pa.ArrowInvalid) -> Exception:
+    match = _MISFIT.search(str(error))
+    if not match:
+        return error
+    column = found.names[int(match.group(1))]
+    return SourceError(
+        f"must be {match.group(2)} in {path}",
+        parameter=column,
+        value=repr(match.group(3)),
+        hint="declare the column with another type in `schema`, or correct the cell",
+    )

@@ -1,0 +1,104 @@
+"""JSON lines: one object a line, plain or gzipped, block by block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from windrow.errors import SourceError
+
+_BLOCK = 1 << 22
+_INSTANT = pa.timestamp("us", "UTC")
+_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([zZ]|[+-]\d{2}:?\d{2})?$"
+_COLUMN = re.compile(r"JSON parse error: Column\(/([^/)]+)[^)]*\) (.*)", re.S)
+_MISFIT = re.compile(r"Failed to convert JSON to (.+?), couldn't parse:\s*(.*)", re.S)
+
+
+class JsonLines:
+    """Reads only the wanted columns; an object without one of them has null there."""
+
+    def schema(self, path: Path) -> pa.Schema | None:
+        if path.stat().st_size == 0:
+            return None
+        try:
+            with _open(path, None) as reader:
+                first = reader.read_next_batch()
+        except pa.ArrowInvalid as error:
+            raise _explained(path, error) from error
+        return pa.schema([pa.field(name, _roomy(first.column(name))) for name in first.schema.names])
+
+    def rows(self, path: Path) -> int | None:
+        return None
+
+    def batches(
+        self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        explicit = pa.schema([pa.field(field.name, _read_as(field.type)) for field in wanted])
+        try:
+            with _open(path, explicit) as reader:
+                yield from reader
+        except pa.ArrowInvalid as error:
+            raise _explained(path, error) from error
+
+
+def _open(path: Path, explicit: pa.Schema | None) -> Any:
+    unexpected: Literal["infer", "ignore"] = "infer" if explicit is None else "ignore"
+    return pj.open_json(
+        path,
+        read_options=pj.ReadOptions(block_size=_BLOCK),
+        parse_options=pj.ParseOptions(
+            explicit_schema=explicit, newlines_in_values=False, unexpected_field_behavior=unexpected
+        ),
+    )
+
+
+def _roomy(array: pa.Array[Any]) -> pa.DataType:
+    """The type for a column from its first block: text that is all times is a time, only nulls may become text.
+
+    Arrow drops the zone of what it takes for a time, so these columns are read as text and parsed here.
+    """
+    kind: pa.DataType = array.type
+    if isinstance(kind, pa.TimestampType):
+        return _INSTANT
+    if pa.types.is_null(kind):
+        return pa.string()
+    if pa.types.is_string(kind) and array.null_count < len(array):
+        return _INSTANT if pc.all(pc.match_substring_regex(array, _TIME)).as_py() else kind
+    return kind
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    """Times come as text, with or without a zone; dictionaries are built afterwards."""
+    if isinstance(kind, pa.DictionaryType):
+        return cast(pa.DataType, kind.value_type)
+    return pa.string() if isinstance(kind, pa.TimestampType) else kind
+
+
+def _explained(path: Path, error: pa.ArrowInvalid) -> Exception:
+    """The column where Arrow names one, else that a line is no JSON object."""
+    text = str(error).strip()
+    column = _COLUMN.search(text)
+    if column:
+        return SourceError(
+            f"must have one type in every line of {path} ({column.group(2).split(' in row')[0]})",
+            parameter=column.group(1),
+            hint="declare the column in `schema`, or correct the lines",
+        )
+    misfit = _MISFIT.search(text)
+    if misfit:
+        return SourceError(
+            f"must hold values that fit the columns' types ({misfit.group(1)} was expected in {path})",
+            value=misfit.group(2),
+            hint="declare the column with another type in `schema`, or correct the lines",
+        )
+    return SourceError(
+        f"must hold one JSON object a line ({text.splitlines()[0].removeprefix('JSON parse error: ').rstrip('.')})",
+        value=str(path),
+        hint="write each object on a line of its own, without brackets or commas around the lines",
+    )

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from tests.fake_engine import Metrics
+from windrow.cli import progress
+from windrow.semantics.amounts import Domain
+from windrow.semantics.progress import END, START
+
+
+def metrics(**values: Any) -> Any:
+    return cast(Any, Metrics(**values))
+
+
+def test_a_line_says_how_far_the_run_is() -> None:
+    line = progress.describe(metrics(rows_in=3_000_000), Domain.TIME, seconds=2.0)
+    assert "3,000,000 rows, 1.5 M rows/s, watermark 1970-01-01 00:01:00, 3 open windows" == line
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "domain"),
+    [
+        ("none yet", None, Domain.TIME),
+        ("none yet", START, Domain.TIME),
+        ("the end", END, Domain.TIME),
+        ("60000000", 60_000_000, Domain.INTEGER),
+        ("1970-01-01 00:01:00", 60_000_000, Domain.TIME),
+        (str(1 << 61), 1 << 61, Domain.TIME),
+    ],
+)
+def test_watermarks_in_the_users_terms(expected: str, value: int | None, domain: Domain) -> None:
+    assert expected == progress.watermark(value, domain)
+
+
+def test_the_closing_line_accounts_for_every_row() -> None:
+    line = progress.closing_line(metrics(rows_in=1_000, results=5, elapsed=0.0))
+    assert "rows in 1,000 = used 7 + late 1 + filtered 2; 5 results in 0.00 s (0 rows/s)" == line
+
+
+def test_plain_lines_come_every_few_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = iter([0.0, 1.0, 5.0, 6.0, 10.5])
+    report = progress.plain_report(Domain.INTEGER, clock=lambda: next(clock))
+    for rows in (1, 2, 3, 4):
+        report(metrics(rows_in=rows))
+    lines = capsys.readouterr().err.splitlines()
+    assert ["2 rows", "4 rows"] == [line.partition(",")[0] for line in lines]
+
+
+def test_a_terminal_gets_a_live_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    class Bar:
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            seen.append("gone")
+
+        def add_task(self, description: str, total: int | None) -> int:
+            seen.append(total)
+            return 0
+
+        def update(self, task: int, completed: int, description: str) -> None:
+            seen.append((completed, description.rpartition(", ")[2]))
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_bar", lambda total: Bar())
+    with progress.reporting(Domain.TIME, 10) as report:
+        report(metrics(rows_in=4))
+    assert [10, (4, "3 open windows"), "gone"] == seen
+
+
+def test_the_bar_shows_the_rest_only_when_it_is_known() -> None:
+    assert [2, 4] == [len(progress._bar(total).columns) for total in (None, 10)]

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.fake_engine import FakeEngine, Options
+from tests.fake_engine import engine as engine
+from windrow.cli import main
+from windrow.errors import DataError
+from windrow.plan.nodes import Late, Strategy
+
+TABLE = pa.table({"symbol": ["a", "b", "c"], "time": pa.array([0, 1_000_000, 500_000], pa.timestamp("us", tz="UTC"))})
+ACCOUNT = "rows in 10 = used 7 + late 1 + filtered 2; 3 results in 0.50 s (20 rows/s)\n"
+WINDOW = "SELECT symbol, count(*) AS number FROM trades [RANGE 1 MINUTE WATTR time] GROUP BY symbol"
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> str:
+    parquet.write_table(TABLE, tmp_path / "trades.parquet")
+    return f"CREATE STREAM trades FROM '{tmp_path}/trades.parquet' PROGRESS ON time; "
+
+
+def windrow(*arguments: str | Path, text: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["run", *map(str, arguments)], input=text)
+
+
+def test_the_answer_goes_to_stdout_and_the_account_to_stderr(engine: FakeEngine, declared: str) -> None:
+    done = windrow("-e", declared + "SELECT symbol, time FROM trades")
+    assert 0 == done.exit_code, done.output
+    assert ["symbol", "a", "b", "c"] == [line.split()[0] for line in done.stdout.splitlines() if line[0] != "-"]
+    assert ACCOUNT == done.stderr
+
+
+def test_sql_comes_from_a_file_or_from_stdin(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    (tmp_path / "query.sql").write_text(declared + "SELECT symbol, time FROM trades")
+    from_file = windrow(tmp_path / "query.sql")
+    from_stdin = windrow("-", text=declared + "SELECT symbol, time FROM trades")
+    assert from_file.stdout == from_stdin.stdout
+    assert "symbol" in from_file.stdout
+
+
+def test_an_output_file_has_the_columns_of_the_answer(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    done = windrow("-e", declared + "SELECT time, symbol FROM trades", "--output", tmp_path / "answer.parquet")
+    assert ("", ACCOUNT) == (done.stdout, done.stderr)
+    assert ["time", "symbol"] == parquet.read_table(tmp_path / "answer.parquet").column_names
+
+
+def test_a_limit_shows_fewer_rows(engine: FakeEngine, declared: str) -> None:
+    done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--limit", "1")
+    assert "... 2 more rows" == done.stdout.splitlines()[-1]
+
+
+def test_settings_reach_the_plan_and_the_engine(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    engine.error = DataError("is broken", parameter="source")
+    flags: list[str | Path] = ["--strategy", "wid", "--late", tmp_path / "late.parquet", "--threads", "2"]
+    windrow("-e", declared + WINDOW, *flags, "--checkpoint", tmp_path, "--every", "1000", "--restore")
+    assert (Strategy.WID, Late.SIDE) == (engine.plans[0].strategy, engine.plans[0].late)
+    assert [Options(2, checkpoint=str(tmp_path), checkpoint_every=1000, restore=True)] == engine.options
+
+
+def test_the_query_decides_about_late_rows_where_it_says_so(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    windrow("-e", declared + WINDOW + " LATE REVISE", "--late", tmp_path / "late.parquet")
+    assert Late.REVISE is engine.plans[0].late
+
+
+def test_a_stream_is_read_from_elsewhere(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    parquet.write_table(TABLE.slice(0, 1), tmp_path / "other.parquet")
+    done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--set", f"trades={tmp_path}/other.parquet")
+    assert 3 == len(done.stdout.splitlines())
+
+
+def test_metrics_are_written_as_json(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    query = "SELECT symbol, time FROM trades"
+    windrow("-e", declared + query, "--metrics", tmp_path / "one.json")
+    windrow("-e", declared + query + ";" + query, "--metrics", tmp_path / "two.json")
+    assert 10 == json.loads((tmp_path / "one.json").read_text())["rows_in"]
+    assert [10, 10] == [metrics["rows_in"] for metrics in json.loads((tmp_path / "two.json").read_text())]
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("`FILE` must be given, or -e TEXT instead, got neither. Hint: windrow run query.sql.", []),
+        ("`FILE` must be given, or -e TEXT instead, got both. Hint: windrow run query.sql.", ["a.sql", "-e", "SELECT"]),
+        (
+            "`FILE` cannot be read (No such file or directory), got nowhere.sql. Hint: give a SQL file, - or -e TEXT.",
+            ["nowhere.sql"],
+        ),
+        (
+            "`FILE` must hold a query, got TEXT. Hint: add a SELECT after the declarations.",
+            ["-e", "CREATE STREAM s (t TIMESTAMP) PROGRESS ON t"],
+        ),
+        ("`--set` must be NAME=PATH, got trades.", ["-e", "SELECT 1", "--set", "trades"]),
+        ("`--every` needs --checkpoint DIR.", ["-e", "SELECT 1", "--every", "5"]),
+        ("`--restore` needs --checkpoint DIR.", ["-e", "SELECT 1", "--restore"]),
+        (
+            "`--limit` is for the terminal. Hint: leave out --limit or --output.",
+            ["-e", "SELECT 1", "--limit", "5", "--output", "x.csv"],
+        ),
+    ],
+)
+def test_mistakes_end_with_code_2_and_one_message(engine: FakeEngine, message: str, arguments: list[str]) -> None:
+    done = windrow(*arguments)
+    assert (2, f"Error: {message}\n") == (done.exit_code, done.stderr)
+
+
+def test_the_spark_engine_is_not_there_yet(engine: FakeEngine, declared: str) -> None:
+    done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--engine", "spark")
+    assert 2 == done.exit_code
+    assert "Error: `engine` spark is not available yet. Hint: run it with engine local.\n" == done.stderr
+
+
+def test_a_mistake_in_the_text_is_shown_in_its_place(engine: FakeEngine, declared: str) -> None:
+    done = windrow("-e", "SELECT symbl FROM trades", "--set", "trades=nowhere.parquet")
+    assert 2 == done.exit_code
+    done = windrow("-e", declared + "\nSELECT symbl, time FROM trades")
+    assert 2 == done.exit_code
+    assert ["Error: ", "line 2, column 8:", "  SELECT symbl, time FROM trades", "         ^^^^^"] == [
+        done.stderr[:7],
+        *done.stderr.splitlines()[-3:],
+    ]
+
+
+def test_files_are_not_shared_by_several_queries(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    query = "SELECT symbol, time FROM trades;"
+    done = windrow("-e", declared + query + query, "--output", tmp_path / "answer.parquet")
+    message = "Error: `--output` takes one query, got 2 of them. Hint: put each in its own file.\n"
+    assert (2, message) == (done.exit_code, done.stderr)
+
+
+def test_metrics_that_cannot_be_written(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--metrics", tmp_path / "no" / "m.json")
+    assert 2 == done.exit_code
+    expected = f"Error: `--metrics` cannot be written (No such file or directory), got {tmp_path}/no/m.json.\n"
+    assert ACCOUNT + expected == done.stderr
+
+
+def test_sql_that_is_no_text(engine: FakeEngine, tmp_path: Path) -> None:
+    (tmp_path / "query.sql").write_bytes(b"\xff\xfe\x00")
+    done = windrow(tmp_path / "query.sql")
+    expected = (
+        f"`FILE` cannot be read (it is not UTF-8 text), got {tmp_path}/query.sql. Hint: give a SQL file, - or -e TEXT."
+    )
+    assert (2, f"Error: {expected}\n") == (done.exit_code, done.stderr)
+
+
+def test_an_answer_from_the_local_engine(declared: str) -> None:
+    done = windrow("-e", declared + "SELECT count(*) AS number FROM trades [RANGE 1 SECOND WATTR time]")
+    assert 0 == done.exit_code, done.output
+    assert ["2", "1"] == [line.split()[-1] for line in done.stdout.splitlines()[2:]]
+    assert "rows in 3 = used 3 + late 0 + filtered 0; 2 results in " == done.stderr[:55]

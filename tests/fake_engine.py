@@ -1,0 +1,81 @@
+"""An engine that hands its first source on as results, so that what surrounds engines is tested by itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+
+@dataclass
+class Metrics:
+    rows_in: int = 10
+    rows_used: int = 7
+    rows_late: int = 1
+    rows_filtered: int = 2
+    results: int = 0
+    low_watermark: int | None = 60_000_000
+    open_windows: int = 3
+    elapsed: float = 0.5
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Options:
+    threads: int = 1
+    batch_rows: int = 1 << 17
+    checkpoint: str | None = None
+    checkpoint_every: int | None = None
+    restore: bool = False
+
+
+class FakeEngine(ModuleType):
+    """Remembers what it was asked for; fails after `fails_after` batches with `error`."""
+
+    def __init__(self) -> None:
+        super().__init__("windrow.engines.local")
+        self.Options = Options
+        self.Metrics = Metrics
+        self.plans: list[Any] = []
+        self.options: list[Options] = []
+        self.late: list[pa.RecordBatch] = []
+        self.error: Exception | None = None
+        self.handed_over = 0
+
+    def run(
+        self,
+        plan: Any,
+        sources: Mapping[str, Any],
+        *,
+        on_result: Callable[[pa.RecordBatch], None],
+        on_late: Callable[[pa.RecordBatch], None] | None,
+        on_progress: Callable[[Metrics], None] | None,
+        options: Options,
+    ) -> Metrics:
+        self.plans.append(plan)
+        self.options.append(options)
+        for batch in next(iter(sources.values())).elements(1):
+            on_result(batch)
+            self.handed_over += 1
+            if on_progress:
+                on_progress(Metrics(results=self.handed_over))
+        for batch in self.late if on_late else []:
+            assert on_late is not None
+            on_late(batch)
+        if self.error:
+            raise self.error
+        return Metrics(results=self.handed_over)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    fake = FakeEngine()
+    monkeypatch.setitem(sys.modules, "windrow.engines.local", fake)
+    return fake

@@ -1,0 +1,74 @@
+"""The streams the language tests ask about, and short ways to ask."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import pyarrow as pa
+import pytest
+
+from windrow.errors import WindrowError
+from windrow.language import parse
+from windrow.plan.nodes import Node, Stream, WindowAggregate
+from windrow.semantics.amounts import Amount
+from windrow.semantics.progress import Ordered, Slack
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+
+TRADES = Stream(
+    "trades",
+    pa.schema(
+        [
+            pa.field("symbol", pa.string()),
+            pa.field("price", pa.int64()),
+            pa.field("volume", pa.int64()),
+            pa.field("bid-price", pa.float64()),
+            pa.field("time", pa.timestamp("us", tz="UTC")),
+        ]
+    ),
+    "time",
+    Slack(Amount.of("60 s")),
+)
+_PACKETS = pa.schema(
+    [
+        pa.field("srcIP", pa.string()),
+        pa.field("destIP", pa.string()),
+        pa.field("len", pa.int64()),
+        pa.field("ts", pa.int64()),
+    ]
+)
+PACKETS = Stream("packets", _PACKETS, "ts", Ordered())
+CONTROL = Stream("control", _PACKETS, "ts", Ordered())
+STREAMS = {stream.name: stream for stream in (TRADES, PACKETS, CONTROL)}
+
+_Kind = TypeVar("_Kind")
+
+
+def plan(text: str) -> Node:
+    """The plan of the one query in a text."""
+    (node,) = parse(text, STREAMS).queries
+    return node
+
+
+def the(kind: type[_Kind], node: object) -> _Kind:
+    """The node, known to be of a kind."""
+    assert isinstance(node, kind)
+    return node
+
+
+def aggregate(text: str) -> WindowAggregate:
+    """The aggregation in a query, below HAVING and the select list."""
+    node: object = plan(text)
+    while not isinstance(node, WindowAggregate):
+        node = node.input  # type: ignore[attr-defined]
+    return node
+
+
+def complaint(text: str, kind: type[WindrowError] = WindrowError) -> tuple[str, str]:
+    """The message about a text, without the picture, and the part of the text the caret is under."""
+    with pytest.raises(kind) as caught:
+        parse(text, STREAMS)
+    where = caught.value.position
+    assert where is not None
+    return str(caught.value).removesuffix("\n" + where.render()), where.text[where.start : where.end]

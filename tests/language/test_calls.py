@@ -1,0 +1,113 @@
+"""Aggregate calls: every name, and what is wrong with the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.language.streams import aggregate, complaint
+from windrow.errors import QueryError, UnsupportedError
+from windrow.plan.nodes import AggregateCall
+from windrow.semantics.expressions import Call, Column, Literal
+
+PRICE, SYMBOL = Column("price"), Column("symbol")
+BIG = Call(">", (PRICE, Literal(5)))
+
+CALLS = [
+    ("count(*)", AggregateCall("a", "count")),
+    ("COUNT(price)", AggregateCall("a", "count", PRICE)),
+    ("count(DISTINCT price)", AggregateCall("a", "count_distinct", PRICE)),
+    ("max(DISTINCT price)", AggregateCall("a", "max", PRICE)),
+    ("sum(price)", AggregateCall("a", "sum", PRICE)),
+    ("avg(price)", AggregateCall("a", "avg", PRICE)),
+    ("mean(price)", AggregateCall("a", "avg", PRICE)),
+    ("min(price)", AggregateCall("a", "min", PRICE)),
+    ("max(price)", AggregateCall("a", "max", PRICE)),
+    ("variance(price)", AggregateCall("a", "variance", PRICE)),
+    ("var_samp(price)", AggregateCall("a", "variance", PRICE)),
+    ("var_pop(price)", AggregateCall("a", "var_pop", PRICE)),
+    ("stddev(price)", AggregateCall("a", "stddev", PRICE)),
+    ("stddev_samp(price)", AggregateCall("a", "stddev", PRICE)),
+    ("stddev_pop(price)", AggregateCall("a", "stddev_pop", PRICE)),
+    ("first(price)", AggregateCall("a", "first", PRICE)),
+    ("first_value(price)", AggregateCall("a", "first", PRICE)),
+    ("last(price)", AggregateCall("a", "last", PRICE)),
+    ("last_value(price)", AggregateCall("a", "last", PRICE)),
+    ("median(price)", AggregateCall("a", "median", PRICE)),
+    ("quantile(price, 0.9)", AggregateCall("a", "quantile", PRICE, (0.9,))),
+    ("percentile_cont(0.9) WITHIN GROUP (ORDER BY price)", AggregateCall("a", "quantile", PRICE, (0.9,))),
+    ("percentile_cont(0.25) WITHIN GROUP (ORDER BY price DESC)", AggregateCall("a", "quantile", PRICE, (0.75,))),
+    ("mode(price)", AggregateCall("a", "mode", PRICE)),
+    ("mode() WITHIN GROUP (ORDER BY price)", AggregateCall("a", "mode", PRICE)),
+    ("top_k(symbol, 3)", AggregateCall("a", "top_k", SYMBOL, (3,))),
+    ("heavy_hitters(symbol, 0.05)", AggregateCall("a", "heavy_hitters", SYMBOL, (0.05,))),
+    ("collect(price)", AggregateCall("a", "collect", PRICE)),
+    ("array_agg(price)", AggregateCall("a", "collect", PRICE)),
+    ("sum(price * volume)", AggregateCall("a", "sum", Call("*", (PRICE, Column("volume"))))),
+    ("sum(price) FILTER (WHERE price > 5)", AggregateCall("a", "sum", Call("case", (BIG, PRICE)))),
+    ("count(*) FILTER (WHERE price > 5)", AggregateCall("a", "count", Call("case", (BIG, Literal(True))))),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CALLS)
+def test_aggregates(text: str, expected: AggregateCall) -> None:
+    assert (expected,) == aggregate(f"SELECT {text} AS a FROM trades [RANGE 5 s]").aggregates
+    assert (expected,) == aggregate(f"SELECT {text} [RANGE 5 s] AS a FROM trades").aggregates
+
+
+ERRORS = [
+    ("cont(*)", "`cont` is not a function. Hint: did you mean count.", "cont"),
+    ("sum(*)", "`sum` needs a column. Hint: write sum(price); only count takes *.", "sum"),
+    ("max()", "`max` needs a column. Hint: write max(price); only count takes *.", "max"),
+    (
+        "sum(symbol)",
+        "`sum` needs a number, got string. Hint: CAST(column AS DOUBLE), or count it.",
+        "sum",
+    ),
+    (
+        "quantile(price, volume)",
+        "`quantile` takes constants after its first argument, got volume. "
+        "Hint: write a number, as in quantile(price, 0.9).",
+        "volume",
+    ),
+    (
+        "percentile_cont(0.9)",
+        "`percentile_cont` is written with one ORDER BY. "
+        "Hint: write percentile_cont(0.9) WITHIN GROUP (ORDER BY price), or quantile(price, 0.9).",
+        "percentile_cont",
+    ),
+    (
+        "max(min(price))",
+        "`min` is an aggregate and has no place here. Hint: aggregates stand in the select list and in HAVING.",
+        "min",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message", "pointed"), ERRORS)
+def test_what_is_wrong_with_a_call(call: str, message: str, pointed: str) -> None:
+    assert (message, pointed) == complaint(f"SELECT {call} FROM trades [RANGE 5 s]", QueryError)
+
+
+UNAVAILABLE = [
+    (
+        "count(*) OVER ()",
+        "`OVER` is not available. Hint: a window over a stream is written in brackets: "
+        "count(*) [RANGE 10 minutes, SLIDE 1 minute, WA ts].",
+        "count",
+    ),
+    (
+        "sum(DISTINCT price)",
+        "`DISTINCT` is available for count of one column. Hint: write count(DISTINCT symbol).",
+        "sum",
+    ),
+    (
+        "array_agg(price ORDER BY volume)",
+        "`array_agg` cannot be ordered here. Hint: collect is ordered by time.",
+        "array_agg(price ORDER BY volume",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message", "pointed"), UNAVAILABLE)
+def test_what_calls_do_not_have(call: str, message: str, pointed: str) -> None:
+    assert (message, pointed) == complaint(f"SELECT {call} FROM trades [RANGE 5 s]", UnsupportedError)

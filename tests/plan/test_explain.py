@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
+from windrow.errors import QueryError
+from windrow.plan import explain as module
+from windrow.plan.explain import describe_policy, describe_window, explain
+from windrow.plan.nodes import (
+    AggregateCall,
+    Distinct,
+    Filter,
+    Late,
+    Lateness,
+    Node,
+    Project,
+    Strategy,
+    Stream,
+    Union,
+)
+from windrow.semantics.amounts import Amount, Domain
+from windrow.semantics.expressions import Column
+from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Slack, SlackRows
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+
+
+@dataclass(frozen=True)
+class Choice:
+    strategy: Strategy
+    reasons: tuple[str, ...]
+
+
+@pytest.fixture(autouse=True)
+def planner(monkeypatch: pytest.MonkeyPatch) -> None:
+    choice = Choice(Strategy.PANES, ("one reason", "another reason"))
+    monkeypatch.setattr(module, "choose", lambda node: choice)
+
+
+SCHEMA = columns(symbol=pa.string(), price=pa.int64(), time=pa.timestamp("us", tz="UTC"))
+
+
+def ticks(name: str = "trades", **settings: Any) -> Stream:
+    return Stream(name, SCHEMA, "time", **{"policy": Slack(Amount.of("60 seconds")), **settings})
+
+
+UBSN = call("=", Column("symbol"), "UBSN")
+
+PAPERS = """
+WindowAggregate
+│  window    RANGE 10 min SLIDE 1 min on time, each row in up to 10 windows
+│  keys      symbol
+│  answers   number = count(*)
+│  emit      windows that hold a row
+│  late      left out of the windows they missed, and counted; they count in the windows still open (generous)
+│  strategy  panes
+│            - one reason
+│            - another reason
+└─ Filter (symbol = 'UBSN')
+   └─ Stream trades from trades.parquet
+         columns   symbol string, price int64, time timestamp[us, tz=UTC]
+         progress  on time: rows come at most 1 min behind the largest value seen
+         idle      it holds others back by at most 30 s
+"""
+
+UNION = """
+Project window_end, most = ceil(p50)
+└─ WindowAggregate
+   │  window    RANGE 1 min SLIDE 10 min on time, each row in at most one window
+   │  keys      none: one result a window
+   │  answers   p50 = median(price)
+   │  emit      windows that hold a row, and the empty ones between them
+   │  late      corrected results follow, up to 1 h after a window's end; \
+a row that missed one window counts in none (consistent)
+   │  strategy  panes
+   │            - one reason
+   │            - another reason
+   └─ Union of 2: rows as they come, progress is the least of all inputs
+      ├─ Distinct: each different row once
+      │  └─ Stream a
+      │        columns   symbol string, price int64, time timestamp[us, tz=UTC]
+      │        progress  on time: only the end of the input is a promise
+      └─ Stream b
+            columns   symbol string, price int64, time timestamp[us, tz=UTC]
+            progress  on time: rows come at most 1 min behind the largest value seen
+            idle      after 30 s of silence by the clock it no longer holds others back
+
+Notes
+- SLIDE 10 min is larger than RANGE 1 min: rows between windows are in none of them.
+- median(price) keeps the values of its open windows: state grows with the rows in them.
+- A union waits for its slowest input; without IDLE, a lull of a holds all results back.
+- a says nothing about its progress: windows close, and state is let go, only at the end of the input. \
+SLACK, ORDERED or PUNCTUATED lets them close earlier.
+"""
+
+
+def papers() -> Node:
+    stream = ticks(idle=Idle(Amount.of("30 s")), origin="trades.parquet")
+    return windowed(Filter(stream, UBSN), None, ("symbol",))
+
+
+def union() -> Node:
+    inputs = Union((Distinct(ticks("a", policy=AtEnd())), ticks("b", idle=Idle(Amount.of("30 s"), wall_clock=True))))
+    settings: dict[str, Any] = {"emit": Emit.EMPTY, "late": Late.REVISE, "lateness": Lateness.CONSISTENT}
+    median = (AggregateCall("p50", "median", Column("price")),)
+    window = Sliding("time", MINUTE, 10 * MINUTE)
+    node = windowed(inputs, window, (), median, within=Amount.of("60 min"), **settings)
+    return Project(node, (("window_end", Column("window_end")), ("most", call("ceil", Column("p50")))))
+
+
+@pytest.mark.parametrize(("expected", "node"), [(PAPERS, papers()), (UNION, union())])
+def test_plans_as_text(expected: str, node: Node) -> None:
+    assert expected.strip() == explain(node)
+
+
+def test_the_side_output_is_named() -> None:
+    assert "late      given out on the side with the windows they missed; they count" in explain(
+        windowed(ticks(), late=Late.SIDE, emit=Emit.COMPLETE)
+    )
+
+
+def test_a_landmark_window_keeps_every_group() -> None:
+    text = explain(windowed(ticks(), Landmark("time", MINUTE), (), (COUNT,)))
+    assert (
+        "\n\nNotes\n- RANGE UNBOUNDED keeps every group until the end of the input." == text[text.index("\n\nNotes") :]
+    )
+
+
+def test_strings_have_no_bounded_maximum() -> None:
+    text = explain(windowed(ticks(), None, (), (AggregateCall("last", "max", Column("symbol")),)))
+    assert "- max(symbol) keeps the values of its open windows: state grows with the rows in them." in text
+
+
+def test_a_plan_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(QueryError, match=r"\A`range` must be positive, got 0\. .*\Z"):
+        explain(windowed(trades(), Sliding("time", 0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("expected", "policy"),
+    [
+        ("rows come in order", Ordered()),
+        ("rows come at most 5 behind the largest value seen", Slack(Amount.of(5))),
+        ("rows come at most 100 rows late", SlackRows(100)),
+        ("punctuations in column promise", External("promise")),
+        ("punctuations among the elements", External()),
+    ],
+)
+def test_policies_in_words(expected: str, policy: Any) -> None:
+    assert expected == describe_policy(policy)
+
+
+@pytest.mark.parametrize(
+    ("expected", "window", "domain"),
+    [
+        ("RANGE 10 SLIDE 10 on seq, each row in one window", Sliding("seq", 10, 10), Domain.INTEGER),
+        ("RANGE 10 SLIDE 3 on seq from -1, each row in up to 4 windows", Sliding("seq", 10, 3, -1), Domain.INTEGER),
+        (
+            "RANGE 1 min SLIDE 1 min on t from 1970-01-01 00:00:30, each row in one window",
+            Sliding("t", MINUTE, MINUTE, 30_000_000),
+            Domain.TIME,
+        ),
+        ("RANGE UNBOUNDED SLIDE 1 min on t", Landmark("t", MINUTE), Domain.TIME),
+        ("GAP 1 min on t, a window ends when no row comes for that long", Session("t", MINUTE), Domain.TIME),
+        ("RANGE 5 rows SLIDE 2 rows per key, by arrival", Rows(5, 2, ("key",)), Domain.INTEGER),
+        (
+            "RANGE 1 min on t SLIDE 3 rows, counted by rank",
+            SlideByTuple("t", MINUTE, 3, SlideBy.RANK),
+            Domain.TIME,
+        ),
+    ],
+)
+def test_windows_in_the_users_units(expected: str, window: Window, domain: Domain) -> None:
+    assert expected == describe_window(window, domain)
+
+
+def test_count_windows_can_be_explained_though_not_run() -> None:
+    text = explain(windowed(counters(), Rows(5, 5)))
+    assert "RANGE 5 rows SLIDE 5 rows, by arrival" in text
+    assert "strategy  none: count and per-row windows are not available yet" in text
+
+
+def test_encoded_columns_are_shown_as_their_values() -> None:
+    assert "columns   symbol string, price int32" in explain(trades())

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.plan.streams import trades, windowed
+from windrow.plan.nodes import Late
+from windrow.plan.windows import attribute_of, within_of
+from windrow.semantics.amounts import Amount, Domain
+from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+
+
+@pytest.mark.parametrize(
+    ("expected", "window"),
+    [(10, Sliding("time", 10, 5)), (7, Session("time", 7)), (5, Landmark("time", 5)), (3, SlideByTuple("time", 3))],
+)
+def test_results_are_corrected_for_the_length_of_a_window_unless_asked_otherwise(expected: int, window: Window) -> None:
+    assert expected == within_of(windowed(trades(), window, late=Late.REVISE), Domain.TIME)
+    asked = windowed(trades(), window, late=Late.REVISE, within=Amount.of("1 ms"))
+    assert 1000 == within_of(asked, Domain.TIME)
+
+
+def test_count_windows_are_on_no_attribute() -> None:
+    assert ["time", None] == [attribute_of(Sliding("time", 10, 5)), attribute_of(Rows(5, 5))]
