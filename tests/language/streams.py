@@ -16,30 +16,22 @@ from windrow.semantics.progress import Ordered, Slack
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 
-TRADES = Stream(
-    "trades",
-    pa.schema(
-        [
-            pa.field("symbol", pa.string()),
-            pa.field("price", pa.int64()),
-            pa.field("volume", pa.int64()),
-            pa.field("bid-price", pa.float64()),
-            pa.field("time", pa.timestamp("us", tz="UTC")),
-        ]
-    ),
-    "time",
-    Slack(Amount.of("60 s")),
-)
-_PACKETS = pa.schema(
-    [
-        pa.field("srcIP", pa.string()),
-        pa.field("destIP", pa.string()),
-        pa.field("len", pa.int64()),
-        pa.field("ts", pa.int64()),
-    ]
-)
-PACKETS = Stream("packets", _PACKETS, "ts", Ordered())
-CONTROL = Stream("control", _PACKETS, "ts", Ordered())
+_TRADES: dict[str, pa.DataType] = {
+    "symbol": pa.string(),
+    "price": pa.int64(),
+    "volume": pa.int64(),
+    "bid-price": pa.float64(),
+    "time": pa.timestamp("us", tz="UTC"),
+}
+_PACKETS: dict[str, pa.DataType] = {
+    "srcIP": pa.string(),
+    "destIP": pa.string(),
+    "len": pa.int64(),
+    "ts": pa.int64(),
+}
+TRADES = Stream("trades", pa.schema(_TRADES), "time", Slack(Amount.of("60 s")))
+PACKETS = Stream("packets", pa.schema(_PACKETS), "ts", Ordered())
+CONTROL = Stream("control", pa.schema(_PACKETS), "ts", Ordered())
 STREAMS = {stream.name: stream for stream in (TRADES, PACKETS, CONTROL)}
 
 _Kind = TypeVar("_Kind")

@@ -11,18 +11,17 @@ from windrow.plan.nodes import Stream
 from windrow.semantics.amounts import Amount
 from windrow.semantics.progress import External, Idle, Ordered, SlackRows
 
-SCHEMA = pa.schema(
-    [
-        pa.field("select", pa.string()),
-        pa.field("b", pa.bool_()),
-        pa.field("d", pa.decimal128(10, 2)),
-        pa.field("f", pa.float64()),
-        pa.field("i", pa.int16()),
-        pa.field("day", pa.date32()),
-        pa.field("mark", pa.int64()),
-        pa.field("ts", pa.int64()),
-    ]
-)
+COLUMNS: dict[str, pa.DataType] = {
+    "select": pa.string(),
+    "b": pa.bool_(),
+    "d": pa.decimal128(10, 2),
+    "f": pa.float64(),
+    "i": pa.int16(),
+    "day": pa.date32(),
+    "mark": pa.int64(),
+    "ts": pa.int64(),
+}
+SCHEMA = pa.schema(COLUMNS)
 
 
 def test_declaration() -> None:
@@ -49,7 +48,10 @@ def test_declarations_read_back(stream: Stream) -> None:
 
 
 def test_a_type_without_a_name_of_its_own_is_declared_as_the_nearest() -> None:
-    schema = pa.schema(
-        [pa.field("k", pa.dictionary(pa.int32(), pa.string())), pa.field("x", pa.float32()), pa.field("ts", pa.int32())]
-    )
+    columns: dict[str, pa.DataType] = {
+        "k": pa.dictionary(pa.int32(), pa.string()),
+        "x": pa.float32(),
+        "ts": pa.int32(),
+    }
+    schema = pa.schema(columns)
     assert "CREATE STREAM s (k STRING, x DOUBLE, ts BIGINT) PROGRESS ON ts" == stream_sql(Stream("s", schema, "ts"))

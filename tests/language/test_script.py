@@ -50,6 +50,11 @@ def test_a_declaration_replaces_a_given_stream() -> None:
 ERRORS = [
     ("SELECT symbol count(*) FROM trades", "`query` has text that does not belong here, got (.", "("),
     ("SELECT symbol FROM", "`query` needs the name of a stream here, got the end of the text.", ""),
+    (
+        "SELECT FROM trades",
+        "`select` must name at least one column. Hint: write SELECT *, or the columns you want.",
+        "trades",
+    ),
     ("SELECT (price FROM trades", "`query` needs ) here, got FROM.", "FROM"),
     ("SELECT price FROM trades WHERE price =", "`query` is not complete here, got the end of the text.", ""),
     ("SELECT symbol FROM trades foo bar", "`query` has text that does not belong here, got bar.", "bar"),
@@ -85,7 +90,8 @@ def test_an_error_shows_its_line_and_a_caret() -> None:
     assert expected == str(caught.value)
 
 
-SCHEMA = pa.schema([pa.field("price", pa.int64()), pa.field("symbol", pa.string())])
+_COLUMNS: dict[str, pa.DataType] = {"price": pa.int64(), "symbol": pa.string()}
+SCHEMA = pa.schema(_COLUMNS)
 
 
 def test_an_expression_over_a_schema() -> None:

@@ -90,10 +90,13 @@ def batch_of(rows: list[dict[str, Any]]) -> pa.RecordBatch:
 
 
 def _array(values: list[Any], kind: Any) -> Any:
+    """Dictionaries also have entries that no row has and that many functions fail on."""
     if not pa.types.is_dictionary(kind):
         return pa.array(values, kind)
-    encoded = pa.array(values, kind.value_type).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(encoded.indices.cast(kind.index_type), encoded.dictionary)
+    unused = {pa.string(): "unused", pa.int64(): (1 << 63) - 1, pa.float64(): 1e300}[kind.value_type]
+    encoded: Any = pa.array([*values, unused], kind.value_type).dictionary_encode()
+    column: Any = pa.DictionaryArray.from_arrays(encoded.indices.cast(kind.index_type), encoded.dictionary)
+    return column[: len(values)]
 
 
 class Expressions:

@@ -257,7 +257,7 @@ class Aggregation:
         return next(name for number in count(1) if (name := f"_{number}") not in taken)
 
     def _key(self, syntax: exp.Expr) -> Column | None:
-        if has_aggregate(syntax) or isinstance(syntax, (exp.Literal, exp.Null, exp.Boolean)):
+        if has_aggregate(syntax):
             return None
         expression = self._over_input(syntax)
         return next((Column(name) for name, known in self.keys if expression == known), None)

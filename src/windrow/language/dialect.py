@@ -28,7 +28,8 @@ class Misread(ParseError):
     """A parse error that knows where it is."""
 
     def __init__(self, description: str, span: Span, found: str) -> None:
-        super().__init__(description)
+        # sqlglot notes what it was after in the first entry, so there has to be one.
+        super().__init__(description, [{}])
         self.description = description
         self.span = span
         self.found = found

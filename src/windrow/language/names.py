@@ -27,7 +27,7 @@ class Scope:
         """The column a name means; None when it is no name, or a quoted word that is no column."""
         if isinstance(node, exp.Sub):
             return self._find_hyphenated(node)
-        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return None
         self._check_qualifier(node)
         if node.this.quoted:
@@ -43,7 +43,12 @@ class Scope:
 
     def is_string(self, node: exp.Column) -> bool:
         """Whether a double-quoted word is no column and therefore a string, as the papers write them."""
-        return bool(node.this.quoted) and not node.table and node.name not in self.schema.names
+        return (
+            isinstance(node.this, exp.Identifier)
+            and bool(node.this.quoted)
+            and not node.table
+            and node.name not in self.schema.names
+        )
 
     def _find_hyphenated(self, node: exp.Sub) -> str | None:
         """`bid-price`, when there is such a column (or `bid_price`) and its parts are not columns themselves."""

@@ -85,7 +85,10 @@ class Scalars:
         operator = _OPERATORS.get(type(node))
         if operator is not None:
             return self._operator(operator, node)
-        raise UnsupportedError(
+        raise self._unavailable(node)
+
+    def _unavailable(self, node: exp.Expr) -> UnsupportedError:
+        return UnsupportedError(
             "is not available in expressions",
             parameter=spelling(self.text, node) or node.key,
             hint="see the functions and operators in the language reference",
@@ -113,6 +116,8 @@ class Scalars:
     def _column(self, node: exp.Column) -> Expression:
         if self.scope.is_string(node):
             return Literal(node.name)
+        if not isinstance(node.this, exp.Identifier):
+            raise self._unavailable(node)
         return Column(self.scope.column(node))
 
     def _literal(self, node: exp.Literal) -> Literal:

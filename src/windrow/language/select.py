@@ -79,6 +79,13 @@ def _select(select: exp.Select, context: Context) -> Node:
     for join in select.args.get("joins") or ():
         raise joins_unavailable(join, context.text)
     _refuse_others(select, context.text, _UNDERSTOOD)
+    if not select.expressions:
+        raise QueryError(
+            "must name at least one column",
+            parameter="select",
+            hint="write SELECT *, or the columns you want",
+            position=place(context.text, select),
+        )
     refuse_over(select, context.text)
     relation = _filtered(_from(select, context), select)
     distinct = select.args.get("distinct")

@@ -123,6 +123,8 @@ def test_every_strategy_gives_the_answer_of_the_oracle(data: st.DataObject) -> N
         assert streams.comparable({n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed) == streams.comparable(
             {n: row[n] for n in SCHEMA.names} for row in late
         )
+        if isinstance(window, Landmark):  # what exists beyond the last row is not known when a row is late
+            continue
         spans = [(len(m), m[0][0], m[-1][1]) for _, _, m in expected.missed]
         assert sorted(spans, key=repr) == sorted(
             ((r["late_windows"], r["late_from"], r["late_until"]) for r in late), key=repr
@@ -136,7 +138,7 @@ def test_revisions_end_at_the_answer_with_the_late_rows_in_it(data: st.DataObjec
     calls = [AggregateCall(c.name, c.function, c.argument, c.parameters) for c in streams.calls(data.draw(streams.aggregate_lists()))]
     keys = tuple((name, Column(name)) for name in data.draw(KEYS))
     lateness = data.draw(st.sampled_from(Lateness))
-    within = data.draw(st.integers(0, 12)) * window.slide
+    within = data.draw(st.integers(1, 12)) * window.slide
     node = WindowAggregate(
         STREAM, window, keys, tuple(calls), late=Late.REVISE, lateness=lateness, within=Amount.of(within)
     )

@@ -38,7 +38,9 @@ def _unpacked(buffer: Any, offset: int, rows: int) -> Mask:
 
 def stored(array: Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """The column's values without copying; NULL slots hold anything."""
-    return np.frombuffer(array.buffers()[1], dtype, count=array.offset + len(array))[array.offset :]
+    data: Any = array.buffers()[1]
+    values: npt.NDArray[Any] = np.frombuffer(data, dtype, count=array.offset + len(array))
+    return values[array.offset :]
 
 
 def places(column: Any) -> npt.NDArray[Any]:

@@ -89,9 +89,10 @@ class Predicate:
         column = None if self._column is None else column_of(self._column, batch)
         if self._column is None or not isinstance(column, pa.DictionaryArray):
             return None
-        if self._verdicts is None or not self._verdicts.are_of(column.dictionary):
-            self._verdicts = _Verdicts(self.expression, column, self._column)
-        return self._verdicts.look_up(column)
+        verdicts = self._verdicts  # read once: another thread may replace them
+        if verdicts is None or not verdicts.are_of(column.dictionary):
+            self._verdicts = verdicts = _Verdicts(self.expression, column, self._column)
+        return verdicts.look_up(column)
 
     def _by_sides(self, batch: pa.RecordBatch) -> Mask | None:
         """Both masks in one; None when a side fails, perhaps on a row for which the other side decides."""

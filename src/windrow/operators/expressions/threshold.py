@@ -62,7 +62,7 @@ def _limit(constant: Any, kind: Any) -> int | float | None:
         return None if math.isnan(constant) else float(constant)
     if not pa.types.is_integer(kind) or not isinstance(constant, int):
         return None
-    bounds = np.iinfo(kind.to_pandas_dtype())
+    bounds: Any = np.iinfo(kind.to_pandas_dtype())
     return constant if bounds.min <= constant <= bounds.max else None
 
 

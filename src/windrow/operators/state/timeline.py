@@ -116,6 +116,8 @@ class Timeline:
         self.reserve_groups(groups)
         if self.next_window == LEAST:
             if self.count == 0 and first_window is None:
+                if not self.forever:
+                    self.skip_to(last_window + 1)
                 return
             earliest = int(self.panes[0]) // self.slide_panes + 1 if self.count else last_window
             self.position[NEXT] = earliest if first_window is None else first_window

@@ -62,7 +62,7 @@ class PanedWid:
     def add(self, rows: Rows, groups: int) -> None:
         least, most = int(rows.times.min()), int(rows.times.max())
         first, last = ((t - self.window.origin) // self.pane for t in (least, most))
-        self.first_pane, self.last_pane = min(self.first_pane, first), max(self.last_pane, last)
+        self.first_pane = min(self.first_pane, first)
         cells = (last - first + 1) * groups
         if cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN:
             self._add_dense(rows, groups, first, cells)
