@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.base import Aggregate, Mean, Part, State, ValidCount
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Aggregate, Array, Mean, Part, State, ValidCount
 from windrow.semantics.expressions import Expression
 
 
@@ -23,5 +24,5 @@ class Avg(Aggregate):
         self.need_number(argument_type)
         return pa.float64()
 
-    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
-        return pa.array(state.get(parts[0]), mask=state.get(parts[1]) == 0)
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
+        return arrow(state.get(parts[0]), null=state.get(parts[1]) == 0)

@@ -22,6 +22,7 @@ from windrow.semantics.expressions import Expression
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Numbers: TypeAlias = npt.NDArray[Any]
+Array: TypeAlias = "pa.Array[Any]"
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,13 @@ class Runs:
     """For each result i, the values `values[offsets[i]:offsets[i + 1]]`, each `counts` times, in order."""
 
     offsets: Integers
-    values: pa.Array
+    values: Array
     counts: Integers
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Which results have a value at all."""
+        return self.offsets[1:] > self.offsets[:-1]
 
     @property
     def sizes(self) -> Integers:
@@ -149,7 +155,7 @@ class Aggregate(ABC):
         """The type of the answer, or a QueryError when argument or parameters do not fit."""
 
     @abstractmethod
-    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         """The answers from the state, NULL rules applied."""
 
     def is_bounded_for(self, argument_type: pa.DataType | None) -> bool:
@@ -193,14 +199,3 @@ def is_scalar(kind: pa.DataType) -> bool:
     return bool(
         is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
     ) and not pa.types.is_interval(kind)
-
-
-def masked(values: Numbers, valid: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
-    """An Arrow array with NULL wherever `valid` is false."""
-    if pa.types.is_temporal(kind):
-        bits = kind.bit_width
-        storage: Any = pa.array(values.astype(np.int32 if bits == 32 else np.int64), mask=~valid)
-        return storage.view(kind)
-    if pa.types.is_boolean(kind):
-        return pa.array(values.astype(np.bool_), mask=~valid)
-    return pa.array(values, mask=~valid).cast(kind)

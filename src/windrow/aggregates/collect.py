@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Runs, State
+from windrow.aggregates.arrays import arrow, lists
+from windrow.aggregates.base import Array, Runs, State
 from windrow.aggregates.holistic import Holistic
 
 
@@ -20,7 +21,6 @@ class Collect(Holistic):
         self.check_parameters(parameters)
         return pa.list_(self.need_argument(argument_type))
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
+    def lower_runs(self, runs: Runs, state: State) -> Array:
         index = np.repeat(np.arange(len(runs.counts)), runs.counts)
-        offsets = np.concatenate([[0], np.cumsum(runs.sizes)]).astype(np.int32)
-        return pa.ListArray.from_arrays(pa.array(offsets), runs.values.take(pa.array(index)))
+        return lists(runs.sizes, runs.values.take(arrow(index)))

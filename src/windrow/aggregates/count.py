@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.base import Aggregate, Part, RowCount, State, ValidCount
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Aggregate, Array, Part, RowCount, State, ValidCount
 from windrow.semantics.expressions import Expression
 
 
@@ -22,5 +23,5 @@ class Count(Aggregate):
         self.check_parameters(parameters)
         return pa.int64()
 
-    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
-        return pa.array(state.get(parts[0]))
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
+        return arrow(state.get(parts[0]))

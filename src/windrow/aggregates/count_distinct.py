@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Runs, State
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Array, Runs, State
 from windrow.aggregates.holistic import Holistic
 
 
@@ -20,5 +21,5 @@ class CountDistinct(Holistic):
         self.need_argument(argument_type)
         return pa.int64()
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
-        return pa.array(np.diff(runs.offsets))
+    def lower_runs(self, runs: Runs, state: State) -> Array:
+        return arrow(np.diff(runs.offsets))

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Aggregate, Custom, Numbers, Part, State
+from windrow.aggregates.arrays import arrow, where_present
+from windrow.aggregates.base import Aggregate, Array, Custom, Numbers, Part, State
 from windrow.semantics.expressions import Expression
 
 Columns: TypeAlias = tuple[Numbers, ...]
@@ -46,7 +47,7 @@ class UserAggregate(Aggregate):
         """The states of `left[i]` and `right[i]` taken together, element by element."""
 
     @abstractmethod
-    def finish(self, state: Columns, parameters: tuple[Any, ...]) -> Numbers | pa.Array:
+    def finish(self, state: Columns, parameters: tuple[Any, ...]) -> Numbers | Array:
         """The answers from the states."""
 
     def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
@@ -57,13 +58,12 @@ class UserAggregate(Aggregate):
         self.need_number(argument_type)
         return self.result
 
-    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         columns, present = state.get(parts[0])
         return scatter_results(self.finish(columns, state.parameters), present, self.result)
 
 
-def scatter_results(answers: Numbers | pa.Array, present: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+def scatter_results(answers: Numbers | Array, present: npt.NDArray[np.bool_], kind: pa.DataType) -> Array:
     """The answers at the places that are present, NULL elsewhere."""
-    place = np.cumsum(present) - 1
-    index = pa.array(np.where(present, place, 0), mask=~present)
-    return pa.array(answers).cast(kind).take(index)
+    array = answers if isinstance(answers, pa.Array) else arrow(answers)
+    return where_present(array.cast(kind), np.cumsum(present) - 1, present)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Runs, State
+from windrow.aggregates.arrays import where_present
+from windrow.aggregates.base import Array, Runs, State
 from windrow.aggregates.holistic import Holistic, by_frequency, check_number, counted, listed, owners
 
 
@@ -19,11 +20,11 @@ class Mode(Holistic):
         self.check_parameters(parameters)
         return self.need_argument(argument_type)
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
-        present = runs.offsets[1:] > runs.offsets[:-1]
+    def lower_runs(self, runs: Runs, state: State) -> Array:
+        present = runs.present
         best = np.zeros(len(present), np.int64)
         best[present] = by_frequency(runs)[runs.offsets[:-1][present]]
-        return runs.values.take(pa.array(best, mask=~present))
+        return where_present(runs.values, best, present)
 
 
 class TopK(Holistic):
@@ -38,7 +39,7 @@ class TopK(Holistic):
         check_number(self, k, "k", "must be a whole number of at least 1", is_count)
         return counted(self.need_argument(argument_type))
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
+    def lower_runs(self, runs: Runs, state: State) -> Array:
         place = np.arange(len(runs.counts)) - np.repeat(runs.offsets[:-1], np.diff(runs.offsets))
         return listed(runs, place < state.parameters[0], by_frequency(runs))
 
@@ -55,7 +56,7 @@ class HeavyHitters(Holistic):
         check_number(self, share, "fraction", "must be above 0 and at most 1", is_share)
         return counted(self.need_argument(argument_type))
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
+    def lower_runs(self, runs: Runs, state: State) -> Array:
         order = by_frequency(runs)
         needed = runs.sizes[owners(runs)] * float(state.parameters[0])
         return listed(runs, (runs.counts >= needed)[order], order)

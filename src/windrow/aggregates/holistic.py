@@ -6,13 +6,15 @@ Their state is the multiset of values; multiplicities add and subtract, so panes
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Aggregate, Integers, Part, Runs, State, Values
+from windrow.aggregates.arrays import arrow, lists
+from windrow.aggregates.base import Aggregate, Array, Integers, Part, Runs, State, Values
 from windrow.errors import QueryError
 from windrow.semantics.expressions import Expression
 
@@ -25,11 +27,12 @@ class Holistic(Aggregate):
         assert argument is not None
         return (Values(argument, self.timed),)
 
-    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         return self.lower_runs(state.get(parts[0]), state)
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
-        raise NotImplementedError
+    @abstractmethod
+    def lower_runs(self, runs: Runs, state: State) -> Array:
+        """The answers from the values of each result."""
 
 
 def owners(runs: Runs) -> Integers:
@@ -42,7 +45,7 @@ def by_frequency(runs: Runs) -> Integers:
     return np.lexsort((np.arange(len(runs.counts)), -runs.counts, owners(runs)))
 
 
-def interpolated(runs: Runs, fraction: float) -> pa.Array:
+def interpolated(runs: Runs, fraction: float) -> Array:
     """The quantile between the two nearest ranks (linear), NULL when there is no value."""
     sizes = runs.sizes
     present = sizes > 0
@@ -54,7 +57,7 @@ def interpolated(runs: Runs, fraction: float) -> pa.Array:
         return pa.nulls(len(sizes), pa.float64())
     below = values[np.minimum(runs.nth(low), len(values) - 1)]
     above = values[np.minimum(runs.nth(high), len(values) - 1)]
-    return pa.array(_between(below, above, position - low), mask=~present)
+    return arrow(_between(below, above, position - low), null=~present)
 
 
 def _between(
@@ -65,14 +68,13 @@ def _between(
     return np.where((below == above) | (weight == 0), below, mixed)
 
 
-def listed(runs: Runs, chosen: npt.NDArray[np.bool_], order: Integers) -> pa.Array:
+def listed(runs: Runs, chosen: npt.NDArray[np.bool_], order: Integers) -> Array:
     """Per result the chosen runs (a mask in `order`) as a list of {value, count}."""
     owner = owners(runs)[order][chosen]
     sizes = np.bincount(owner, minlength=len(runs.offsets) - 1)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    index = pa.array(order[chosen])
-    pairs = pa.StructArray.from_arrays([runs.values.take(index), pa.array(runs.counts).take(index)], ["value", "count"])
-    return pa.ListArray.from_arrays(pa.array(offsets), pairs)
+    index = order[chosen]
+    columns = [runs.values.take(arrow(index)), arrow(runs.counts[index])]
+    return lists(sizes, pa.StructArray.from_arrays(columns, ["value", "count"]))
 
 
 def counted(kind: pa.DataType) -> pa.DataType:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.base import Runs, State
+from windrow.aggregates.base import Array, Runs, State
 from windrow.aggregates.holistic import Holistic, check_number, interpolated
 
 
 class Quantile(Holistic):
     name = "quantile"
-    parameter_names = ("q",)
+    parameter_names: tuple[str, ...] = ("q",)
     description = "the q-quantile, exact, interpolated"
 
     def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
@@ -23,7 +23,7 @@ class Quantile(Holistic):
             check_number(self, q, "q", "must be between 0 and 1", is_fraction)
         return pa.float64()
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
+    def lower_runs(self, runs: Runs, state: State) -> Array:
         return interpolated(runs, float(state.parameters[0]))
 
 
@@ -32,5 +32,5 @@ class Median(Quantile):
     parameter_names = ()
     description = "the middle value, exact"
 
-    def lower_runs(self, runs: Runs, state: State) -> pa.Array:
+    def lower_runs(self, runs: Runs, state: State) -> Array:
         return interpolated(runs, 0.5)

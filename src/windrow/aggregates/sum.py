@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.base import Aggregate, Part, State, Total, ValidCount
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Aggregate, Array, Part, State, Total, ValidCount
 from windrow.semantics.expressions import Expression
 
 
@@ -22,5 +23,5 @@ class Sum(Aggregate):
         self.check_parameters(parameters)
         return pa.float64() if pa.types.is_floating(self.need_number(argument_type)) else pa.int64()
 
-    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
-        return pa.array(state.get(parts[0]), mask=state.get(parts[1]) == 0)
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
+        return arrow(state.get(parts[0]), null=state.get(parts[1]) == 0)

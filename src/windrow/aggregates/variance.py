@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Aggregate, Part, SquareDeviation, State, ValidCount
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Aggregate, Array, Part, SquareDeviation, State, ValidCount
 from windrow.semantics.expressions import Expression
 
 
@@ -30,8 +31,8 @@ class Variance(Aggregate):
         self.need_number(argument_type)
         return pa.float64()
 
-    def lower(self, state: State, parts: tuple[Part, ...]) -> pa.Array:
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         deviation, count = state.get(parts[0]), state.get(parts[1])
         freedom = count - 1 if self.sample else count
         result = deviation / np.maximum(freedom, 1)
-        return pa.array(np.sqrt(result) if self.root else result, mask=freedom < 1)
+        return arrow(np.sqrt(result) if self.root else result, null=freedom < 1)

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.base import Custom, Integers, Part, Runs, State, Values
+from windrow.aggregates.arrays import of_type
+from windrow.aggregates.base import Array, Custom, Integers, Part, Runs, State, Values
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.timeline import Answers
@@ -16,27 +17,23 @@ from windrow.operators.windows.base import Closed, Plan
 
 
 class Lowering:
-    """Builds answer batches of one operator's schema: keys, window_start, window_end, aggregates."""
+    """Builds answer batches of one operator: keys, window_start, window_end, aggregates, in the types of `schema`."""
 
-    def __init__(self, plan: Plan, groups: Groups, schema: pa.Schema) -> None:
+    def __init__(self, plan: Plan, keys: int, schema: pa.Schema) -> None:
         self.plan = plan
-        self.groups = groups
-        self.schema = schema
+        self.bounds = schema.field(keys).type
+        self.fields = list(schema)[: keys + 2 + len(plan.layout.calls)]
+        self.schema = pa.schema(self.fields)
 
-    def batch(self, closed: Closed, starts: Integers | None, ends: Integers) -> pa.RecordBatch:
+    def batch(self, closed: Closed, groups: Groups, starts: Integers | None, ends: Integers) -> pa.RecordBatch:
         """`starts` is None for windows without a beginning."""
         answers = closed.answers
-        keys = self.groups.decode(answers.codes)
-        count = len(keys)
-        kind = self.schema.field(count).type
-        start = pa.nulls(len(answers), kind) if starts is None else pa.array(starts).cast(kind)
-        aggregates = self.aggregates(closed)
-        arrays = [*keys, start, pa.array(ends).cast(kind), *aggregates]
-        fields = list(self.schema)[: len(arrays)]
-        arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, fields, strict=True)]
-        return pa.record_batch(arrays, schema=pa.schema(fields))
+        start = pa.nulls(len(answers), self.bounds) if starts is None else of_type(starts, self.bounds)
+        arrays = [*groups.decode(answers.codes), start, of_type(ends, self.bounds), *self.aggregates(closed)]
+        arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.fields, strict=True)]
+        return pa.record_batch(arrays, schema=self.schema)
 
-    def aggregates(self, closed: Closed) -> list[pa.Array]:
+    def aggregates(self, closed: Closed) -> list[Array]:
         layout = self.plan.layout
         known: dict[Part, Any] = {}
 

@@ -83,3 +83,19 @@ class Operator(Protocol):
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         """Remember what `state` gave."""
+
+
+class Stateless:
+    """What operators that remember nothing share: punctuations pass."""
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        yield punctuation
+
+    def state(self) -> dict[str, pa.Table]:
+        return {}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        pass

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch, Counters, Element
 from windrow.operators.state.groups import Groups
@@ -15,7 +16,10 @@ from windrow.semantics.progress import END, START, Punctuation, check_advance
 
 
 class DupElim:
-    """The progressing attribute is one of the columns, so equal rows have equal times."""
+    """The progressing attribute is one of the columns, so equal rows have equal times.
+
+    Whether a row below the bound was there before is no longer known, so it is late: counted, not passed on.
+    """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
@@ -27,6 +31,7 @@ class DupElim:
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         batch = batch.compact()
         self.counters.rows_in += len(batch)
+        batch = self._in_time(batch)
         if len(batch) == 0:
             return
         known = self.seen.count
@@ -40,7 +45,14 @@ class DupElim:
         first.sort()
         self.counters.filtered += len(batch) - len(first)
         if len(first):
-            yield Batch(batch.data.take(pa.array(first)), batch.times[first], None, batch.source)
+            yield Batch(batch.data.take(arrow(first)), batch.times[first], None, batch.source)
+
+    def _in_time(self, batch: Batch) -> Batch:
+        late = batch.times < self.bound
+        if not late.any():
+            return batch
+        self.counters.late += int(np.count_nonzero(late))
+        return Batch(batch.data, batch.times, (~late).view(np.uint8), batch.source).compact()
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.bound = check_advance(self.bound, punctuation.value)
@@ -58,7 +70,7 @@ class DupElim:
     def state(self) -> dict[str, pa.Table]:
         return {
             "seen": save_groups(self.seen),
-            "times": pa.table({"time": self.times}),
+            "times": tabled(time=self.times),
             "bound": pa.table({"bound": pa.array([self.bound], pa.int64())}),
         }
 

@@ -82,4 +82,14 @@ def time_type(kind: pa.DataType) -> pa.DataType:
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.int64()
 
 
-__all__ = ["COLUMNS", "Missed", "Verdict", "end_of", "judge", "late_batch", "late_schema", "missed_windows", "time_type"]
+__all__ = [
+    "COLUMNS",
+    "Missed",
+    "Verdict",
+    "end_of",
+    "judge",
+    "late_batch",
+    "late_schema",
+    "missed_windows",
+    "time_type",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -70,4 +71,5 @@ class Meld:
         return {"bounds": pa.table({"bound": pa.array([*self.bounds, self.bound], pa.int64())})}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        *self.bounds, self.bound = tables["bounds"]["bound"].to_pylist()
+        bounds: list[Any] = tables["bounds"]["bound"].to_pylist()
+        *self.bounds, self.bound = bounds

@@ -9,16 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.arrays import tabled
+from windrow.aggregates.base import Array, Integers
 from windrow.errors import DataError
 from windrow.operators.base import Batch, Counters, Element
 from windrow.operators.kernels import input as kernels
 from windrow.operators.state.keys import as_int64, validity
-from windrow.semantics.progress import END, START, External, Ordered, Policy, Punctuation, Slack, SlackRows, check_advance
+from windrow.semantics.progress import (
+    END,
+    START,
+    External,
+    Ordered,
+    Policy,
+    Punctuation,
+    Slack,
+    SlackRows,
+    check_advance,
+)
 
 LIMIT = 1 << 61
 
@@ -94,19 +106,25 @@ class Input:
         if isinstance(self.policy, SlackRows):
             return self._row_cuts(times)
         if not isinstance(self.policy, (Ordered, Slack)) or self.grid is None:
-            self.high = max(self.high, int(times.max()))
+            self._check_span(*kernels.span(times))
             return []
         slack = self.slack if isinstance(self.policy, Slack) else 0
         room = 64
         while True:
             cuts, bounds = np.empty(room, np.int64), np.empty(room, np.int64)
-            found, high = kernels.cut_points(
+            found, high, least = kernels.cut_points(
                 times, self.high, slack, self.bound, self.grid.origin, self.grid.step, cuts, bounds
             )
             if found >= 0:
-                self.high = int(high)
+                self._check_span(least, high)
                 return list(zip(cuts[:found].tolist(), bounds[:found].tolist(), strict=True))
             room *= 16
+
+    def _check_span(self, least: int, most: int) -> None:
+        """Times beyond the limit would overflow window bounds: refuse them, note the largest otherwise."""
+        if least <= -LIMIT or most >= LIMIT:
+            refuse_time(self.time, int(least if least <= -LIMIT else most))
+        self.high = max(self.high, int(most))
 
     _settled = START
     """Largest time that the last `rows` rows no longer keep from counting."""
@@ -122,14 +140,12 @@ class Input:
         usable = last >= 0
         highs[usable] = np.maximum(known[last[usable]], self._settled)
         self.recent = trail[max(0, len(trail) - rows) :].copy()
-        self.high = max(self.high, int(times.max()))
+        self._check_span(*kernels.span(times))
         self._settled = int(highs[-1])
         if self.grid is None:
             return []
         cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
-        found = kernels.cut_points_rows(
-            times, highs[:-1], self.bound, self.grid.origin, self.grid.step, cuts, bounds
-        )
+        found = kernels.cut_points_rows(times, highs[:-1], self.bound, self.grid.origin, self.grid.step, cuts, bounds)
         return list(zip(cuts[:found].tolist(), bounds[:found].tolist(), strict=True))
 
     def _punctuated(self, data: pa.RecordBatch, column: str) -> Iterator[Element]:
@@ -164,28 +180,30 @@ class Input:
 
     def state(self) -> dict[str, pa.Table]:
         scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled], pa.int64())})
-        return {"bounds": scalars, "recent": pa.table({"time": self.recent})}
+        return {"bounds": scalars, "recent": tabled(time=self.recent)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.high, self.bound, self._settled = tables["bounds"]["value"].to_pylist()
+        bounds: list[Any] = tables["bounds"]["value"].to_pylist()
+        self.high, self.bound, self._settled = bounds
         self.recent = tables["recent"]["time"].to_numpy().copy()
 
 
-def to_units(column: pa.Array, name: str = "time") -> Integers:
+def to_units(column: Array, name: str = "time") -> Integers:
     """A time or integer column as int64: microseconds for timestamps of any unit."""
     values = as_int64(column)
-    if pa.types.is_timestamp(column.type):
-        if column.type.unit == "ns":
-            values = values // 1000
-        elif column.type.unit in ("s", "ms"):
-            factor = 1_000_000 if column.type.unit == "s" else 1_000
-            if len(values) and int(np.abs(values).max()) >= LIMIT // factor:
-                _refuse(name, int(values[np.abs(values).argmax()]))
-            values = values * factor
-    if len(values) and (int(values.min()) <= -LIMIT or int(values.max()) >= LIMIT):
-        _refuse(name, int(values[np.abs(values.astype(np.float64)).argmax()]))
-    return values
+    if not pa.types.is_timestamp(column.type) or column.type.unit == "us":
+        return values
+    if column.type.unit == "ns":
+        return values // 1000
+    factor = 1_000_000 if column.type.unit == "s" else 1_000
+    if len(values):
+        for extreme in kernels.span(values):
+            if abs(int(extreme)) >= LIMIT // factor:
+                refuse_time(name, int(extreme))
+    return values * factor
 
 
-def _refuse(name: str, value: int) -> None:
-    raise DataError("must lie within 2^61 units of zero", parameter=name, value=value)
+def refuse_time(name: str, value: int) -> None:
+    raise DataError(
+        "must lie within 2^61 units of zero", parameter=name, value=value, hint="check the unit of the column"
+    )

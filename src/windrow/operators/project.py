@@ -6,19 +6,19 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from windrow.operators.base import Batch, Counters, Element
+from windrow.aggregates.base import Array
+from windrow.operators.base import Batch, Element, Stateless
 from windrow.operators.evaluate import evaluate
 from windrow.semantics.expressions import Expression
-from windrow.semantics.progress import Punctuation
 
 
-class Project:
-    """Stateless; the schema is the one the plan was checked with."""
+class Project(Stateless):
+    """The schema is the one the plan was checked with."""
 
     def __init__(self, columns: tuple[tuple[str, Expression], ...], schema: pa.Schema) -> None:
+        super().__init__()
         self.columns = columns
         self.schema = schema
-        self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         batch = batch.compact()
@@ -29,15 +29,6 @@ class Project:
         ]
         yield Batch(pa.record_batch(arrays, schema=self.schema), batch.times, None, batch.source)
 
-    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
-        yield punctuation
 
-    def state(self) -> dict[str, pa.Table]:
-        return {}
-
-    def restore(self, tables: dict[str, pa.Table]) -> None:
-        pass
-
-
-def _as(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _as(array: Array, kind: pa.DataType) -> Array:
     return array if array.type == kind else array.cast(kind)

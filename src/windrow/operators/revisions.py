@@ -35,7 +35,8 @@ class Revisions:
     """What must be corrected, and how often each result was."""
 
     def __init__(self, operator: WindowOperator) -> None:
-        assert isinstance(operator.window, Sliding) and isinstance(operator.windower, PanedWid)
+        assert isinstance(operator.window, Sliding)
+        assert isinstance(operator.windower, PanedWid)
         self.operator = operator
         self.window: Sliding = operator.window
         self.windower: PanedWid = operator.windower

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
@@ -15,6 +16,7 @@ from windrow.operators.base import Batch, Counters, Element, LateRows
 from windrow.operators.lateness import Missed, late_batch, late_schema
 from windrow.operators.state.groups import Codes
 from windrow.operators.window_aggregate import Grouping, refuse_group
+from windrow.operators.windows.base import Closed
 from windrow.operators.windows.session import Sessions, owners
 from windrow.plan.nodes import Late, WindowAggregate
 from windrow.plan.schema import Shape
@@ -30,12 +32,13 @@ class SessionOperator:
     """
 
     def __init__(self, node: WindowAggregate, shape: Shape, output: Shape) -> None:
-        assert isinstance(node.window, Session) and shape.time is not None
+        assert isinstance(node.window, Session)
+        assert shape.time is not None
         self.node = node
         self.gap = node.window.gap
         self.grouping = Grouping(node, shape)
         self.windower = Sessions(node.window, self.grouping.plan)
-        self.output = output.schema
+        self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
         self.bound = START
         self.first = END
@@ -64,23 +67,27 @@ class SessionOperator:
         bound = check_advance(self.bound, punctuation.value)
         if bound == self.bound:
             return
-        for closed in self.windower.close_sessions(self.bound, bound):
-            assert closed.starts is not None and closed.ends is not None
-            keep = closed.starts >= self.first if self.node.emit is Emit.COMPLETE else np.ones(len(closed.ends), np.bool_)
-            chosen = closed.take(np.flatnonzero(keep))
-            order = np.argsort(closed.ends[keep], kind="stable")
-            if len(order):
-                yield self._result(chosen, order)
+        for closed in self.windower.close(bound, self.grouping.count):
+            chosen = self._chosen(closed)
+            if len(chosen.answers):
+                yield self._result(chosen)
         yield from self._born_late()
         self.bound = bound
         self.grouping.compact(self.windower)
-        yield Punctuation(bound if bound == END else bound)
+        yield Punctuation(bound)
 
-    def _result(self, closed: Any, order: Integers) -> Batch:
-        lowering = Lowering(self.grouping.plan, self.grouping.groups, self.output)
-        data = lowering.batch(closed, closed.starts, closed.ends).take(pa.array(order))
+    def _chosen(self, closed: Closed) -> Closed:
+        if self.node.emit is not Emit.COMPLETE:
+            return closed
+        assert closed.starts is not None
+        return closed.take(np.flatnonzero(closed.starts >= self.first))
+
+    def _result(self, closed: Closed) -> Batch:
+        assert closed.ends is not None
+        order = np.argsort(closed.ends, kind="stable")
+        data = self.lowering.batch(closed, self.grouping.groups, closed.starts, closed.ends).take(arrow(order))
         self.counters.results += len(order)
-        return Batch(data.cast(self.output), closed.ends[order])
+        return Batch(data, closed.ends[order])
 
     def _born_late(self) -> Iterator[Element]:
         codes, starts, lasts = self.windower.born_late
@@ -91,7 +98,7 @@ class SessionOperator:
             if len(late) and self.node.late is Late.SIDE:
                 ends = lasts[owner[late]] + self.gap
                 missed = Missed(self.bound - times[late], np.ones(len(late), np.int64), starts[owner[late]], ends)
-                yield LateRows(late_batch(batch.data.take(pa.array(late)), missed, batch.source, self.late_schema))
+                yield LateRows(late_batch(batch.data.take(arrow(late)), missed, batch.source, self.late_schema))
         self.suspects = []
 
     @property
@@ -107,19 +114,17 @@ class SessionOperator:
 
     def set_facts(self, facts: dict[str, Any]) -> None:
         self.bound, self.first = facts["bounds"]
+        self.windower.bound = self.bound
 
     def state(self) -> dict[str, pa.Table]:
         tables = window_state.save(self)
         for i, (batch, times, codes) in enumerate(self.suspects):
             tables[f"suspects{i}"] = pa.Table.from_batches([batch.data])
-            tables[f"places{i}"] = pa.table({"time": times, "code": codes})
+            tables[f"places{i}"] = tabled(time=times, code=codes)
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        window_state.load(self, tables)
-        import json
-
-        sources = json.loads(tables["facts"]["json"][0].as_py())["sources"]
+        sources = window_state.load(self, tables)["sources"]
         for i, source in enumerate(sources):
             places = tables[f"places{i}"]
             times, codes = (np.array(places[name].combine_chunks()) for name in ("time", "code"))

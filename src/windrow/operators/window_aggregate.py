@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,7 @@ class WindowOperator:
         self.within = within if node.late is Late.REVISE else 0
         self.windower = make_windower(node, self.grouping.plan, strategy, threads=threads, keep=self.within)
         self.output = output.schema
+        self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
         self.bound = START
         self.closed = START
@@ -118,10 +120,6 @@ class WindowOperator:
         self.revisions = Revisions(self) if node.late is Late.REVISE else None
         self.counters = Counters()
 
-    @property
-    def lowering(self) -> Lowering:
-        return Lowering(self.grouping.plan, self.grouping.groups, self.output)
-
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -131,7 +129,7 @@ class WindowOperator:
         self.counters.rows_in += len(rows)
         if len(rows) == 0:
             return
-        if self.closed == START or int(rows.times.min()) >= self.closed:
+        if self.closed == START or rows.span[0] >= self.closed:
             self._add(rows)
             return
         late = rows.times < self.closed
@@ -140,13 +138,14 @@ class WindowOperator:
         yield from self._late(batch, rows, np.flatnonzero(late))
 
     def _add(self, rows: Rows) -> None:
-        self.first = min(self.first, int(rows.times.min()))
-        self.windower.witness(rows.times)
+        self.first = min(self.first, rows.span[0])
+        self.windower.witness(rows.span[1])
         self.windower.add(rows, self.grouping.count)
 
     def _late(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> Iterator[Element]:
         """Rows below the closed boundary: into the windows still open, and into the book of what was missed."""
         times = rows.times[late]
+        self.windower.witness(int(times.max()))
         consistent = self.node.lateness is Lateness.CONSISTENT
         verdict = judge(self.window, times, self.closed, consistent=consistent)
         self.counters.late += int(np.count_nonzero(verdict.missed))
@@ -162,12 +161,10 @@ class WindowOperator:
         if len(rows) == 0:
             return
         if isinstance(self.window, Landmark):
-            self.windower.witness(rows.times)
             yield from self._report(self.closed)
-            rows.times = np.maximum(rows.times, self.closed)
-            self.windower.add(rows, self.grouping.count)
+            clamped = replace(rows, times=np.maximum(rows.times, self.closed))
+            self.windower.add(clamped, self.grouping.count)
         else:
-            self.windower.witness(rows.times)
             self.windower.amend(rows, self.grouping.count)
 
     def _missed_batch(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> pa.RecordBatch:
@@ -216,12 +213,12 @@ class WindowOperator:
         """Answers as a batch of the output stream."""
         end = ends(self.window, closed.answers.windows)
         start = None if isinstance(self.window, Landmark) else end - self.window.range
-        data = self.lowering.batch(closed, start, end)
+        data = self.lowering.batch(closed, self.grouping.groups, start, end)
         if self.node.late is Late.REVISE:
             number = np.zeros(len(end), np.int32) if revision is None else revision.astype(np.int32)
             data = data.append_column("revision", pa.array(number))
         self.counters.results += len(end)
-        return Batch(data.cast(self.output), end)
+        return Batch(data, end)
 
     def _empties(self, closed: Closed) -> Iterator[Closed]:
         """The windows without rows between two reported ones of the same group."""

@@ -29,8 +29,9 @@ def save(operator: WindowOperator | SessionOperator) -> dict[str, pa.Table]:
     return tables
 
 
-def load(operator: WindowOperator | SessionOperator, tables: dict[str, pa.Table]) -> None:
-    facts = json.loads(tables["facts"]["json"][0].as_py())
+def load(operator: WindowOperator | SessionOperator, tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """Bring an operator back to what `save` wrote; returns its facts."""
+    facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
     operator.grouping.plan.layout.from_json(facts["layout"])
     operator.windower.regrow(lambda table: operator.grouping.plan.layout.empty(len(table)))
     vars(operator.counters).update(facts["counters"])
@@ -40,3 +41,4 @@ def load(operator: WindowOperator | SessionOperator, tables: dict[str, pa.Table]
     prefix = "windower."
     operator.windower.restore({n.removeprefix(prefix): t for n, t in tables.items() if n.startswith(prefix)})
     operator.set_facts(facts)
+    return facts

@@ -121,6 +121,17 @@ class Distinct:
 Node: TypeAlias = Stream | Filter | Project | WindowAggregate | Union | Distinct
 
 __all__ = [
-    "AggregateCall", "Amount", "Distinct", "Domain", "Filter", "Late", "Lateness", "Node",
-    "Project", "Stream", "Strategy", "Union", "WindowAggregate",
-]  # fmt: skip
+    "AggregateCall",
+    "Amount",
+    "Distinct",
+    "Domain",
+    "Filter",
+    "Late",
+    "Lateness",
+    "Node",
+    "Project",
+    "Strategy",
+    "Stream",
+    "Union",
+    "WindowAggregate",
+]

@@ -18,10 +18,10 @@ from windrow.semantics.framework import Interval, WindowId
 from windrow.semantics.lateness import Account, check_lateness
 from windrow.semantics.ordering import null_last_key
 from windrow.semantics.placement import Placement, place
-from windrow.semantics.progress import Row
+from windrow.semantics.progress import START, Row
 from windrow.semantics.reference import REFERENCE
 from windrow.semantics.scalar import evaluate
-from windrow.semantics.windows import Emit, Rows, Session, SlideByTuple, Window
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, Sliding, SlideByTuple, Window
 
 LATE = ("drop", "side", "revise")
 Missed: TypeAlias = tuple[Row, int, list[Interval]]
@@ -164,12 +164,19 @@ def _span(window: Window, placement: Placement, wids: list[WindowId]) -> list[Wi
 
 
 def _is_complete(window: Window, arrived: Sequence[Arrival], group: Group, wid: WindowId) -> bool:
-    """Whether the window starts no earlier than the first row that came in time before the window closed."""
+    """Whether the window starts no earlier than the first row that missed nothing and came before the window closed."""
     start, _ = framework.interval(window, wid)
     if start is None:
         return True
     if isinstance(window, Rows):
         return start >= 0
     closes_at = framework.closes_at(window, wid)
-    seen = [a.t for a in arrived if a.t >= a.bound and a.bounds.of(group) < closes_at]
+    seen = [a.t for a in arrived if a.t >= _boundary(window, a.bound) and a.bounds.of(group) < closes_at]
     return bool(seen) and start + isinstance(window, SlideByTuple) >= min(seen)
+
+
+def _boundary(window: Window, bound: int) -> int:
+    """Where the windows closed at a bound end: rows from here on miss nothing."""
+    if isinstance(window, (Sliding, Landmark)) and bound != START:
+        return window.origin + (bound - window.origin) // window.slide * window.slide
+    return bound

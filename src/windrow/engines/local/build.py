@@ -75,9 +75,7 @@ def build(plan: nodes.Node, *, threads: int = 1) -> Pipeline:
     return pipeline
 
 
-def _add(
-    pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, threads: int
-) -> None:
+def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, threads: int) -> None:
     """Add the operator of a node and those below it; `grid` is where windows above may end."""
     if isinstance(node, nodes.Stream):
         stage = _stage(pipeline, _input(node, grid), f"input {node.name}", after, port)
@@ -94,7 +92,8 @@ def _add(
             _add(pipeline, child, stage, place, grid, threads)
     elif isinstance(node, nodes.Distinct):
         stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
-        _add(pipeline, node.input, stage, 0, grid, threads)
+        # Without windows above, every punctuation says something: it makes rows below it late.
+        _add(pipeline, node.input, stage, 0, grid or Grid(), threads)
     else:
         operator = _window(node, threads)
         stage = _stage(pipeline, operator, "window", after, port)
@@ -141,7 +140,9 @@ def _meld(node: nodes.Union) -> Meld:
         len(node.inputs),
         shape.schema,
         idle=[None if wall else amount for wall, amount in zip(walls, amounts, strict=True)],
-        silence=[amount / 1e6 if wall and amount is not None else None for wall, amount in zip(walls, amounts, strict=True)],
+        silence=[
+            amount / 1e6 if wall and amount is not None else None for wall, amount in zip(walls, amounts, strict=True)
+        ],
     )
 
 

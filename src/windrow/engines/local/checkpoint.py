@@ -64,7 +64,7 @@ class Checkpoints:
         manifest = {"version": VERSION, "query": self.query, "read": read, "results": pipeline.results, "files": files}
         _write_text(draft / "manifest.json", json.dumps(manifest, indent=1))
         target = self.folder / str(number)
-        os.replace(draft, target)
+        draft.replace(target)
         for _, old in numbered[:-1]:
             shutil.rmtree(old, ignore_errors=True)
         return target

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,21 +17,13 @@ from windrow.operators.base import Batch
 from windrow.operators.progress import Input
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
+from windrow.plan.columns import columns_read, prune
 from windrow.plan.nodes import Node
 from windrow.semantics.progress import END, START, Punctuation
+from windrow.sources.base import Source
 
 _NO_TIMES = np.empty(0, np.int64)
 _PROGRESS_EVERY = 0.2
-
-
-class Source(Protocol):
-    """What the engine needs of a source; `windrow.sources` makes them."""
-
-    schema: pa.Schema
-
-    def elements(
-        self, batch_rows: int = ..., skip_rows: int = ...
-    ) -> Iterator[pa.RecordBatch | Punctuation]: ...
 
 
 @dataclass(frozen=True)
@@ -40,7 +31,7 @@ class Options:
     """How to run: threads, rows a batch, and where and how often (in rows) to write checkpoints."""
 
     threads: int = 1
-    batch_rows: int = 1 << 17
+    batch_rows: int = 1 << 19
     checkpoint: str | None = None
     checkpoint_every: int | None = None
     restore: bool = False
@@ -52,7 +43,9 @@ class Options:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
         if (self.checkpoint_every or self.restore) and not self.checkpoint:
             raise ConfigurationError(
-                "needs a folder", parameter="checkpoint", hint="give checkpoint='folder' with checkpoint_every or restore"
+                "needs a folder",
+                parameter="checkpoint",
+                hint="give checkpoint='folder' with checkpoint_every or restore",
             )
 
 
@@ -63,8 +56,8 @@ class Runner:
         options.check()
         self.plan = plan
         self.options = options
-        self.pipeline = build(plan, threads=options.threads)
-        self.sources = {name: _find(sources, name) for name in self.pipeline.inputs}
+        self.pipeline = build(prune(plan), threads=options.threads)
+        self.sources = {name: _narrowed(_find(sources, name), names) for name, names in columns_read(plan).items()}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.started = time.perf_counter()
@@ -173,6 +166,10 @@ def _find(sources: Mapping[str, Source], name: str) -> Source:
             "has no data", parameter=name, hint=f"pass it when you run the query: {name}=table_or_path"
         )
     return sources[name]
+
+
+def _narrowed(source: Source, columns: list[str]) -> Source:
+    return source if columns == source.schema.names else source.select(columns)
 
 
 def run(

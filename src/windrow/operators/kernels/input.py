@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windrow.operators.kernels.compiled import inlined, kernel
 
-BLOCK = 1024
+BLOCK = 512
 START = -(1 << 63)
 
 
@@ -14,36 +14,51 @@ def _round_down(bound, origin, step):
 
 
 @kernel
+def span(times):
+    """The smallest and the largest of at least one time."""
+    least, most = times[0], times[0]
+    for i in range(len(times)):
+        least = min(least, times[i])
+        most = max(most, times[i])
+    return least, most
+
+
+@kernel
 def cut_points(times, high, slack, bound, origin, step, cuts, bounds):
     """Cuts under the slack policy: before row `cuts[j]` the punctuation `bounds[j]` must have been seen.
 
     `high` is the largest time seen before, `bound` the punctuation in force. A cut is needed only at a row below
     the punctuation that its predecessors imply; rows in time never need one. Blocks without such a row are
-    skipped by their minimum and maximum. Returns (number of cuts, new high); -1 cuts when `cuts` is too short.
+    skipped by their minimum and maximum. Returns (number of cuts, new high, smallest time); -1 cuts when `cuts` is
+    too short.
     """
     found = 0
+    smallest = times[0]
     for begin in range(0, len(times), BLOCK):
         end = min(begin + BLOCK, len(times))
-        least, most = times[begin], times[begin]
-        for i in range(begin, end):
-            least = min(least, times[i])
-            most = max(most, times[i])
+        least, most = span(times[begin:end])
+        smallest = min(smallest, least)
         ahead = max(high, most)
-        if least >= bound and least >= ahead - slack:
+        if least >= _round_down(ahead - slack, origin, step):
             high = ahead
             continue
+        # `implied` is the punctuation of the rows before i; it moves only when high - slack passes `following`.
+        implied = START if high == START else _round_down(high - slack, origin, step)
+        following = START if high == START else implied + step
         for i in range(begin, end):
-            if high != START:
-                implied = _round_down(high - slack, origin, step)
-                if times[i] < implied and implied > bound:
-                    if found == len(cuts):
-                        return -1, high
-                    cuts[found] = i
-                    bounds[found] = implied
-                    found += 1
-                    bound = implied
-            high = max(high, times[i])
-    return found, high
+            if times[i] < implied and implied > bound:
+                if found == len(cuts):
+                    return -1, high, smallest
+                cuts[found] = i
+                bounds[found] = implied
+                found += 1
+                bound = implied
+            if times[i] > high:
+                high = times[i]
+                if high - slack >= following:
+                    implied = _round_down(high - slack, origin, step)
+                    following = implied + step
+    return found, high, smallest
 
 
 @kernel

@@ -4,8 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.operators.kernels.cells import mix
 from windrow.operators.kernels.compiled import inlined, kernel
+
+
+@inlined
+def _word_place(word, size):
+    """Where a word is first looked for in a table of `size` places (a power of two): the top bits of a product."""
+    return np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & (size - 1)
+
+
+@kernel
+def direct_codes(words, base, table, out):
+    """Codes of words within a small range by a table; returns the first word not in it, or -1."""
+    unknown = -1
+    for i in range(len(words)):
+        code = table[words[i] - base]
+        out[i] = code
+        if code < 0 and unknown < 0:
+            unknown = i
+    return unknown
 
 
 @kernel
@@ -18,7 +35,7 @@ def intern_words(words, valid, null_code, start, index, stored, count, out):
             out[i] = null_code
             continue
         word = words[i]
-        at = np.int64(mix(word) & np.uint64(mask))
+        at = _word_place(word, len(index))
         while index[at] >= 0 and stored[index[at]] != word:
             at = (at + 1) & mask
         if index[at] < 0:
@@ -37,25 +54,54 @@ def index_words(index, stored, first, count, skip):
     mask = len(index) - 1
     for code in range(first, count):
         if code != skip:
-            at = np.int64(mix(stored[code]) & np.uint64(mask))
+            at = _word_place(stored[code], len(index))
             while index[at] >= 0:
                 at = (at + 1) & mask
             index[at] = code
 
 
 @inlined
+def _eight(data, at):
+    """Eight bytes as one word; the compiler makes one load of it."""
+    return (
+        np.uint64(data[at])
+        | np.uint64(data[at + 1]) << np.uint64(8)
+        | np.uint64(data[at + 2]) << np.uint64(16)
+        | np.uint64(data[at + 3]) << np.uint64(24)
+        | np.uint64(data[at + 4]) << np.uint64(32)
+        | np.uint64(data[at + 5]) << np.uint64(40)
+        | np.uint64(data[at + 6]) << np.uint64(48)
+        | np.uint64(data[at + 7]) << np.uint64(56)
+    )
+
+
+@inlined
 def _hash_bytes(data, start, end):
     word = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(end - start)
-    for i in range(start, end):
-        word = (word ^ np.uint64(data[i])) * np.uint64(0x100000001B3)
-    return mix(word)
+    at = start
+    while at + 8 <= end:
+        word = (word ^ _eight(data, at)) * np.uint64(0xBF58476D1CE4E5B9)
+        word ^= word >> np.uint64(29)
+        at += 8
+    rest = np.uint64(0)
+    while at < end:
+        rest = rest << np.uint64(8) | np.uint64(data[at])
+        at += 1
+    word = (word ^ rest) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(32))
 
 
 @inlined
 def _same(data, start, end, pool, first):
-    for i in range(end - start):
-        if data[start + i] != pool[first + i]:
+    at = 0
+    while start + at + 8 <= end:
+        if _eight(data, start + at) != _eight(pool, first + at):
             return False
+        at += 8
+    while start + at < end:
+        if data[start + at] != pool[first + at]:
+            return False
+        at += 1
     return True
 
 

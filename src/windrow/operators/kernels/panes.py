@@ -35,9 +35,18 @@ def pane_numbers(times, origin, size, out):
 
 @kernel
 def compress(values, selected, out):
-    """Copy the selected values to the front of `out`; returns how many."""
+    """Copy the selected values to the front of `out`, one longer than `values`; returns how many.
+
+    Runs of eight rows without a selected one are skipped at once.
+    """
     count = 0
-    for i in range(len(values)):
+    words = selected[: len(selected) // 8 * 8].view(np.uint64)
+    for w in range(len(words)):
+        if words[w]:
+            for i in range(8 * w, 8 * w + 8):
+                out[count] = values[i]
+                count += selected[i]
+    for i in range(8 * len(words), len(values)):
         out[count] = values[i]
         count += selected[i]
     return count

@@ -61,6 +61,58 @@ def _push(i, codes, adds, maxs, pairs, running, back_maxs, back_pairs, active, l
         position[ACTIVE] += 1
 
 
+@inlined
+def _pop(
+    start, panes, codes, adds, maxs, pairs, suffix_maxs, suffix_pairs, following,
+    running, back_maxs, back_pairs, heads, position, stacks,
+):  # fmt: skip
+    """Take the cells before pane `start` out of the window."""
+    while position[TAIL] < position[HEAD] and panes[position[TAIL]] < start:
+        i = position[TAIL]
+        if stacks:
+            if i >= position[FRONT]:
+                flip(i, position[HEAD], codes, maxs, pairs, suffix_maxs, suffix_pairs, following,
+                     back_maxs, back_pairs, heads)  # fmt: skip
+                position[FRONT] = position[HEAD]
+            heads[codes[i]] = following[i]
+        for j in range(adds.shape[1]):
+            running[codes[i], j] -= adds[i, j]
+        position[TAIL] += 1
+
+
+@inlined
+def _keep_active(running, active, listed, position):
+    """Groups without rows leave the list of active ones. Returns how many stay."""
+    kept = 0
+    for k in range(position[ACTIVE]):
+        group = active[k]
+        if running[group, 0] > 0:
+            active[kept] = group
+            kept += 1
+        else:
+            listed[group] = 0
+    position[ACTIVE] = kept
+    return kept
+
+
+@inlined
+def _write(
+    row, group, running, back_maxs, back_pairs, heads, suffix_maxs, suffix_pairs, out_adds, out_maxs, out_pairs
+):
+    """The state of a group over the current window."""
+    for j in range(running.shape[1]):
+        out_adds[row, j] = running[group, j]
+    head = heads[group]
+    for j in range(back_maxs.shape[1]):
+        best = back_maxs[group, j]
+        out_maxs[row, j] = best if head < 0 else max(best, suffix_maxs[head, j])
+    for j in range(back_pairs.shape[1]):
+        out_pairs[row, j] = back_pairs[group, j]
+    if head >= 0:
+        for j in range(0, back_pairs.shape[1], 2):
+            _raise_pair(out_pairs, row, j, suffix_pairs[head, j], suffix_pairs[head, j + 1])
+
+
 @kernel
 def slide(
     panes, codes, adds, maxs, pairs, suffix_maxs, suffix_pairs, following, count,
@@ -74,22 +126,13 @@ def slide(
     Returns (answers written, whether all windows are done).
     """
     written = 0
-    stacks = maxs.shape[1] + pairs.shape[1] > 0 and not forever
     window = position[NEXT]
+    stacks = maxs.shape[1] + pairs.shape[1] > 0 and not forever
     while window <= last_window:
         end = window * slide_panes
         start = LEAST if forever else end - range_panes
-        while position[TAIL] < position[HEAD] and panes[position[TAIL]] < start:
-            i = position[TAIL]
-            if stacks:
-                if i >= position[FRONT]:
-                    flip(i, position[HEAD], codes, maxs, pairs, suffix_maxs, suffix_pairs, following,
-                         back_maxs, back_pairs, heads)  # fmt: skip
-                    position[FRONT] = position[HEAD]
-                heads[codes[i]] = following[i]
-            for j in range(adds.shape[1]):
-                running[codes[i], j] -= adds[i, j]
-            position[TAIL] += 1
+        _pop(start, panes, codes, adds, maxs, pairs, suffix_maxs, suffix_pairs, following,
+             running, back_maxs, back_pairs, heads, position, stacks)  # fmt: skip
         while position[HEAD] < count and panes[position[HEAD]] < end:
             if panes[position[HEAD]] >= start:
                 _push(position[HEAD], codes, adds, maxs, pairs, running, back_maxs, back_pairs, active, listed, position)
@@ -97,40 +140,20 @@ def slide(
                 position[TAIL] += 1
                 position[FRONT] = max(position[FRONT], position[TAIL])
             position[HEAD] += 1
-        kept = 0
-        for k in range(position[ACTIVE]):
-            group = active[k]
-            if running[group, 0] > 0:
-                active[kept] = group
-                kept += 1
-            else:
-                listed[group] = 0
-        position[ACTIVE] = kept
-        if kept == 0:
-            if position[HEAD] == count:
-                window = last_window + 1
-            else:
-                window = max(window + 1, panes[position[HEAD]] // slide_panes + 1)
+        kept = _keep_active(running, active, listed, position)
+        if kept == 0:  # on to the first window that holds the next cell
+            after = last_window if position[HEAD] == count else panes[position[HEAD]] // slide_panes
+            window = max(window, after) + 1
             continue
         if written + kept > len(out_codes):
             position[NEXT] = window
             return written, False
         for k in range(kept):
-            group = active[k]
-            out_windows[written] = window
-            out_codes[written] = group
-            for j in range(adds.shape[1]):
-                out_adds[written, j] = running[group, j]
-            head = heads[group]
-            for j in range(maxs.shape[1]):
-                best = back_maxs[group, j]
-                out_maxs[written, j] = best if head < 0 else max(best, suffix_maxs[head, j])
-            for j in range(pairs.shape[1]):
-                out_pairs[written, j] = back_pairs[group, j]
-            if head >= 0:
-                for j in range(0, pairs.shape[1], 2):
-                    _raise_pair(out_pairs, written, j, suffix_pairs[head, j], suffix_pairs[head, j + 1])
-            written += 1
+            out_windows[written + k] = window
+            out_codes[written + k] = active[k]
+            _write(written + k, active[k], running, back_maxs, back_pairs, heads,
+                   suffix_maxs, suffix_pairs, out_adds, out_maxs, out_pairs)  # fmt: skip
+        written += kept
         window += 1
     position[NEXT] = max(position[NEXT], last_window + 1)
     return written, True

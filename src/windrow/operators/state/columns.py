@@ -18,6 +18,7 @@ import numpy.typing as npt
 from windrow.aggregates.base import Integers
 from windrow.errors import SumOverflowError
 from windrow.operators.kernels import digits, scatter
+from windrow.operators.kernels.input import span
 
 _LOW = (1 << 32) - 1
 _SAFE = 1 << 62
@@ -50,7 +51,7 @@ class AddColumn(ABC):
     @abstractmethod
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None: ...
 
-    def settle(self, adds: Integers) -> None:
+    def settle(self, adds: Integers) -> None:  # noqa: B027 - most columns are settled as they are
         """Bring stored state into a form in which many can be added without overflow."""
 
     def to_json(self) -> dict[str, Any]:
@@ -91,8 +92,7 @@ class IntegerSum(AddColumn):
 
     def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
         if len(lifted.numbers):
-            extremes = int(lifted.numbers.min()), int(lifted.numbers.max())
-            self.largest = max(self.largest, *map(abs, extremes))
+            self.largest = max(self.largest, *(abs(int(extreme)) for extreme in span(lifted.numbers)))
             self.rows += rows
         return self.width == 1 and self.largest * self.rows >= _SAFE
 
@@ -101,8 +101,10 @@ class IntegerSum(AddColumn):
         return np.concatenate([old >> 32, old & _LOW], axis=1)
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
-        add = scatter.add_integers if self.width == 1 else scatter.add_halves
-        add(adds, self.offset, slots, lifted.numbers, lifted.valid)
+        if self.width == 1:
+            scatter.add_integers(adds, self.offset, slots, lifted.numbers, lifted.valid)
+        else:
+            scatter.add_halves(adds, self.offset, slots, lifted.numbers, lifted.valid)
 
     def settle(self, adds: Integers) -> None:
         if self.width == 2:
@@ -149,6 +151,13 @@ def _exact_digits(adds: Integers, offset: int, width: int, base: int) -> list[Fr
     return [sum(digit << (32 * place) for place, digit in enumerate(row)) * scale for row in rows]
 
 
+def _padded(narrow: Integers, width: int, first: int) -> Integers:
+    """The narrow digits from place `first` on among `width` digits."""
+    wide = np.zeros((len(narrow), width), np.int64)
+    wide[:, first : first + narrow.shape[1]] = narrow
+    return wide
+
+
 NARROW_LEAST, NARROW_MOST = -128, 31
 """Last-bit exponents that the narrow digits hold: magnitudes of about 1e-23 to 1e25 with all 53 bits."""
 
@@ -173,10 +182,7 @@ class FloatSum(AddColumn):
 
     def widened(self, adds: Integers, old: Integers) -> Integers:
         self.width = self._wide
-        wide = np.zeros((len(old), self._wide), np.int64)
-        first = (NARROW_LEAST + 1088) // 32
-        wide[:, first : first + 7] = old
-        return wide
+        return _padded(old, self._wide, (NARROW_LEAST + 1088) // 32)
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
         special = self.offset + self.digits if self.width != 7 else -1
@@ -196,7 +202,8 @@ class FloatSum(AddColumn):
         if self.width == 7:
             return np.zeros(len(adds), np.bool_)
         first = self.offset + self.digits
-        return adds[:, first : first + 3].any(axis=1)
+        found: npt.NDArray[np.bool_] = np.any(adds[:, first : first + 3], axis=1)
+        return found
 
     def _with_specials(self, adds: Integers, result: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self.width == 7:
@@ -246,10 +253,7 @@ class FloatSquares(AddColumn):
 
     def widened(self, adds: Integers, old: Integers) -> Integers:
         self.width = self._wide
-        wide = np.zeros((len(old), self._wide), np.int64)
-        first = (2 * NARROW_LEAST + 2176) // 32
-        wide[:, first : first + 15] = old
-        return wide
+        return _padded(old, self._wide, (2 * NARROW_LEAST + 2176) // 32)
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
         digits.add_float_squares(adds, self.offset, self.base, slots, lifted.numbers, lifted.valid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ class PanedStates:
     def _file(self, cells: CustomCells) -> list[int]:
         cuts = np.concatenate([[0], np.flatnonzero(np.diff(cells.places)) + 1, [len(cells.places)]])
         filed = []
-        for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        for first, last in pairwise(cuts.tolist()):
             if last > first:
                 pane = int(cells.places[first])
                 fresh = GroupStates(cells.codes[first:last], cells.state.take(slice(first, last)))
@@ -177,16 +178,23 @@ class PanedStates:
         known = {*self.pushed, *(pane for pane, _ in self.front)}
         for pane in sorted(p for p in self.panes if first <= p < end and p not in known):
             self._push(pane)
+        self._pop(first)
+        top = self.front[-1][1] if self.front else None
+        return top if self.back is None else self.back.plus(top)
+
+    def _pop(self, first: int) -> None:
+        """Take the panes below `first` from the stacks."""
         while self.front and self.front[-1][0] < first:
             self.front.pop()
         if not self.front and self.pushed and self.pushed[0] < first:
             self.pushed = [pane for pane in self.pushed if pane >= first]
             self._flip()
-        top = self.front[-1][1] if self.front else None
-        return top if self.back is None else self.back.plus(top)
 
     def forget(self, below: int) -> None:
-        self.panes = {pane: states for pane, states in self.panes.items() if pane >= below}
+        """Panes that no window needs any more; the stacks lose them while they are still known."""
+        if not self.forever:
+            self._pop(below)
+            self.panes = {pane: states for pane, states in self.panes.items() if pane >= below}
 
     def remap(self, mapping: Codes) -> None:
         def renamed(states: GroupStates) -> GroupStates:

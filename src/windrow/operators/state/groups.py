@@ -13,23 +13,28 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers, is_scalar, value_type
+from windrow.aggregates.arrays import arrow, where_present
+from windrow.aggregates.base import Array, Integers, is_scalar, value_type
 from windrow.operators.kernels import interning
+from windrow.operators.kernels.input import span
 from windrow.operators.kernels.panes import look_up
-from windrow.operators.state.keys import array_from_keys, ordered_keys, validity
+from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, ordered_keys, validity
 
 Codes = npt.NDArray[np.int32]
 NO_CODES: Codes = np.empty(0, np.int32)
+DIRECT = 1 << 16
+"""Words within a range of this many are looked up in a table instead of hashed."""
 
 
 class Interner(Protocol):
     """Different values of one column, numbered as they come."""
 
-    count: int
+    @property
+    def count(self) -> int: ...
 
-    def encode(self, array: pa.Array) -> Codes: ...
+    def encode(self, array: Array) -> Codes: ...
 
-    def values(self) -> pa.Array: ...
+    def values(self) -> Array: ...
 
 
 class WordInterner:
@@ -41,8 +46,10 @@ class WordInterner:
         self.null = -1
         self.stored = np.zeros(64, np.int64)
         self.index = np.full(128, -1, np.int32)
+        self.base = 0
+        self.direct: Codes = NO_CODES
 
-    def encode(self, array: pa.Array) -> Codes:
+    def encode(self, array: Array) -> Codes:
         valid = validity(array)
         if len(valid) and self.null < 0:
             self._room()
@@ -51,6 +58,30 @@ class WordInterner:
 
     def encode_words(self, words: Integers, valid: npt.NDArray[np.uint8]) -> Codes:
         out = np.empty(len(words), np.int32)
+        if len(valid) == 0 and len(words) and self._encode_directly(words, out):
+            return out
+        return self._encode_by_hash(words, valid, out)
+
+    def _encode_directly(self, words: Integers, out: Codes) -> bool:
+        """By a table over the range of the words, when it is small; the table follows the hash."""
+        least, most = span(words)
+        if most - least >= DIRECT:
+            return False
+        if least < self.base or most >= self.base + len(self.direct):
+            self.base = int(min(least, self.base)) if self.base + DIRECT > most and len(self.direct) else int(least)
+            self.direct = np.full(DIRECT, -1, np.int32)
+            known = self.stored[: self.count] - self.base
+            inside = (known >= 0) & (known < DIRECT)
+            if self.null >= 0:
+                inside[self.null] = False
+            self.direct[known[inside]] = np.flatnonzero(inside)
+        unknown = interning.direct_codes(words, self.base, self.direct, out)
+        if unknown >= 0:
+            rest = self._encode_by_hash(words[unknown:], NO_VALIDITY, out[unknown:])
+            self.direct[words[unknown:] - self.base] = rest
+        return True
+
+    def _encode_by_hash(self, words: Integers, valid: npt.NDArray[np.uint8], out: Codes) -> Codes:
         reached = 0
         while True:
             reached, self.count = interning.intern_words(
@@ -69,7 +100,7 @@ class WordInterner:
         self.index = np.full(2 * len(self.stored), -1, np.int32)
         interning.index_words(self.index, self.stored, 0, self.count, self.null)
 
-    def values(self) -> pa.Array:
+    def values(self) -> Array:
         values = array_from_keys(self.stored[: self.count], self.kind)
         return _with_null(values, self.null)
 
@@ -87,14 +118,14 @@ class BytesInterner:
         self.pool = np.zeros(1024, np.uint8)
         self.index = np.full(128, -1, np.int32)
 
-    def encode(self, array: pa.Array) -> Codes:
+    def encode(self, array: Array) -> Codes:
         valid = validity(array)
         if len(valid) and self.null < 0:
             self._grow_when_full()
             self.ends[self.count] = self.used
             self.null, self.count = self.count, self.count + 1
         array = array.cast(pa.large_binary())
-        buffers = array.buffers()
+        buffers: list[Any] = array.buffers()
         offsets = np.frombuffer(buffers[1], np.int64, count=len(array) + array.offset + 1)[array.offset :]
         data = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None else np.empty(0, np.uint8)
         out = np.empty(len(array), np.int32)
@@ -122,7 +153,7 @@ class BytesInterner:
             self.index = np.full(2 * len(self.ends), -1, np.int32)
             interning.index_bytes(self.index, self.hashes, self.count, self.null)
 
-    def values(self) -> pa.Array:
+    def values(self) -> Array:
         offsets = np.concatenate([[0], self.ends[: self.count]]).astype(np.int64)
         text = pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind) or _is_view(self.kind)
         array = pa.Array.from_buffers(
@@ -148,23 +179,23 @@ class AnyInterner:
     def count(self) -> int:
         return len(self.known)
 
-    def encode(self, array: pa.Array) -> Codes:
+    def encode(self, array: Array) -> Codes:
         encoded = array.dictionary_encode(null_encoding="encode")
         known = self.known
         table = [known.setdefault(value, len(known)) for value in encoded.dictionary.to_pylist()]
-        return np.asarray(table, np.int32)[np.asarray(encoded.indices)]
+        codes: Codes = np.asarray(table, np.int32)[np.asarray(encoded.indices)]
+        return codes
 
-    def values(self) -> pa.Array:
+    def values(self) -> Array:
         return pa.array(list(self.known), self.kind)
 
 
-def _with_null(values: pa.Array, null: int) -> pa.Array:
+def _with_null(values: Array, null: int) -> Array:
     if null < 0:
         return values
-    mask = np.zeros(len(values), np.bool_)
-    mask[null] = True
-    index = pa.array(np.arange(len(values)), mask=mask)
-    return values.take(index)
+    present = np.ones(len(values), np.bool_)
+    present[null] = False
+    return where_present(values, np.arange(len(values)), present)
 
 
 def interner_for(kind: pa.DataType) -> Interner:
@@ -187,8 +218,9 @@ class Groups:
         self.kinds = [value_type(kind) for kind in kinds]
         self.columns = [interner_for(kind) for kind in self.kinds]
         self.pairs = [WordInterner(pa.int64()) for _ in self.kinds[1:]]
-        self._decoded: list[pa.Array | None] = [None for _ in self.kinds]
-        self._dictionaries: list[tuple[pa.Array | None, Codes]] = [(None, NO_CODES) for _ in self.kinds]
+        self._decoded: list[Array | None] = [None for _ in self.kinds]
+        self._last: tuple[Codes, list[Array]] | None = None
+        self._dictionaries: list[tuple[Array | None, Codes]] = [(None, NO_CODES) for _ in self.kinds]
 
     @property
     def count(self) -> int:
@@ -196,7 +228,7 @@ class Groups:
             return 1
         return (self.pairs[-1] if self.pairs else self.columns[0]).count
 
-    def encode(self, arrays: Sequence[pa.Array]) -> Codes:
+    def encode(self, arrays: Sequence[Array]) -> Codes:
         """A code for each row; empty when there are no key columns."""
         if not arrays:
             return NO_CODES
@@ -206,12 +238,12 @@ class Groups:
             codes = pair.encode_words(words, np.empty(0, np.uint8))
         return codes
 
-    def _column_codes(self, place: int, array: pa.Array) -> Codes:
-        if not pa.types.is_dictionary(array.type):
+    def _column_codes(self, place: int, array: Array) -> Codes:
+        if not isinstance(array, pa.DictionaryArray):
             return self.columns[place].encode(array)
         table = self._dictionary_codes(place, array.dictionary)
         if array.null_count:
-            nothing = self.columns[place].encode(pa.nulls(1, self.kinds[place]))
+            nothing = self.columns[place].encode(pa.array([None], self.kinds[place]))
             table = np.concatenate([table, nothing])
             indices = np.asarray(array.indices.fill_null(len(table) - 1))
         else:
@@ -220,7 +252,7 @@ class Groups:
         look_up(table, indices, out)
         return out
 
-    def _dictionary_codes(self, place: int, dictionary: pa.Array) -> Codes:
+    def _dictionary_codes(self, place: int, dictionary: Array) -> Codes:
         """Codes of a dictionary's entries; batches that share the dictionary share the work."""
         known, codes = self._dictionaries[place]
         if known is None or not _same_buffers(known, dictionary):
@@ -228,20 +260,25 @@ class Groups:
             self._dictionaries[place] = dictionary, codes
         return codes
 
-    def decode(self, codes: Codes) -> list[pa.Array]:
-        """The key columns of groups."""
+    def decode(self, codes: Codes) -> list[Array]:
+        """The key columns of groups. Windows that follow each other often have the same groups: kept for the next."""
         if not self.columns:
             return []
-        arrays: list[pa.Array] = []
+        if self._last is None or not np.array_equal(self._last[0], codes):
+            self._last = codes.copy(), self._decode(codes)
+        return list(self._last[1])
+
+    def _decode(self, codes: Codes) -> list[Array]:
+        arrays: list[Array] = []
         remaining = codes
         for place in range(len(self.pairs), 0, -1):
             words = self.pairs[place - 1].stored[remaining]
-            arrays.append(self._values(place).take(pa.array(words & 0xFFFFFFFF)))
+            arrays.append(self._values(place).take(arrow(words & 0xFFFFFFFF)))
             remaining = (words >> 32).astype(np.int32)
-        arrays.append(self._values(0).take(pa.array(remaining)))
+        arrays.append(self._values(0).take(arrow(remaining)))
         return arrays[::-1]
 
-    def _values(self, place: int) -> pa.Array:
+    def _values(self, place: int) -> Array:
         """The different values of a key column, made anew only when there are more."""
         known = self._decoded[place]
         if known is None or len(known) != self.columns[place].count:
@@ -249,7 +286,7 @@ class Groups:
         return known
 
 
-def _same_buffers(left: pa.Array, right: pa.Array) -> bool:
+def _same_buffers(left: Array, right: Array) -> bool:
     if left is right:
         return True
     if len(left) != len(right) or left.offset != right.offset:

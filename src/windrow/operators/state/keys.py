@@ -12,21 +12,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers, Numbers
+from windrow.aggregates.arrays import of_type
+from windrow.aggregates.base import Array, Integers, Numbers
 from windrow.errors import DataError
 
 _FLIP = np.int64((1 << 63) - 1)
 NO_VALIDITY: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
-def validity(array: pa.Array) -> npt.NDArray[np.uint8]:
+def validity(array: Array) -> npt.NDArray[np.uint8]:
     """One byte a row, 1 where not NULL; empty when nothing is NULL."""
     if array.null_count == 0:
         return NO_VALIDITY
     return np.asarray(array.is_valid()).view(np.uint8)
 
 
-def as_int64(array: pa.Array) -> Integers:
+def as_int64(array: Array) -> Integers:
     """The storage integers of an integer, boolean or temporal column; NULL slots hold anything."""
     kind = array.type
     if pa.types.is_boolean(kind):
@@ -39,22 +40,22 @@ def as_int64(array: pa.Array) -> Integers:
     return numbers if numbers.dtype == np.int64 else numbers.astype(np.int64)
 
 
-def _top(array: pa.Array) -> int:
+def _top(array: Array) -> int:
     import pyarrow.compute as pc
 
     return int(pc.max(array).as_py())
 
 
-def _buffer(array: pa.Array) -> Numbers:
+def _buffer(array: Array) -> Numbers:
     """The values without copying, NULL slots included."""
-    data = array.buffers()[1]
-    dtype = np.dtype(array.type.to_pandas_dtype())
+    data: Any = array.buffers()[1]
+    dtype: np.dtype[Any] = np.dtype(array.type.to_pandas_dtype())
     if data is None:
         return np.zeros(len(array), dtype)
     return np.frombuffer(data, dtype, count=len(array) + array.offset)[array.offset :]
 
 
-def as_float64(array: pa.Array) -> npt.NDArray[np.float64]:
+def as_float64(array: Array) -> npt.NDArray[np.float64]:
     numbers = _buffer(array)
     return numbers if numbers.dtype == np.float64 else numbers.astype(np.float64)
 
@@ -65,7 +66,7 @@ def float_keys(values: npt.NDArray[np.float64]) -> Integers:
     return np.where(bits < 0, bits ^ _FLIP, bits)
 
 
-def ordered_keys(array: pa.Array) -> Integers:
+def ordered_keys(array: Array) -> Integers:
     """Keys whose integer order is the order of the values."""
     return float_keys(as_float64(array)) if pa.types.is_floating(array.type) else as_int64(array)
 
@@ -78,11 +79,6 @@ def from_keys(keys: Integers, kind: pa.DataType) -> Numbers:
     return bits.view(np.float64)
 
 
-def array_from_keys(keys: Integers, kind: pa.DataType) -> pa.Array:
+def array_from_keys(keys: Integers, kind: pa.DataType) -> Array:
     """The values of keys as an Arrow array of type `kind`."""
-    values: Any = from_keys(keys, kind)
-    if pa.types.is_temporal(kind):
-        return pa.array(values.astype(np.int32) if kind.bit_width == 32 else values).view(kind)
-    if pa.types.is_boolean(kind):
-        return pa.array(values.astype(np.bool_))
-    return pa.array(values).cast(kind)
+    return of_type(from_keys(keys, kind), kind)

@@ -134,6 +134,11 @@ class Layout:
             np.full((rows, pairs), LEAST, np.int64),
         )
 
+    def blank(self, rows: int) -> Table:
+        """Room for state that is written before it is read."""
+        adds, maxs, pairs = (np.empty((rows, width), np.int64) for width in self.widths)
+        return Table(adds, maxs, pairs)
+
     def grown(self, table: Table, rows: int) -> Table:
         """The same state with room for more cells."""
         bigger = self.empty(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.aggregates.base import Integers, Runs, Values, is_scalar, value_type
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Array, Integers, Runs, Values, is_scalar, value_type
+from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels import multisets as kernels
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.keys import array_from_keys, ordered_keys
@@ -45,9 +48,7 @@ class Multiset:
             return self
         room = len(self.codes) + len(other.codes)
         out = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
-        size = kernels.merge_runs(
-            self.codes, self.keys, self.counts, other.codes, other.keys, other.counts, sign, *out
-        )
+        size = kernels.merge_runs(self.codes, self.keys, self.counts, other.codes, other.keys, other.counts, sign, *out)
         return Multiset(out[0][:size], out[1][:size], out[2][:size])
 
     def plus(self, other: Multiset) -> Multiset:
@@ -97,10 +98,10 @@ class ValueCodes:
         self.direct = is_scalar(self.kind) and not part.timed
         self.known = Groups([pa.int64(), self.kind] if part.timed else [self.kind])
 
-    def keys(self, array: pa.Array, times: Integers) -> Integers:
+    def keys(self, array: Array, times: Integers) -> Integers:
         if self.direct:
-            return ordered_keys(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
-        columns: list[pa.Array] = [pa.array(times), array] if self.timed else [array]
+            return ordered_keys(decoded(array))
+        columns: list[Array] = [arrow(times), array] if self.timed else [array]
         return self.known.encode(columns).astype(np.int64)
 
     def runs(self, multiset: Multiset, codes: Codes) -> Runs:
@@ -125,7 +126,7 @@ class ValueCodes:
         rank[np.asarray(order)] = np.arange(len(used))
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         place = np.lexsort((rank[inverse], owner))
-        values = columns[-1].take(pa.array(inverse[place]))
+        values = columns[-1].take(arrow(inverse[place]))
         return Runs(offsets, values, counts[place])
 
 
@@ -229,9 +230,14 @@ class PanedValues:
         return [pane for pane in self.panes if first <= pane < end]
 
     def forget(self, below: int) -> None:
-        """Panes that no window needs any more."""
-        if not self.forever:
-            self.panes = {pane: m for pane, m in self.panes.items() if pane >= below}
+        """Panes that no window needs any more; they leave the window's multiset too while they are still known."""
+        if self.forever:
+            return
+        low, high = self.inside
+        for pane in self._between(low, min(below, high)):
+            self.window = self.window.minus(self.panes[pane])
+        self.inside = max(low, below), max(high, below)
+        self.panes = {pane: m for pane, m in self.panes.items() if pane >= below}
 
     def remap(self, mapping: Codes) -> None:
         self.open.remap(mapping)
@@ -261,6 +267,4 @@ def by_pane(panes: Integers, codes: Codes, keys: Integers) -> list[tuple[int, Mu
     pane = used[segment] // groups + first
     code = (used[segment] % groups).astype(np.int32)
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(pane)) + 1, [len(pane)]])
-    return [
-        (int(pane[a]), Multiset(code[a:b], key[a:b], count[a:b])) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-    ]
+    return [(int(pane[a]), Multiset(code[a:b], key[a:b], count[a:b])) for a, b in pairwise(cuts)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Custom, Integers
+from windrow.aggregates.arrays import arrow, tabled
+from windrow.aggregates.base import Custom, Integers, Numbers
+from windrow.aggregates.custom import UserAggregate
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
@@ -21,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def table_of(places: Integers, codes: Codes, state: Table) -> pa.Table:
-    columns: dict[str, Any] = {"place": places, "code": codes}
+    columns: dict[str, Numbers] = {}
     for name, matrix in (("add", state.adds), ("max", state.maxs), ("pair", state.pairs)):
         columns.update({f"{name}{j}": np.ascontiguousarray(matrix[:, j]) for j in range(matrix.shape[1])})
-    return pa.table(columns)
+    return tabled(place=places, code=codes, **columns)
 
 
 def from_table(table: pa.Table, layout: Layout) -> tuple[Integers, Codes, Table]:
@@ -62,8 +65,8 @@ def save_timeline(timeline: Timeline) -> dict[str, pa.Table]:
     return {
         "timeline": cells,
         "running": table_of(groups, groups.astype(np.int32), timeline.running),
-        "active": pa.table({"code": timeline.active[: int(timeline.position[3])]}),
-        "position": pa.table({"value": timeline.position}),
+        "active": tabled(code=timeline.active[: int(timeline.position[3])]),
+        "position": tabled(value=timeline.position),
     }
 
 
@@ -83,7 +86,7 @@ def load_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
 
 def save_log(log: RowLog, name: str) -> dict[str, pa.Table]:
     places, codes, keys = log.content()
-    return {name: pa.table({"place": places, "code": codes, "key": keys})}
+    return {name: tabled(place=places, code=codes, key=keys)}
 
 
 def load_log(log: RowLog, table: pa.Table) -> None:
@@ -92,23 +95,19 @@ def load_log(log: RowLog, table: pa.Table) -> None:
 
 def save_multisets(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
     items = list(panes)
-    return pa.table({
-        "place": np.concatenate([np.empty(0, np.int64), *(np.full(len(m.codes), p) for p, m in items)]),
-        "code": np.concatenate([np.empty(0, np.int32), *(m.codes for _, m in items)]),
-        "key": np.concatenate([np.empty(0, np.int64), *(m.keys for _, m in items)]),
-        "count": np.concatenate([np.empty(0, np.int64), *(m.counts for _, m in items)]),
-    })  # fmt: skip
+    return tabled(
+        place=np.concatenate([np.empty(0, np.int64), *(np.full(len(m.codes), p) for p, m in items)]),
+        code=np.concatenate([np.empty(0, np.int32), *(m.codes for _, m in items)]),
+        key=np.concatenate([np.empty(0, np.int64), *(m.keys for _, m in items)]),
+        count=np.concatenate([np.empty(0, np.int64), *(m.counts for _, m in items)]),
+    )
 
 
 def load_multisets(table: pa.Table) -> dict[int, Multiset]:
     places, codes = _numbers(table, "place"), _numbers(table, "code").astype(np.int32)
     keys, counts = _numbers(table, "key"), _numbers(table, "count")
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(places)) + 1, [len(places)]])
-    return {
-        int(places[a]): Multiset(codes[a:b], keys[a:b], counts[a:b])
-        for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-        if b > a
-    }
+    return {int(places[a]): Multiset(codes[a:b], keys[a:b], counts[a:b]) for a, b in pairwise(cuts.tolist()) if b > a}
 
 
 def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
@@ -130,10 +129,9 @@ def load_values(store: PanedValues, name: str, tables: dict[str, pa.Table]) -> N
 
 def save_custom(cells: CustomCells | None) -> pa.Table:
     if cells is None:
-        return pa.table({"place": np.empty(0, np.int64), "code": np.empty(0, np.int32)})
-    columns: dict[str, Any] = {"place": cells.places, "code": cells.codes}
-    columns.update({f"state{j}": column for j, column in enumerate(cells.state.columns)})
-    return pa.table(columns)
+        return tabled(place=np.empty(0, np.int64), code=np.empty(0, np.int32))
+    states = {f"state{j}": column for j, column in enumerate(cells.state.columns)}
+    return tabled(place=cells.places, code=cells.codes, **states)
 
 
 def load_custom(table: pa.Table, part: Custom) -> CustomCells | None:
@@ -141,7 +139,8 @@ def load_custom(table: pa.Table, part: Custom) -> CustomCells | None:
         return None
     columns = tuple(_numbers(table, name) for name in table.column_names[2:])
     codes = _numbers(table, "code").astype(np.int32)
-    return CustomCells(_numbers(table, "place"), codes, CustomState(part.aggregate, columns))  # type: ignore[arg-type]
+    assert isinstance(part.aggregate, UserAggregate)
+    return CustomCells(_numbers(table, "place"), codes, CustomState(part.aggregate, columns))
 
 
 def save_states(store: PanedStates, name: str) -> dict[str, pa.Table]:
@@ -150,12 +149,14 @@ def save_states(store: PanedStates, name: str) -> dict[str, pa.Table]:
     for cells in closed[1:]:
         assert whole is not None
         whole = whole.plus(cells)
-    back = store.back if store.forever else None
+    back = None
+    if store.forever and store.back is not None:
+        back = CustomCells(np.zeros(len(store.back.codes), np.int64), store.back.codes, store.back.state)
     return {
         f"{name}.open": save_custom(store.open),
         f"{name}.panes": save_custom(whole),
-        f"{name}.back": save_custom(None if back is None else CustomCells(np.zeros(len(back.codes), np.int64), back.codes, back.state)),
-    }  # fmt: skip
+        f"{name}.back": save_custom(back),
+    }
 
 
 def load_states(store: PanedStates, part: Custom, name: str, tables: dict[str, pa.Table]) -> None:
@@ -217,7 +218,7 @@ def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
 
 def save_sessions(sessions: Any) -> dict[str, pa.Table]:
     table = table_of(sessions.starts, sessions.codes, sessions.cells)
-    return {"sessions": table.append_column("last", pa.array(sessions.lasts))}
+    return {"sessions": table.append_column("last", arrow(sessions.lasts))}
 
 
 def load_sessions(sessions: Any, tables: dict[str, pa.Table]) -> None:

@@ -124,8 +124,8 @@ class Timeline:
         self._refresh()
         done = False
         while not done:
-            room = max(ANSWERS, groups)
-            out = np.empty(room, np.int64), np.empty(room, np.int32), self.layout.empty(room)
+            room = max(groups, min(ANSWERS, groups * max(1, last_window - self.next_window + 1)))
+            out = np.empty(room, np.int64), np.empty(room, np.int32), self.layout.blank(room)
             written, done = sliding.slide(
                 self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs,
                 self.suffix_maxs, self.suffix_pairs, self.following, self.count,

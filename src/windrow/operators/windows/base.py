@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Integers, Part, Runs, Values
 from windrow.aggregates.custom import UserAggregate
+from windrow.operators.kernels.input import span
 from windrow.operators.state.columns import Lifted
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
@@ -35,6 +37,12 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The smallest and the largest time; there must be one."""
+        least, most = span(self.times)
+        return int(least), int(most)
 
     def group_codes(self) -> Codes:
         return self.codes if len(self.codes) else np.zeros(len(self.times), np.int32)

@@ -60,7 +60,7 @@ class PanedWid:
         return panes
 
     def add(self, rows: Rows, groups: int) -> None:
-        least, most = int(rows.times.min()), int(rows.times.max())
+        least, most = rows.span
         first, last = ((t - self.window.origin) // self.pane for t in (least, most))
         self.first_pane = min(self.first_pane, first)
         cells = (last - first + 1) * groups
@@ -110,9 +110,9 @@ class PanedWid:
         for custom, states in self.customs.items():
             states.amend(rows.custom_cells(custom, panes))
 
-    def witness(self, times: Integers) -> None:
-        """Rows came at these times; windows up to the last of them are to be reported."""
-        self.last_pane = max(self.last_pane, int(times.max() - self.window.origin) // self.pane)
+    def witness(self, latest: int) -> None:
+        """A row came at this time; windows up to it are to be reported."""
+        self.last_pane = max(self.last_pane, (latest - self.window.origin) // self.pane)
 
     def last_window(self, bound: int) -> int:
         """The last window that ends at or below `bound`, and that can hold a row."""

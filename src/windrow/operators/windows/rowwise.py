@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.aggregates.base import Custom, Integers, Values
+from windrow.aggregates.base import Custom, Values
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.multisets import Multiset
@@ -14,6 +14,14 @@ from windrow.operators.windows.base import Closed, Plan, Rows, with_values
 from windrow.operators.windows.extents import end_of, start_of
 from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Landmark, Sliding
+
+
+def keep_values(kept: ValueRows, plan: Plan, rows: Rows) -> None:
+    """Note the values of rows at their times."""
+    for part in plan.values:
+        kept.add(part, *rows.values(part, rows.times))
+    for custom in plan.custom:
+        kept.add_custom(custom, rows.custom_cells(custom, rows.times))
 
 
 class RowWise:
@@ -30,15 +38,12 @@ class RowWise:
         """The last window reported or passed."""
 
     def _note(self, rows: Rows) -> None:
-        self.low = min(self.low, int(rows.times.min()))
-        for part in self.plan.values:
-            self.rows_kept.add(part, *rows.values(part, rows.times))
-        for custom in self.plan.custom:
-            self.rows_kept.add_custom(custom, rows.custom_cells(custom, rows.times))
+        self.low = min(self.low, rows.span[0])
+        keep_values(self.rows_kept, self.plan, rows)
 
-    def witness(self, times: Integers) -> None:
-        """Rows came at these times; windows up to the last of them are to be reported."""
-        self.high = max(self.high, int(times.max()))
+    def witness(self, latest: int) -> None:
+        """A row came at this time; windows up to it are to be reported."""
+        self.high = max(self.high, latest)
 
     def last_window(self, bound: int) -> int:
         """The last window that ends at or below `bound` and can hold a row; START when there is none."""

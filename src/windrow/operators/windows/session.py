@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Custom, Integers, Values
+from windrow.aggregates.base import Custom, Integers, Runs, Values
 from windrow.operators.kernels.cells import combine
 from windrow.operators.kernels.sessions import assign_rows, label_sessions
 from windrow.operators.state.customs import CustomState
@@ -25,7 +25,8 @@ from windrow.operators.state.saving import load_rows_kept, load_sessions, save_r
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, joined_tables, pick
-from windrow.semantics.progress import END
+from windrow.operators.windows.rowwise import keep_values
+from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Session
 
 
@@ -43,6 +44,8 @@ class Sessions:
         self.rows_kept = ValueRows(list(plan.values), plan.custom)
         self.born_late: tuple[Codes, Integers, Integers] = (self.codes, self.starts, self.lasts)
         """(code, start, last) of the sessions found born late by the last `close`."""
+        self.bound = START
+        """The punctuation in force."""
 
     def add(self, rows: Rows, groups: int) -> None:
         codes = rows.group_codes()
@@ -57,7 +60,7 @@ class Sessions:
         self.layout.settle(table)
         edges = np.searchsorted(labels, np.arange(count + 1))
         self._merge(sorted_codes[edges[:-1]], times[edges[:-1]], times[edges[1:] - 1], table)
-        self._keep_values(rows)
+        keep_values(self.rows_kept, self.plan, rows)
 
     amend = add
 
@@ -75,16 +78,11 @@ class Sessions:
         self.codes, self.starts, self.cells = codes[first], starts[first], merged
         self.lasts = np.maximum.reduceat(lasts, first) if count else lasts
 
-    def _keep_values(self, rows: Rows) -> None:
-        for part in self.plan.values:
-            self.rows_kept.add(part, *rows.values(part, rows.times))
-        for custom in self.plan.custom:
-            self.rows_kept.add_custom(custom, rows.custom_cells(custom, rows.times))
-
-    def close_sessions(self, previous: int, bound: int) -> Iterator[Closed]:
-        """Report the sessions a punctuation closes; those already below `previous` are set aside as born late."""
+    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        """The sessions a punctuation closes; those already below the one in force are set aside as born late."""
         over = np.ones(len(self.codes), np.bool_) if bound == END else self.lasts + self.gap < bound
-        late = over & (self.lasts + self.gap < previous)
+        late = over & (self.lasts + self.gap < self.bound)
+        self.bound = bound
         self.born_late = self.codes[late], self.starts[late], self.lasts[late]
         closing = over & ~late
         codes, starts, lasts = self.codes[closing], self.starts[closing], self.lasts[closing]
@@ -96,7 +94,7 @@ class Sessions:
             answers = Answers(np.arange(len(codes)), codes, cells)
             yield Closed(answers, runs, custom, starts=starts, ends=lasts + self.gap)
 
-    def _runs(self, part: Values, codes: Codes, starts: Integers, lasts: Integers) -> object:
+    def _runs(self, part: Values, codes: Codes, starts: Integers, lasts: Integers) -> Runs:
         times, row_codes, keys = self.rows_kept.logs[part].content()
         owner = owners(row_codes, times, codes, starts, lasts)
         inside = owner >= 0

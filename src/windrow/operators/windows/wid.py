@@ -20,7 +20,6 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.extents import first_windows, last_windows
 from windrow.operators.windows.rowwise import RowWise
-from windrow.semantics.progress import START
 from windrow.semantics.windows import Sliding
 
 
@@ -47,9 +46,7 @@ class Wid(RowWise):
 
     amend = add
 
-    def _add_dense(
-        self, rows: Rows, groups: int, firsts: Integers, lasts: Integers, low: int, cells: int
-    ) -> None:
+    def _add_dense(self, rows: Rows, groups: int, firsts: Integers, lasts: Integers, low: int, cells: int) -> None:
         """Each round adds every row to the next of its windows; rows that have no more go to a spare cell."""
         table = self.layout.empty(cells + 1)
         base = (firsts - low) * groups + rows.group_codes()

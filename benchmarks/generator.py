@@ -1,0 +1,39 @@
+"""The generator: rows a second of each kind of stream under each kind of disorder. Bar: 1 M rows/s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from _harness import Settings, amount, begin, side_by_side, table, verdict
+
+from windrow.generate import GeneratedStream, bids, packets, tasks, trades
+
+ROWS = 500_000
+RATE = 10_000
+BAR = 1e6
+KINDS: dict[str, Callable[..., GeneratedStream]] = {"trades": trades, "packets": packets, "bids": bids, "tasks": tasks}
+DISORDERS = ("none", "band 30 s", "block 60 s", "skewed 0 s, 10 s")
+
+
+def drain(stream: GeneratedStream) -> None:
+    for _ in stream.batches():
+        pass
+
+
+def lines(rows: int, repeats: int) -> list[list[str]]:
+    works = {
+        f"{kind}|{disorder}": lambda make=make, disorder=disorder: drain(make(rows, seed=4, disorder=disorder, rate=RATE))
+        for kind, make in KINDS.items()
+        for disorder in DISORDERS
+    }
+    spreads = side_by_side(works, repeats)
+    return [[*name.split("|"), s.rate(rows), verdict(rows / s.median, BAR)] for name, s in spreads.items()]
+
+
+def main(settings: Settings) -> None:
+    rows = settings.rows(ROWS)
+    table(f"{rows:,} rows each", ["kind", "disorder", "rows/s", f"bar {amount(BAR)}"], lines(rows, settings.repeats))
+
+
+if __name__ == "__main__":
+    main(begin(__doc__))

@@ -1,0 +1,110 @@
+"""The papers' trades query on one thread: one symbol of a hundred counted over ten minutes, RANGE/SLIDE 10 to 4096.
+
+SELECT Time, count(*) FROM Trades [RANGE 600 SECONDS SLIDE 60 SECONDS WATTR Time] WHERE Symbol = 'UBSN'
+over Arrow batches in memory that arrive up to 30 seconds out of order. Bar: 200 M rows/s, the rate of the papers'
+hardware, at every ratio, and the slowest ratio at least 0.8 of the fastest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import _rivals as rivals
+import numpy as np
+import pyarrow as pa
+from _harness import Settings, Spread, amount, begin, ratios, side_by_side, table, verdict
+
+import windrow as wr
+from windrow.engines.local import run
+from windrow.generate import trades
+
+ROWS = 20_000_000
+RATE = 10_000
+"""Rows a second of event time: 2000 seconds of stream."""
+RANGE = 600_000_000
+RATIOS = (10, 64, 512, 4096)
+BAR, EVEN = 200e6, 0.8
+
+
+def query(data: pa.Table, slide: int, ratio: int) -> wr.Query:
+    """The trades query with windows of `ratio` slides; at 4096 that is 1.5 ms less than 600 s."""
+    text = f"""
+        SELECT time, count(*) AS number
+        FROM trades [RANGE {slide * ratio} MICROSECONDS SLIDE {slide} MICROSECONDS WATTR time]
+        WHERE symbol = 'UBSN'"""
+    return wr.sql(text, trades=wr.stream(data, time="time", progress=wr.slack("30 s")))
+
+
+def windrow_answer(asked: wr.Query) -> pa.Table:
+    results: list[pa.RecordBatch] = []
+    run(asked.plan, asked.sources, on_result=results.append)
+    return pa.Table.from_batches(results)
+
+
+def numpy_answer(batches: list[pa.RecordBatch], slide: int, ratio: int) -> Any:
+    """Filter and pane count in one pass with what numpy has, knowing first and last time."""
+    first, counts = 0, np.empty(0, np.int64)
+    for batch in batches:
+        symbols, times = batch.column(0), np.asarray(batch.column(3).cast(pa.int64()))
+        wanted = np.asarray(symbols.indices) == symbols.dictionary.index("UBSN").as_py()
+        panes = times[wanted] // slide
+        if len(counts) == 0:
+            first = int(panes.min()) - ratio
+        found = np.bincount(panes - first)
+        counts = np.concatenate([counts, np.zeros(max(0, len(found) - len(counts)), np.int64)])
+        counts[: len(found)] += found
+    return np.convolve(counts, np.ones(ratio, np.int64)) if ratio < 100 else _rolled(counts, ratio)
+
+
+def _rolled(counts: Any, ratio: int) -> Any:
+    sums = np.cumsum(np.concatenate([counts, np.zeros(ratio - 1, np.int64)]))
+    return sums - np.concatenate([np.zeros(ratio, np.int64), sums[:-ratio]])
+
+
+def works(data: pa.Table, ratio: int) -> dict[str, Any]:
+    """What runs side by side at one ratio; numbers of all answers are checked to be the same."""
+    import polars as pl
+
+    slide = round(RANGE / ratio)
+    asked, batches, frame = query(data, slide, ratio), data.to_batches(), pl.from_arrow(data)
+    connection = rivals.connect(data)
+    found = {
+        "windrow": lambda: windrow_answer(asked),
+        "numpy": lambda: numpy_answer(batches, slide, ratio),
+        "polars": lambda: rivals.polars_count(frame, pl.col("symbol") == "UBSN", slide, ratio),
+        "duckdb": lambda: rivals.duckdb_count(connection, "symbol = 'UBSN'", slide, ratio),
+    }
+    check(windrow_answer(asked), found["duckdb"](), found["polars"](), found["numpy"]())
+    return found
+
+
+def check(ours: pa.Table, duckdb: pa.Table, polars: Any, numpy: Any) -> None:
+    """All answers hold the same number in the same window."""
+    expected = sorted(n for n in duckdb["number"].to_pylist() if n)
+    others = ours["number"].to_pylist(), polars["number"].to_list(), numpy.tolist()
+    for other in others:
+        if expected != sorted(n for n in other if n):
+            raise SystemExit("the answers differ: the figures would mean nothing")
+
+
+def main(settings: Settings) -> None:
+    data = trades(settings.rows(ROWS), seed=1, disorder="band 30 s", rate=RATE).table()
+    lines: list[list[str]] = []
+    ours: dict[int, Spread] = {}
+    for ratio in RATIOS:
+        spreads = side_by_side(works(data, ratio), settings.repeats)
+        ours[ratio] = spreads["windrow"]
+        times = ratios(spreads, "windrow")
+        rate = data.num_rows / ours[ratio].median
+        others = [f"{amount(data.num_rows / s.median)} {times[n]}" for n, s in spreads.items() if n != "windrow"]
+        lines.append([str(ratio), ours[ratio].rate(data.num_rows), verdict(rate, BAR), *others])
+    headers = ["RANGE/SLIDE", "windrow rows/s", f"bar {amount(BAR)}", "numpy", "polars", "duckdb"]
+    table(f"{data.num_rows:,} rows, 1 thread; for the others rows/s and time as a multiple of windrow's", headers, lines)
+    medians = [spread.median for spread in ours.values()]
+    even = min(medians) / max(medians)
+    print(f"slowest ratio / fastest: {even:.2f}, bar {EVEN}: {verdict(even, EVEN)}")
+
+
+if __name__ == "__main__":
+    rivals.one_thread()
+    main(begin(__doc__))

@@ -1,0 +1,93 @@
+"""Which columns of its streams a plan reads, so that sources need not read the others."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from windrow.plan.check import shape_of, walk
+from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.windows import attribute_of
+from windrow.semantics.expressions import columns_of
+from windrow.semantics.progress import External
+from windrow.semantics.windows import Rows
+
+_Read: TypeAlias = dict[str, set[str]]
+
+
+def columns_read(plan: Node) -> dict[str, list[str]]:
+    """For each stream the columns that can change an answer or a late row, in the order of its schema.
+
+    A stream that is read in several places has what any of them needs. Both sides of a union keep the same columns.
+    """
+    streams = [node for node in walk(plan) if isinstance(node, Stream)]
+    read: _Read = {stream.name: set() for stream in streams}
+    before: _Read = {}
+    # What one side of a union needs the other must keep, wherever its stream is read: on until nothing is added.
+    while before != read:
+        before = {name: set(columns) for name, columns in read.items()}
+        _need(plan, _names(plan), read)
+    return {stream.name: [name for name in stream.schema.names if name in read[stream.name]] for stream in streams}
+
+
+def prune(plan: Node) -> Node:
+    """The same plan over streams that have only the columns it reads."""
+    return _pruned(plan, columns_read(plan))
+
+
+def _need(node: Node, wanted: Set[str], read: _Read) -> None:
+    """Note what the streams below must give so that `node` can give the wanted columns."""
+    if isinstance(node, Stream):
+        read[node.name] |= wanted | _progress_columns(node)
+    elif isinstance(node, Filter):
+        _need(node.input, wanted | set(columns_of(node.predicate)), read)
+    elif isinstance(node, Project):
+        _need(node.input, {name for _, expression in node.columns for name in columns_of(expression)}, read)
+    elif isinstance(node, WindowAggregate):
+        _need(node.input, _aggregated(node), read)
+    elif isinstance(node, Distinct):
+        _need(node.input, _names(node), read)
+    else:
+        for child in node.inputs:
+            _need(child, wanted | _given(node, read), read)
+
+
+def _names(node: Node) -> set[str]:
+    return set(shape_of(node).schema.names)
+
+
+def _progress_columns(stream: Stream) -> set[str]:
+    carrier = stream.policy.column if isinstance(stream.policy, External) else None
+    return {stream.time} if carrier is None else {stream.time, carrier}
+
+
+def _aggregated(node: WindowAggregate) -> set[str]:
+    """What a window aggregate reads of its input: whole rows where late ones are given back."""
+    if node.late is not Late.DROP:
+        return _names(node.input)
+    expressions = [expression for _, expression in node.keys]
+    expressions += [call.argument for call in node.aggregates if call.argument is not None]
+    partition = node.window.partition if isinstance(node.window, Rows) else ()
+    progress = {attribute_of(node.window), shape_of(node.input).time}
+    names = {name for expression in expressions for name in columns_of(expression)}
+    return names | set(partition) | {name for name in progress if name is not None}
+
+
+def _given(node: Node, read: _Read) -> set[str]:
+    """The columns a node will have as far as is known."""
+    if isinstance(node, Stream):
+        return read[node.name]
+    if isinstance(node, Union):
+        return {name for child in node.inputs for name in _given(child, read)}
+    return _given(node.input, read) if isinstance(node, (Filter, Distinct)) else _names(node)
+
+
+def _pruned(node: Node, columns: dict[str, list[str]]) -> Node:
+    if isinstance(node, Stream):
+        return replace(node, schema=pa.schema([node.schema.field(name) for name in columns[node.name]]))
+    if isinstance(node, Union):
+        return replace(node, inputs=tuple(_pruned(child, columns) for child in node.inputs))
+    return replace(node, input=_pruned(node.input, columns))

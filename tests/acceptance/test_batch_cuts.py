@@ -1,0 +1,192 @@
+"""Where batches are cut changes nothing, and every policy means what `semantics.progress.bounds` says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from tests.acceptance.streams import CUTS, SCHEMA, in_order, outcome, promised, rows, table
+from tests.strategies import comparable
+from windrow.plan.nodes import WindowAggregate
+from windrow.semantics import oracle
+from windrow.semantics.amounts import Amount
+from windrow.semantics.expressions import Column
+from windrow.semantics.progress import END, START, Ordered, Policy, Punctuation, Slack, SlackRows
+
+POLICIES: dict[str, tuple[Policy, int]] = {
+    "slack": (Slack(Amount.of(12)), 12),
+    "no slack": (Slack(Amount.of(0)), 0),
+    "slack in rows": (SlackRows(3), 0),
+    "no slack in rows": (SlackRows(0), 0),
+    "ordered": (Ordered(), 0),
+}
+WINDOWS: dict[str, dict[str, Any]] = {
+    "tumbling": {"range": 10},
+    "sliding": {"range": 30, "slide": 10},
+    "uneven": {"range": 25, "slide": 10, "origin": 3},
+    "holes": {"range": 5, "slide": 20},
+    "landmark": {"range": "unbounded", "slide": 50},
+    "session": {"gap": 8},
+}
+AGGREGATES = {"n": wr.count(), "total": wr.sum("x"), "most": wr.max("x"), "middle": wr.median("x")}
+
+
+def query(data: Any, policy: Policy | None, window: dict[str, Any], **settings: Any) -> wr.Query:
+    stream = wr.stream(data, time="ts", progress=policy, **settings)
+    return stream.where("x IS NULL OR x <> 5").group_by("k").window(**window).agg(**AGGREGATES).late("side")
+
+
+def by_definition(elements: Sequence[Any], asked: wr.Query) -> oracle.Answer:
+    """The oracle's answer for the plan of `query` over rows and punctuations."""
+    node = asked.plan
+    assert isinstance(node, WindowAggregate)
+    return oracle.answer(
+        elements,
+        node.window,
+        keys=node.keys,
+        aggregates=node.aggregates,
+        where=node.input.predicate,  # type: ignore[union-attr]
+        emit=node.emit,
+        late=node.late.value,
+        lateness=node.lateness.value,
+    )
+
+
+def check(expected: oracle.Answer, asked: wr.Query, cuts: Sequence[int] = CUTS) -> None:
+    """Every way to cut the batches gives the answer, the late rows and the counts of the oracle."""
+    outcomes = [outcome(asked, batch_rows=size) for size in cuts]
+    for found in outcomes:
+        assert comparable(expected.results) == found["results"]
+        missed = comparable(dict(row) for row, _, _ in expected.missed)
+        assert missed == comparable({name: dict(row)[name] for name in SCHEMA.names} for row in found["late"])
+        account, counted = expected.account, found["metrics"]
+        assert (account.used, account.late) == (counted["rows_used"], counted["rows_late"])
+        assert (account.filtered, account.rows_in) == (counted["rows_filtered"], counted["rows_in"])
+        assert outcomes[0] == found
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_policies_that_speak_after_every_row(policy: str, window: str) -> None:
+    said, slack = POLICIES[policy]
+    for seed in range(2):
+        given = rows(seed, 150)
+        asked = query(table(given), said, WINDOWS[window])
+        expected = by_definition(list(promised(given, said, slack)), asked)
+        assert expected.account.late > 0 or window in ("holes", "session")
+        check(expected, asked)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_consistent_rows_count_in_all_of_their_windows_or_in_none(window: str) -> None:
+    given = rows(5, 150)
+    said = Slack(Amount.of(12))
+    asked = query(table(given), said, WINDOWS[window]).lateness("consistent")
+    check(by_definition(list(promised(given, said, 12)), asked), asked)
+
+
+@pytest.mark.parametrize("emit", ["empty", "complete"])
+@pytest.mark.parametrize("window", ["tumbling", "uneven", "landmark"])
+def test_which_windows_are_reported_does_not_depend_on_batches(emit: str, window: str) -> None:
+    given = rows(6, 150)
+    said = Slack(Amount.of(12))
+    asked = query(table(given), said, WINDOWS[window]).emit(emit)
+    check(by_definition(list(promised(given, said, 12)), asked), asked)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_column_of_punctuations(window: str) -> None:
+    for seed in range(2):
+        given = rows(seed, 120)
+        elements: list[Any] = []
+        high = min(row["ts"] for row in given)
+        for i, row in enumerate(given):
+            elements.append(row)
+            high = max(high, row["ts"] - 9)
+            if i % 13 == seed:
+                elements.append(Punctuation(high))
+        marked = [{"ts": e.value, "mark": e.value} if isinstance(e, Punctuation) else e for e in elements]
+        data = pa.Table.from_pylist(marked, SCHEMA.append(pa.field("mark", pa.int64())))
+        asked = query(data, wr.punctuated("mark"), WINDOWS[window])
+        check(by_definition(elements, asked), asked)
+
+
+def test_revisions_end_at_the_same_answer() -> None:
+    given = rows(8, 150)
+    said = Slack(Amount.of(5))
+    asked = query(table(given), said, WINDOWS["sliding"]).late("revise", within=60)
+    node = asked.plan
+    assert isinstance(node, WindowAggregate)
+    expected = oracle.answer(
+        list(promised(given, said, 5)),
+        node.window,
+        keys=node.keys,
+        aggregates=node.aggregates,
+        where=node.input.predicate,  # type: ignore[union-attr]
+        late="revise",
+        within=60,
+    )
+    for size in CUTS:
+        final: dict[Any, dict[str, Any]] = {}
+        for row in asked.collect(batch_rows=size).sort_by("revision").to_pylist():
+            final[row["k"], row["window_end"]] = row
+        assert comparable(expected.results) == comparable(
+            {name: value for name, value in row.items() if name != "revision"} for row in final.values()
+        )
+
+
+def test_windows_over_windows() -> None:
+    given = rows(9, 200)
+    said = Slack(Amount.of(10))
+    inner = query(table(given), said, WINDOWS["sliding"]).late("drop")
+    outer = inner.window(range=50, slide=20).agg(most=wr.max("total"), n=wr.count())
+    node = outer.plan
+    assert isinstance(node, WindowAggregate)
+    found = oracle.answer(
+        by_definition(list(promised(given, said, 10)), inner).results, node.window, aggregates=node.aggregates
+    )
+    outcomes = [outcome(outer, batch_rows=size) for size in CUTS]
+    assert [comparable(found.results)] * len(CUTS) == [one["results"] for one in outcomes]
+    assert [outcomes[0]] * len(CUTS) == outcomes
+
+
+def test_each_different_row_once() -> None:
+    given = [{**row, "x": 1} for row in rows(10, disorder=60, step=1)] * 2
+    asked = wr.stream(table(given), time="ts", progress=wr.slack(10)).distinct()
+    outcomes = [outcome(asked, batch_rows=size) for size in CUTS]
+    found = outcomes[0]["results"]
+    assert len(set(found)) == len(found)
+    assert [outcomes[0]] * len(CUTS) == outcomes
+
+
+# Two streams. The one whose next row is earliest goes first, so what arrives when depends on the data alone.
+
+
+def melded(
+    streams: Sequence[Sequence[dict[str, Any]]], slide: int, policy: Policy, slack: int, idle: int | None
+) -> list[Any]:
+    """The rows of all streams as they are read, each after the promise that then holds of their union."""
+    told = [list(promised(stream, policy, slack)) for stream in streams]
+    ports = [[*elements, Punctuation(END)] for elements in told]
+    progress, bound, arrived = [START] * len(ports), START, []
+    while any(ports):
+        waiting = [(_next_cell(port, slide), place) for place, port in enumerate(ports) if port]
+        _, place = min(waiting)
+        element = ports[place].pop(0)
+        if not isinstance(element, Punctuation):
+            arrived.append(element)
+            continue
+        progress[place] = element.value
+        others = [max((p for i, p in enumerate(progress) if i != j and p != END), default=START) for j in range(len(ports))]
+        counted = [
+            max(own, other - idle) if idle is not None and other != START else own
+            for own, other in zip(progress, others, strict=True)
+        ]
+        if min(counted) > bound:
+            bound = min(counted)
+            arrived.append(Punctuation(bound))
+    return arrived
