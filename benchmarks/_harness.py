@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import windrow
 
@@ -65,10 +66,17 @@ def amount(number: float) -> str:
     return f"{number:.3g}"
 
 
-def side_by_side(works: Mapping[str, Work], repeats: int = 5) -> dict[str, Spread]:
-    """Seconds of each work: one warm-up, then rounds in which every work runs once, so that noise hits them all."""
-    for work in works.values():
-        work()
+def side_by_side(
+    works: Mapping[str, Work], repeats: int = 5, same: Callable[[list[Any]], bool] | None = None
+) -> dict[str, Spread]:
+    """Seconds of each work: one warm-up, then rounds in which every work runs once, so that noise hits them all.
+
+    `same` judges the answers of the warm-up: figures of works that do not agree would mean nothing.
+    """
+    answers = [work() for work in works.values()]
+    if same is not None and not same(answers):
+        raise SystemExit(f"the answers of {', '.join(works)} differ")
+    del answers
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
@@ -180,7 +188,9 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        first, *others = (cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        first, *others = (
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         lines.append("  ".join([first, *others]).rstrip())
     return "\n".join(lines)
 

@@ -35,7 +35,7 @@ def one_thread() -> None:
 
 def duckdb_count(connection: duckdb.DuckDBPyConnection, where: str, slide: int, ratio: int) -> pa.Table:
     """Rows per window: panes counted, then a frame of RANGE/SLIDE panes moved over all panes."""
-    return connection.sql(f"""
+    answer: pa.Table = connection.sql(f"""
         WITH panes AS (
             SELECT epoch_us(time) // {slide} AS pane, count(*) AS n FROM data WHERE {where} GROUP BY 1
         ), every AS (
@@ -43,6 +43,7 @@ def duckdb_count(connection: duckdb.DuckDBPyConnection, where: str, slide: int, 
         )
         SELECT (pane + 1) * {slide} AS window_end, sum(n) OVER (ORDER BY pane ROWS {ratio - 1} PRECEDING) AS number
         FROM every LEFT JOIN panes USING (pane)""").to_arrow_table()
+    return answer
 
 
 def polars_count(frame: Any, predicate: Any, slide: int, ratio: int) -> Any:
@@ -62,11 +63,12 @@ AGGREGATES = "count(*) AS number, sum(volume) AS volume, max(price) AS price"
 
 def duckdb_groups(connection: duckdb.DuckDBPyConnection, key: str, slide: int, ratio: int) -> pa.Table:
     """count, sum and max per window and group: panes, each then copied into its RANGE/SLIDE windows."""
-    return connection.sql(f"""
+    answer: pa.Table = connection.sql(f"""
         WITH panes AS (SELECT {key}, epoch_us(time) // {slide} AS pane, {AGGREGATES} FROM data GROUP BY 1, 2)
         SELECT {key}, (pane + step + 1) * {slide} AS window_end,
                sum(number) AS number, sum(volume) AS volume, max(price) AS price
         FROM panes, range({ratio}) AS steps(step) GROUP BY 1, 2""").to_arrow_table()
+    return answer
 
 
 def polars_groups(frame: Any, key: str, slide: int, ratio: int) -> Any:
@@ -84,6 +86,7 @@ def polars_groups(frame: Any, key: str, slide: int, ratio: int) -> Any:
 
 def duckdb_windows(connection: duckdb.DuckDBPyConnection, key: str, what: str, slide: int, ratio: int) -> pa.Table:
     """Any aggregate per window and group: every row copied into its RANGE/SLIDE windows."""
-    return connection.sql(f"""
+    answer: pa.Table = connection.sql(f"""
         SELECT {key}, (epoch_us(time) // {slide} + step + 1) * {slide} AS window_end, {what} AS result
         FROM data, range({ratio}) AS steps(step) GROUP BY 1, 2""").to_arrow_table()
+    return answer

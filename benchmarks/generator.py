@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from _harness import Settings, amount, begin, side_by_side, table, verdict
 
@@ -21,11 +22,12 @@ def drain(stream: GeneratedStream) -> None:
 
 
 def lines(rows: int, repeats: int) -> list[list[str]]:
-    works = {
-        f"{kind}|{disorder}": lambda make=make, disorder=disorder: drain(make(rows, seed=4, disorder=disorder, rate=RATE))
+    streams = {
+        f"{kind}|{disorder}": make(rows, seed=4, disorder=disorder, rate=RATE)
         for kind, make in KINDS.items()
         for disorder in DISORDERS
     }
+    works = {name: partial(drain, stream) for name, stream in streams.items()}
     spreads = side_by_side(works, repeats)
     return [[*name.split("|"), s.rate(rows), verdict(rows / s.median, BAR)] for name, s in spreads.items()]
 

@@ -79,7 +79,7 @@ def main(settings: Settings) -> None:
         p50, p99, most = np.quantile(seconds, [0.5, 0.99, 1.0]).tolist()
         verdicts = verdict(p99, BAR, at_most=True), verdict(p99, GOAL, at_most=True)
         lines.append([ratio, len(seconds), f"{results:.0f}", *map(duration, (min(seconds), p50, p99, most)), *verdicts])
-    headers = ["RANGE/SLIDE", "punctuations", "results each", "least", "p50", "p99", "max", "p99 bar 1 ms", "goal 0.1 ms"]
+    headers = ["RANGE/SLIDE", "times", "results each", "least", "p50", "p99", "max", "p99 bar 1 ms", "goal 0.1 ms"]
     table("punctuation in to last result out, 1000 groups", headers, lines)
 
 

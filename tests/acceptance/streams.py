@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import windrow as wr
 from tests.strategies import comparable
-from windrow.semantics.progress import Policy, Punctuation, bounds
+from windrow.semantics.progress import END, START, Policy, Punctuation, bounds
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("x", pa.int64())])
 CUTS = (1, 2, 7, 64, 1 << 17)
@@ -56,3 +56,39 @@ def outcome(query: wr.Query, **options: Any) -> dict[str, Any]:
         "late": comparable(result.late.to_pylist()),
         "metrics": {name: getattr(result.metrics, name) for name in COUNTED},
     }
+
+
+def melded(
+    streams: Sequence[Sequence[dict[str, Any]]],
+    pace: int,
+    policy: Policy,
+    slack: int,
+    idle: int | None = None,
+    time: str = "ts",
+) -> list[Any]:
+    """The rows of all streams as they are read, each after the promise that then holds of their union."""
+    ports = [list(zip(stream, promises_after([row[time] for row in stream], policy, slack), strict=True)) for stream in streams]
+    progress, bound, arrived = [START] * len(ports), START, []
+    while any(ports):
+        place = min((i for i, port in enumerate(ports) if port), key=lambda i: ports[i][0][0][time] // pace)
+        row, progress[place] = ports[place].pop(0)
+        arrived.append(row)
+        if min(counted(progress, idle)) > bound:
+            bound = min(counted(progress, idle))
+            arrived.append(Punctuation(bound))
+        if not ports[place]:
+            progress[place] = END
+    return arrived
+
+
+def promises_after(times: Sequence[int], policy: Policy, slack: int) -> list[int]:
+    return [*bounds([*times, 0], policy, slack)][1:]
+
+
+def counted(progress: Sequence[int], idle: int | None) -> list[int]:
+    """What each stream counts with: one that lags more than `idle` behind the furthest other is moved up."""
+    found = []
+    for i, own in enumerate(progress):
+        others = [other for j, other in enumerate(progress) if j != i and other not in (START, END)]
+        found.append(max(own, max(others) - idle) if idle is not None and others else own)
+    return found

@@ -9,13 +9,12 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from tests.acceptance.streams import CUTS, SCHEMA, in_order, outcome, promised, rows, table
+from tests.acceptance.streams import CUTS, SCHEMA, in_order, melded, outcome, promised, rows, table
 from tests.strategies import comparable
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
-from windrow.semantics.expressions import Column
-from windrow.semantics.progress import END, START, Ordered, Policy, Punctuation, Slack, SlackRows
+from windrow.semantics.progress import Ordered, Policy, Punctuation, Slack, SlackRows
 
 POLICIES: dict[str, tuple[Policy, int]] = {
     "slack": (Slack(Amount.of(12)), 12),
@@ -163,30 +162,42 @@ def test_each_different_row_once() -> None:
     assert [outcomes[0]] * len(CUTS) == outcomes
 
 
-# Two streams. The one whose next row is earliest goes first, so what arrives when depends on the data alone.
+# Several streams. The one whose next row is earliest goes next, slide by slide, the first of equals first.
 
 
-def melded(
-    streams: Sequence[Sequence[dict[str, Any]]], slide: int, policy: Policy, slack: int, idle: int | None
-) -> list[Any]:
-    """The rows of all streams as they are read, each after the promise that then holds of their union."""
-    told = [list(promised(stream, policy, slack)) for stream in streams]
-    ports = [[*elements, Punctuation(END)] for elements in told]
-    progress, bound, arrived = [START] * len(ports), START, []
-    while any(ports):
-        waiting = [(_next_cell(port, slide), place) for place, port in enumerate(ports) if port]
-        _, place = min(waiting)
-        element = ports[place].pop(0)
-        if not isinstance(element, Punctuation):
-            arrived.append(element)
-            continue
-        progress[place] = element.value
-        others = [max((p for i, p in enumerate(progress) if i != j and p != END), default=START) for j in range(len(ports))]
-        counted = [
-            max(own, other - idle) if idle is not None and other != START else own
-            for own, other in zip(progress, others, strict=True)
-        ]
-        if min(counted) > bound:
-            bound = min(counted)
-            arrived.append(Punctuation(bound))
-    return arrived
+def united(streams: Sequence[Sequence[dict[str, Any]]], policy: Policy, idle: int | None, slide: int) -> wr.Query:
+    first, *others = (wr.stream(table(rows), time="ts", progress=policy, idle=idle) for rows in streams)
+    where = first.union(*others).where("x IS NULL OR x <> 5")
+    return where.group_by("k").window(range=3 * slide, slide=slide).agg(**AGGREGATES).late("side")
+
+
+@pytest.mark.parametrize("idle", [None, 4, 15, 100])
+@pytest.mark.parametrize("policy", ["slack", "slack in rows", "ordered"])
+def test_several_streams_are_read_alike_however_they_are_cut(policy: str, idle: int | None) -> None:
+    said, slack = POLICIES[policy]
+    for seed in range(2):
+        streams = [[{**row, "ts": row["ts"] - given[0]["ts"]} for row in given] for given in lagging(seed)]
+        asked = united(streams, said, idle, 10)
+        expected = by_definition(melded(streams, 10, said, slack, idle), asked)
+        assert expected.account.late > 0
+        check(expected, asked)
+
+
+def lagging(seed: int) -> list[list[dict[str, Any]]]:
+    """Three streams of different pace and length: each falls behind the others at some time."""
+    return [rows(seed, 60), rows(seed + 50, 100, step=1), rows(seed + 70, 30, step=9)]
+
+
+def test_ordered_streams_lose_nothing_to_an_idle_time_longer_than_a_slide() -> None:
+    streams = [in_order(given) for given in lagging(3)]
+    asked = united(streams, wr.ordered(), 10, 10)
+    whole = [row for stream in streams for row in stream]
+    check(by_definition(whole, asked), asked)
+
+
+def test_sessions_over_several_streams() -> None:
+    said = Slack(Amount.of(12))
+    streams = lagging(4)
+    first, *others = (wr.stream(table(given), time="ts", progress=said, idle=20) for given in streams)
+    asked = first.union(*others).where("x IS NULL OR x <> 5").group_by("k").window(gap=8).agg(**AGGREGATES).late("side")
+    check(by_definition(melded(streams, 8, said, 12, 20), asked), asked)

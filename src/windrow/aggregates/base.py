@@ -96,31 +96,52 @@ class Custom:
 Part: TypeAlias = RowCount | ValidCount | Total | Mean | SquareDeviation | Extreme | Edge | Values | Custom
 
 
-@dataclass(frozen=True)
 class Runs:
-    """For each result i, the values `values[offsets[i]:offsets[i + 1]]`, each `counts` times, in order."""
+    """For each result i, the values `values[offsets[i]:offsets[i + 1]]`, each `counts` times, in order.
 
-    offsets: Integers
-    values: Array
-    counts: Integers
+    An operator may give a subclass that answers `sizes` and `numbers_around` without listing the values.
+    """
+
+    def __init__(self, offsets: Integers, values: Array, counts: Integers) -> None:
+        self._listed = offsets, values, counts
+
+    def listed(self) -> tuple[Integers, Array, Integers]:
+        return self._listed
+
+    @property
+    def offsets(self) -> Integers:
+        return self.listed()[0]
+
+    @property
+    def values(self) -> Array:
+        return self.listed()[1]
+
+    @property
+    def counts(self) -> Integers:
+        return self.listed()[2]
 
     @property
     def present(self) -> npt.NDArray[np.bool_]:
         """Which results have a value at all."""
         return self.offsets[1:] > self.offsets[:-1]
 
-    @property
     def sizes(self) -> Integers:
         """How many rows each result has, multiplicities included."""
-        return self._cumulated()[self.offsets[1:]] - self._cumulated()[self.offsets[:-1]]
+        cumulated = self._cumulated()
+        return cumulated[self.offsets[1:]] - cumulated[self.offsets[:-1]]
 
     def _cumulated(self) -> Integers:
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
 
-    def nth(self, ranks: Integers) -> Integers:
-        """The index into `values` of the `ranks[i]`-th smallest row of result i (0-based; must exist)."""
+    def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The `ranks[i]`-th smallest number of result i (0-based) and the next one; anything where there is none."""
+        numbers = np.asarray(self.values.cast(pa.float64(), safe=False))
+        if len(numbers) == 0:
+            return np.zeros(len(ranks)), np.zeros(len(ranks))
         cumulated = self._cumulated()
-        return np.searchsorted(cumulated, cumulated[self.offsets[:-1]] + ranks, side="right") - 1
+        start = cumulated[self.offsets[:-1]] + ranks
+        at, after = (np.searchsorted(cumulated, start + step, side="right") - 1 for step in (0, 1))
+        return numbers[np.minimum(at, len(numbers) - 1)], numbers[np.minimum(after, len(numbers) - 1)]
 
 
 @dataclass(frozen=True)

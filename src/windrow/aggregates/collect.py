@@ -23,4 +23,4 @@ class Collect(Holistic):
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
         index = np.repeat(np.arange(len(runs.counts)), runs.counts)
-        return lists(runs.sizes, runs.values.take(arrow(index)))
+        return lists(runs.sizes(), runs.values.take(arrow(index)))

@@ -58,5 +58,5 @@ class HeavyHitters(Holistic):
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
         order = by_frequency(runs)
-        needed = runs.sizes[owners(runs)] * float(state.parameters[0])
+        needed = runs.sizes()[owners(runs)] * float(state.parameters[0])
         return listed(runs, (runs.counts >= needed)[order], order)

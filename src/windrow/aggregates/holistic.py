@@ -47,17 +47,11 @@ def by_frequency(runs: Runs) -> Integers:
 
 def interpolated(runs: Runs, fraction: float) -> Array:
     """The quantile between the two nearest ranks (linear), NULL when there is no value."""
-    sizes = runs.sizes
-    present = sizes > 0
+    sizes = runs.sizes()
     position = (np.maximum(sizes, 1) - 1) * fraction
     low = np.floor(position).astype(np.int64)
-    high = np.ceil(position).astype(np.int64)
-    values = np.asarray(runs.values.cast(pa.float64(), safe=False))
-    if len(values) == 0:
-        return pa.nulls(len(sizes), pa.float64())
-    below = values[np.minimum(runs.nth(low), len(values) - 1)]
-    above = values[np.minimum(runs.nth(high), len(values) - 1)]
-    return arrow(_between(below, above, position - low), null=~present)
+    below, above = runs.numbers_around(low)
+    return arrow(_between(below, above, position - low), null=sizes == 0)
 
 
 def _between(

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates import lookup
 from windrow.aggregates.arrays import of_type
-from windrow.aggregates.base import Array, Custom, Integers, Part, Runs, State, Values
+from windrow.aggregates.base import Array, Integers, Part
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes, Groups
+from windrow.operators.state.multisets import Multiset
 from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan
 
@@ -34,34 +34,24 @@ class Lowering:
         return pa.record_batch(arrays, schema=self.schema)
 
     def aggregates(self, closed: Closed) -> list[Array]:
-        layout = self.plan.layout
+        layout, size = self.plan.layout, len(closed.answers)
         known: dict[Part, Any] = {}
 
         def get(part: Part) -> Any:
             if part not in known:
-                known[part] = self._read(part, closed)
+                known[part] = layout.read(part, closed.answers.state)
             return known[part]
 
         return [
-            lookup(call.function).lower(State(len(closed.answers), get, kind, call.parameters), parts)
-            for call, kind, parts in zip(layout.calls, layout.types, layout.parts, strict=True)
+            closed.lowered[place] if place in closed.lowered else layout.lower(place, size, get)
+            for place in range(len(layout.calls))
         ]
-
-    def _read(self, part: Part, closed: Closed) -> Any:
-        if isinstance(part, Values):
-            return closed.runs[part]
-        if isinstance(part, Custom):
-            state, present = closed.custom[part]
-            return state.columns, present
-        return self.plan.layout.read(part, closed.answers.state)
 
     def nothing(self, windows: Integers, codes: Codes) -> Closed:
         """Answers of windows without rows."""
-        size = len(windows)
-        runs = {
-            part: Runs(np.zeros(size + 1, np.int64), pa.array([], values.kind), np.empty(0, np.int64))
-            for part, values in self.plan.values.items()
-        }
-        absent = np.zeros(size, np.bool_)
-        custom = {part: (CustomState.nothing(part), absent) for part in self.plan.custom}
-        return Closed(Answers(windows, codes, self.plan.layout.empty(size)), runs, custom)
+        answers = Answers(windows, codes, self.plan.layout.empty(len(windows)))
+        none = np.empty(0, np.int32)
+        lowered = self.plan.lower(
+            codes, answers.state, lambda _: Multiset.nothing(), lambda part: (none, CustomState.nothing(part))
+        )
+        return Closed(answers, lowered)

@@ -23,6 +23,7 @@ from windrow.operators.state.keys import as_int64, validity
 from windrow.semantics.progress import (
     END,
     START,
+    AtEnd,
     External,
     Ordered,
     Policy,
@@ -41,6 +42,12 @@ class Grid:
 
     origin: int = 0
     step: int = 1
+    pace: int = 1
+    """How far one source may be read ahead of another; at least a step."""
+
+    @property
+    def paced(self) -> Grid:
+        return Grid(self.origin, max(self.step, self.pace))
 
     def round_down(self, bound: int) -> int:
         if bound in (START, END):
@@ -57,8 +64,11 @@ class Input:
         self.policy = policy
         self.slack = slack
         self.grid = grid
+        self.pace = (grid or Grid()).paced
         self.high = START
         self.bound = START
+        self.promised = START
+        """The last punctuation carried by the data, before rounding."""
         self.recent: Integers = np.empty(0, np.int64)
         self.counters = Counters()
 
@@ -161,10 +171,24 @@ class Input:
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         """A promise carried by the data, or the end of the input."""
-        value = check_advance(self.bound, punctuation.value)
-        value = max(self.bound, (self.grid or Grid()).round_down(value))
+        self.promised = check_advance(self.promised, punctuation.value)
+        value = (self.grid or Grid()).round_down(self.promised)
         if value > self.bound:
             yield self._advance(value)
+
+    @property
+    def is_patient(self) -> bool:
+        """No row of it can be late: it promises nothing before its end, or no one above listens."""
+        return isinstance(self.policy, AtEnd) or self.grid is None
+
+    def places_of(self, data: pa.RecordBatch) -> Integers:
+        """The time of each row, or what it promises where it is a punctuation."""
+        if not isinstance(self.policy, External) or self.policy.column is None:
+            return self.times_of(data)
+        marks, times = data.column(self.policy.column), data.column(self.time)
+        if not marks.null_count:
+            return to_units(marks)
+        return np.where(validity(marks), to_units(marks.fill_null(0)), to_units(times.fill_null(0)))
 
     def times_of(self, data: pa.RecordBatch) -> Integers:
         column = data.column(self.time)
@@ -179,12 +203,12 @@ class Input:
         return to_units(column, self.time)
 
     def state(self) -> dict[str, pa.Table]:
-        scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled], pa.int64())})
+        scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled, self.promised], pa.int64())})
         return {"bounds": scalars, "recent": tabled(time=self.recent)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         bounds: list[Any] = tables["bounds"]["value"].to_pylist()
-        self.high, self.bound, self._settled = bounds
+        self.high, self.bound, self._settled, self.promised = bounds
         self.recent = tables["recent"]["time"].to_numpy().copy()
 
 

@@ -105,7 +105,7 @@ class Revisions:
 
         for answers in timeline.report(max(numbers), self.operator.grouping.count, min(numbers)):
             if windower.plan.keeps_values:
-                yield from with_values(windower.plan, answers, multiset, custom)
+                yield with_values(windower.plan, answers, multiset, custom)
             else:
                 yield Closed(Answers(answers.windows, answers.codes, answers.state))
 

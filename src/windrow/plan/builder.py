@@ -72,8 +72,8 @@ class WindowSpec:
     def _sliding(self, shape: Shape, length: Amount, slide: Amount) -> Sliding:
         self._refuse("a window in time", "by", "partition")
         domain = self._domain(shape)
-        moved = slide.resolve(domain, "slide")
-        return Sliding(self._attribute(shape), length.resolve(domain, "range"), moved, self._origin(shape))
+        extent = length.resolve(domain, "range")  # first, because a slide that is not given is the range
+        return Sliding(self._attribute(shape), extent, slide.resolve(domain, "slide"), self._origin(shape))
 
     def _rows(self, length: Amount) -> Rows:
         self._refuse("range in rows", "origin", "by", "on")

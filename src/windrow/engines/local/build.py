@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import gcd
 
 import pyarrow as pa
 
@@ -87,9 +88,10 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
         stage = _stage(pipeline, Project(node.columns, shape_of(node).schema), "project", after, port)
         _add(pipeline, node.input, stage, 0, grid, threads)
     elif isinstance(node, nodes.Union):
-        stage = _stage(pipeline, _meld(node), "meld", after, port)
+        meld = _meld(node)
+        stage = _stage(pipeline, meld, "meld", after, port)
         for place, child in enumerate(node.inputs):
-            _add(pipeline, child, stage, place, grid, threads)
+            _add(pipeline, child, stage, place, grid and _idle_grid(grid, meld), threads)
     elif isinstance(node, nodes.Distinct):
         stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
         # Without windows above, every punctuation says something: it makes rows below it late.
@@ -117,7 +119,7 @@ def _input(node: nodes.Stream, grid: Grid | None) -> Input:
 def _grid(window: Window) -> Grid:
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide)
-    return Grid()
+    return Grid(pace=window.gap) if isinstance(window, Session) else Grid()
 
 
 def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | SessionOperator:
@@ -144,6 +146,12 @@ def _meld(node: nodes.Union) -> Meld:
             amount / 1e6 if wall and amount is not None else None for wall, amount in zip(walls, amounts, strict=True)
         ],
     )
+
+
+def _idle_grid(grid: Grid, meld: Meld) -> Grid:
+    """Less its idle time, a punctuation on this grid may still fall where windows end."""
+    step = gcd(grid.step, *(amount for amount in meld.idle if amount is not None))
+    return Grid(grid.origin, step, max(grid.step, grid.pace))
 
 
 def _idle_of(node: nodes.Node) -> Idle | None:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from windrow.engines.local.build import Pipeline
 from windrow.errors import ConfigurationError
+from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
 
 VERSION = 1
@@ -61,7 +63,14 @@ class Checkpoints:
                 file = f"{place}-{name}.arrow"
                 files[file] = [stage.label, name]
                 _write(draft / file, table)
-        manifest = {"version": VERSION, "query": self.query, "read": read, "results": pipeline.results, "files": files}
+        manifest = {
+            "version": VERSION,
+            "query": self.query,
+            "read": read,
+            "results": pipeline.results,
+            "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
+            "files": files,
+        }
         _write_text(draft / "manifest.json", json.dumps(manifest, indent=1))
         target = self.folder / str(number)
         draft.replace(target)
@@ -82,6 +91,7 @@ class Checkpoints:
             states[label][name] = _read(folder / file)
         for stage in pipeline.stages:
             stage.operator.restore(states[stage.label])
+            stage.operator.counters = Counters(**manifest["counters"][stage.label])
         pipeline.results = manifest["results"]
         return dict(manifest["read"])
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.local.build import Pipeline, build
+from windrow.engines.local.build import Pipeline, Stage, build
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.metrics import Metrics, SourceMetrics, known, percentile
+from windrow.engines.local.reading import Reader, interleaved
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.progress import Input
@@ -19,7 +20,7 @@ from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan.columns import columns_read, prune
 from windrow.plan.nodes import Node
-from windrow.semantics.progress import END, START, Punctuation
+from windrow.semantics.progress import START, Punctuation
 from windrow.sources.base import Source
 
 _NO_TIMES = np.empty(0, np.int64)
@@ -101,21 +102,14 @@ class Runner:
             self.latencies.append(time.perf_counter() - before)
 
     def _elements(self) -> Iterator[tuple[str, pa.RecordBatch | Punctuation]]:
-        """Elements of all sources; the one that is furthest behind goes next. Each ends with the last punctuation."""
-        readers = {
-            name: source.elements(batch_rows=self.options.batch_rows, skip_rows=self.read[name])
-            for name, source in self.sources.items()
-        }
-        while readers:
-            name = min(readers, key=self._high)
-            element = next(readers[name], None)
-            if element is None:
-                del readers[name]
-                element = Punctuation(END)
-            yield name, element
-
-    def _high(self, name: str) -> int:
-        return self._input(name).high
+        """Elements of all sources, each ended by the last punctuation."""
+        rows = self.options.batch_rows
+        return interleaved(
+            {
+                name: Reader(source.elements(batch_rows=rows, skip_rows=self.read[name]), self._input(name))
+                for name, source in self.sources.items()
+            }
+        )
 
     def _input(self, name: str) -> Input:
         operator = self.pipeline.inputs[name][0].operator
@@ -147,17 +141,19 @@ class Runner:
 
 def _late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
     """Late and filtered rows of the sources: what happens to results of inner windows is not counted here."""
-    late = filtered = 0
-    for stages in pipeline.inputs.values():
-        for stage in stages:
-            after = stage.after
-            while after is not None:
-                late += after.operator.counters.late
-                filtered += after.operator.counters.filtered
-                if isinstance(after.operator, (WindowOperator, SessionOperator)) or len(stages) > 1:
-                    break
-                after = after.after
-    return late, filtered
+    counters = {id(stage): stage.operator.counters for stage in _first_stages(pipeline)}  # a union's stages once
+    return sum(c.late for c in counters.values()), sum(c.filtered for c in counters.values())
+
+
+def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
+    """The stages that rows of the sources themselves come to, once for each source."""
+    for stage in (stage for stages in pipeline.inputs.values() for stage in stages):
+        after = stage.after
+        while after is not None:
+            yield after
+            if isinstance(after.operator, (WindowOperator, SessionOperator)):
+                break
+            after = after.after
 
 
 def _find(sources: Mapping[str, Source], name: str) -> Source:

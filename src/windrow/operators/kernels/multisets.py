@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.operators.kernels.compiled import kernel
+from windrow.operators.kernels.compiled import inlined, kernel
 
 
 @kernel
@@ -43,8 +43,8 @@ def count_runs(starts, keys, out_segments, out_keys, out_counts):
 
 
 @kernel
-def merge_runs(codes, keys, counts, more_codes, more_keys, more_counts, sign, out_codes, out_keys, out_counts):
-    """Add (sign 1) or take away (sign -1) sorted runs; runs that come to nothing leave. Returns their number."""
+def merge_runs(codes, keys, counts, more_codes, more_keys, more_counts, out_codes, out_keys, out_counts):
+    """Both multisets as one. Returns the number of runs."""
     i, j, written = 0, 0, 0
     while i < len(codes) or j < len(more_codes):
         if j == len(more_codes) or (
@@ -55,13 +55,89 @@ def merge_runs(codes, keys, counts, more_codes, more_keys, more_counts, sign, ou
             i += 1
         elif i == len(codes) or codes[i] != more_codes[j] or keys[i] != more_keys[j]:
             out_codes[written], out_keys[written] = more_codes[j], more_keys[j]
-            out_counts[written] = sign * more_counts[j]
+            out_counts[written] = more_counts[j]
             j += 1
         else:
             out_codes[written], out_keys[written] = codes[i], keys[i]
-            out_counts[written] = counts[i] + sign * more_counts[j]
+            out_counts[written] = counts[i] + more_counts[j]
             i += 1
             j += 1
-        if out_counts[written] != 0:
-            written += 1
+        written += 1
     return written
+
+
+@kernel
+def _at(codes, keys, low, high, code, key):
+    """The first place in [low, high) of sorted runs that is not before (code, key)."""
+    while low < high:
+        middle = (low + high) // 2
+        if codes[middle] < code or (codes[middle] == code and keys[middle] < key):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _seek(codes, keys, low, size, code, key):
+    """The same from `low` on, by steps that double: cheap when the place is near."""
+    step = 1
+    high = low
+    while high < size and (codes[high] < code or (codes[high] == code and keys[high] < key)):
+        low = high + 1
+        high += step
+        step *= 2
+    return _at(codes, keys, low, min(high, size), code, key)
+
+
+@inlined
+def _copy(source, start, target, to, size):
+    for i in range(size):
+        target[to + i] = source[start + i]
+
+
+@kernel
+def apply_changes(codes, keys, counts, size, changed_codes, changed_keys, changes, out_codes, out_keys, out_counts):
+    """Sorted runs with sorted changes (counts to add, or to take away) applied. Returns the number of runs.
+
+    Runs between two changes are copied as a block; runs that come to nothing leave.
+    """
+    at, written = 0, 0
+    for c in range(len(changed_codes)):
+        place = _seek(codes, keys, at, size, changed_codes[c], changed_keys[c])
+        _copy(codes, at, out_codes, written, place - at)
+        _copy(keys, at, out_keys, written, place - at)
+        _copy(counts, at, out_counts, written, place - at)
+        written += place - at
+        at = place
+        count = changes[c]
+        if at < size and codes[at] == changed_codes[c] and keys[at] == changed_keys[c]:
+            count += counts[at]
+            at += 1
+        if count != 0:
+            out_codes[written] = changed_codes[c]
+            out_keys[written] = changed_keys[c]
+            out_counts[written] = count
+            written += 1
+    _copy(codes, at, out_codes, written, size - at)
+    _copy(keys, at, out_keys, written, size - at)
+    _copy(counts, at, out_counts, written, size - at)
+    return written + size - at
+
+
+@kernel
+def at_ranks(firsts, lasts, sizes, counts, ranks, out, after):
+    """The run with the `ranks[s]`-th row of each segment, and that with the next one; any where there is none.
+
+    A segment of as many runs as rows has each value once: the run is where its rank says.
+    """
+    for s in range(len(firsts)):
+        i, last, left = firsts[s], lasts[s] - 1, ranks[s]
+        if lasts[s] - firsts[s] == sizes[s]:
+            i += left
+            left = 0
+        while i < last and left >= counts[i]:
+            left -= counts[i]
+            i += 1
+        out[s] = min(i, len(counts) - 1)
+        after[s] = min(i + 1 if i < last and left + 1 >= counts[i] else i, len(counts) - 1)

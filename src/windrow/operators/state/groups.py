@@ -211,6 +211,14 @@ def _is_large(kind: pa.DataType) -> bool:
     return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
 
 
+def in_order(interner: Interner, array: Array) -> Codes:
+    """Codes in order of first sight, NULL too: saved keys get the codes they had."""
+    if array.null_count == 0 or getattr(interner, "null", 0) >= 0:
+        return interner.encode(array)
+    first = int(np.flatnonzero(validity(array) == 0)[0])
+    return np.concatenate([interner.encode(array.slice(0, first)), interner.encode(array.slice(first))])
+
+
 class Groups:
     """Codes of composite keys; with no key column everything is group 0."""
 
@@ -240,7 +248,7 @@ class Groups:
 
     def _column_codes(self, place: int, array: Array) -> Codes:
         if not isinstance(array, pa.DictionaryArray):
-            return self.columns[place].encode(array)
+            return in_order(self.columns[place], array)
         table = self._dictionary_codes(place, array.dictionary)
         if array.null_count:
             nothing = self.columns[place].encode(pa.array([None], self.kinds[place]))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates import base, lookup
-from windrow.aggregates.base import Integers, Part, value_type
+from windrow.aggregates.base import Array, Integers, Part, State, value_type
 from windrow.errors import InternalError
 from windrow.operators.kernels import scatter
 from windrow.operators.state.columns import (
@@ -84,7 +84,7 @@ class Argument:
     def adding(self) -> list[AddColumn]:
         return [column for column in (self.valid, self.sums, self.squares) if column is not None]
 
-    def lift(self, array: pa.Array, times: Integers) -> Lifted:
+    def lift(self, array: Array, times: Integers) -> Lifted:
         """The argument's values as the columns want them; keys only where something compares."""
         keyed = bool(self.extremes or self.edges)
         empty = np.empty(0, np.int64)
@@ -148,7 +148,7 @@ class Layout:
         return bigger
 
     def lift(
-        self, arrays: dict[Expression, pa.Array], times: Integers, regrow: Callable[[Callable[[Table], Table]], None]
+        self, arrays: dict[Expression, Array], times: Integers, regrow: Callable[[Callable[[Table], Table]], None]
     ) -> dict[Expression, Lifted]:
         """Lift the arguments; where a column must widen, `regrow` is called with what to do to stored tables."""
         lifted = {e: argument.lift(arrays[e], times) for e, argument in self.arguments.items()}
@@ -218,6 +218,12 @@ class Layout:
             return argument.sums.mean(table.adds, count)
         assert argument.squares is not None
         return square_deviation(argument.sums, argument.squares, table.adds, count)
+
+    def lower(self, place: int, size: int, get: Callable[[Part], Any]) -> Array:
+        """The answers of one aggregate call from the values of its parts."""
+        call = self.calls[place]
+        state = State(size, get, self.types[place], call.parameters)
+        return lookup(call.function).lower(state, self.parts[place])
 
     def to_json(self) -> list[Any]:
         """What must be known to read saved tables again."""

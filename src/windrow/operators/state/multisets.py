@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,7 @@ from windrow.aggregates.base import Array, Integers, Runs, Values, is_scalar, va
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels import multisets as kernels
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.state.keys import array_from_keys, ordered_keys
+from windrow.operators.state.keys import array_from_keys, from_keys, ordered_keys
 from windrow.semantics.progress import START
 
 _NONE = np.empty(0, np.int64)
@@ -43,19 +44,15 @@ class Multiset:
         segment, key, count = sorted_runs(segments, keys, len(used))
         return Multiset(used[segment].astype(np.int32), key, count)
 
-    def merged(self, other: Multiset, sign: int) -> Multiset:
+    def plus(self, other: Multiset) -> Multiset:
         if len(other.codes) == 0:
             return self
+        if len(self.codes) == 0:
+            return other
         room = len(self.codes) + len(other.codes)
         out = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
-        size = kernels.merge_runs(self.codes, self.keys, self.counts, other.codes, other.keys, other.counts, sign, *out)
+        size = kernels.merge_runs(self.codes, self.keys, self.counts, other.codes, other.keys, other.counts, *out)
         return Multiset(out[0][:size], out[1][:size], out[2][:size])
-
-    def plus(self, other: Multiset) -> Multiset:
-        return self.merged(other, 1)
-
-    def minus(self, other: Multiset) -> Multiset:
-        return self.merged(other, -1)
 
     def remap(self, mapping: Codes) -> Multiset:
         """Codes renamed by a mapping that keeps their order."""
@@ -104,8 +101,12 @@ class ValueCodes:
         columns: list[Array] = [arrow(times), array] if self.timed else [array]
         return self.known.encode(columns).astype(np.int64)
 
-    def runs(self, multiset: Multiset, codes: Codes) -> Runs:
-        """For each wanted group its runs, in value order (or time order)."""
+    def runs(self, multiset: Multiset, codes: Codes, sizes: Integers) -> Runs:
+        """For each wanted group its runs, in value order (or time order); `sizes` are its numbers of values."""
+        return GroupRuns(self, multiset, codes, sizes)
+
+    def listed(self, multiset: Multiset, codes: Codes) -> tuple[Integers, Array, Integers]:
+        """Offsets, values and counts of the wanted groups."""
         first = np.searchsorted(multiset.codes, codes, side="left")
         last = np.searchsorted(multiset.codes, codes, side="right")
         sizes = last - first
@@ -113,10 +114,10 @@ class ValueCodes:
         index = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
         keys, counts = multiset.keys[index], multiset.counts[index]
         if self.direct:
-            return Runs(offsets, array_from_keys(keys, self.kind), counts)
+            return offsets, array_from_keys(keys, self.kind), counts
         return self._decoded(offsets, keys, counts)
 
-    def _decoded(self, offsets: Integers, keys: Integers, counts: Integers) -> Runs:
+    def _decoded(self, offsets: Integers, keys: Integers, counts: Integers) -> tuple[Integers, Array, Integers]:
         used, inverse = np.unique(keys, return_inverse=True)
         columns = self.known.decode(used.astype(np.int32))
         names = [str(i) for i in range(len(columns))]
@@ -127,7 +128,72 @@ class ValueCodes:
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         place = np.lexsort((rank[inverse], owner))
         values = columns[-1].take(arrow(inverse[place]))
-        return Runs(offsets, values, counts[place])
+        return offsets, values, counts[place]
+
+
+class GroupRuns(Runs):
+    """The runs of some groups of a multiset, listed only when an aggregate asks for more than ranks."""
+
+    def __init__(self, values: ValueCodes, multiset: Multiset, codes: Codes, sizes: Integers) -> None:
+        self._values = values
+        self._multiset = multiset
+        self._codes = codes
+        self._sizes = sizes
+        self._known: tuple[Integers, Array, Integers] | None = None
+
+    def listed(self) -> tuple[Integers, Array, Integers]:
+        if self._known is None:
+            self._known = self._values.listed(self._multiset, self._codes)
+        return self._known
+
+    def sizes(self) -> Integers:
+        return self._sizes
+
+    def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        codes, keys, counts = self._multiset.codes, self._multiset.keys, self._multiset.counts
+        if not self._values.direct or len(codes) == 0:
+            return super().numbers_around(ranks)
+        first, last = (np.searchsorted(codes, self._codes, side=side) for side in ("left", "right"))
+        at, after = np.empty(len(ranks), np.int64), np.empty(len(ranks), np.int64)
+        kernels.at_ranks(first, last, self._sizes, counts, ranks, at, after)
+        kind = self._values.kind
+        return from_keys(keys[at], kind).astype(np.float64), from_keys(keys[after], kind).astype(np.float64)
+
+
+class RunningMultiset:
+    """The multiset of a window that slides: each step copies it with the changes applied, blocks at a time."""
+
+    def __init__(self) -> None:
+        self.now = Multiset.nothing()
+        self._spare = self._room(64)
+
+    @staticmethod
+    def _room(size: int) -> tuple[Codes, Integers, Integers]:
+        return np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+
+    def change(self, more: Multiset, less: Multiset) -> None:
+        """Add `more`, take away `less`, which is there."""
+        changes = more.plus(Multiset(less.codes, less.keys, -less.counts))
+        if len(changes.codes) == 0:
+            return
+        now, room = self.now, len(self.now.codes) + len(changes.codes)
+        out = self._spare if len(self._spare[0]) >= room else self._room(2 * room)
+        old = now.codes, now.keys, now.counts
+        size = kernels.apply_changes(*old, len(now.codes), changes.codes, changes.keys, changes.counts, *out)
+        self._spare = self._whole
+        self._whole = out
+        self.now = Multiset(out[0][:size], out[1][:size], out[2][:size])
+
+    _whole: tuple[Codes, Integers, Integers] = (np.empty(0, np.int32), _NONE, _NONE)
+    """The arrays `now` is the front of."""
+
+    def remap(self, mapping: Codes) -> None:
+        self.now = self.now.remap(mapping)
+        self._whole = self.now.codes, self.now.keys, self.now.counts
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self._whole, *self._spare))
 
 
 class RowLog:
@@ -177,7 +243,7 @@ class PanedValues:
         self.open = RowLog()
         self.panes: dict[int, Multiset] = {}
         """Closed panes by number."""
-        self.window = Multiset.nothing()
+        self.window = RunningMultiset()
         self.inside: tuple[int, int] = (START, START)
         """Panes [first, last) that the window's multiset covers."""
 
@@ -201,27 +267,26 @@ class PanedValues:
         """Late rows of closed panes."""
         for pane, multiset in by_pane(panes, codes, keys):
             if self.forever or self.inside[0] <= pane < self.inside[1]:
-                self.window = self.window.plus(multiset)
+                self.window.change(multiset, Multiset.nothing())
             if not self.forever:
                 known = self.panes.get(pane)
                 self.panes[pane] = known.plus(multiset) if known else multiset
 
     def slide_to(self, end: int) -> Multiset:
-        """The multiset of the window whose panes end before `end`."""
+        """The multiset of the window whose panes end before `end`; valid until the next slide."""
+        nothing = Multiset.nothing()
         if self.forever:
-            for pane in [p for p in self.panes if p < end]:
-                self.window = self.window.plus(self.panes.pop(pane))
-            return self.window
+            self.window.change(total(self.panes.pop(p) for p in [p for p in self.panes if p < end]), nothing)
+            return self.window.now
         first = end - self.range_panes
         low, high = self.inside
         if first >= high:
-            self.window, low, high = Multiset.nothing(), first, first
-        for pane in self._between(low, first):
-            self.window = self.window.minus(self.panes[pane])
-        for pane in self._between(high, end):
-            self.window = self.window.plus(self.panes[pane])
+            self.window.change(nothing, self.window.now)
+            low, high = first, first
+        leaving = total(self.panes[pane] for pane in self._between(low, first))
+        self.window.change(total(self.panes[pane] for pane in self._between(high, end)), leaving)
         self.inside = (first, end)
-        return self.window
+        return self.window.now
 
     def _between(self, first: int, end: int) -> list[int]:
         """The panes in [first, end) that hold values."""
@@ -235,22 +300,30 @@ class PanedValues:
             return
         low, high = self.inside
         for pane in self._between(low, min(below, high)):
-            self.window = self.window.minus(self.panes[pane])
+            self.window.change(Multiset.nothing(), self.panes[pane])
         self.inside = max(low, below), max(high, below)
         self.panes = {pane: m for pane, m in self.panes.items() if pane >= below}
 
     def remap(self, mapping: Codes) -> None:
         self.open.remap(mapping)
         self.panes = {pane: m.remap(mapping) for pane, m in self.panes.items()}
-        self.window = self.window.remap(mapping)
+        self.window.remap(mapping)
 
     def codes_in_use(self) -> Codes:
         closed = [m.codes for m in self.panes.values()]
-        return np.unique(np.concatenate([self.open.content()[1], self.window.codes, *closed]))
+        return np.unique(np.concatenate([self.open.content()[1], self.window.now.codes, *closed]))
 
     @property
     def nbytes(self) -> int:
         return self.open.nbytes + self.window.nbytes + sum(m.nbytes for m in self.panes.values())
+
+
+def total(multisets: Iterable[Multiset]) -> Multiset:
+    """All of them as one."""
+    whole = Multiset.nothing()
+    for multiset in multisets:
+        whole = whole.plus(multiset)
+    return whole
 
 
 def by_pane(panes: Integers, codes: Codes, keys: Integers) -> list[tuple[int, Multiset]]:

@@ -114,7 +114,7 @@ def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
     return {
         **save_log(store.open, f"{name}.open"),
         f"{name}.panes": save_multisets(store.panes.items()),
-        f"{name}.window": save_multisets([(0, store.window)]),
+        f"{name}.window": save_multisets([(0, store.window.now)]),
         f"{name}.inside": scalars(first=store.inside[0], last=store.inside[1]),
     }
 
@@ -122,7 +122,7 @@ def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
 def load_values(store: PanedValues, name: str, tables: dict[str, pa.Table]) -> None:
     load_log(store.open, tables[f"{name}.open"])
     store.panes = load_multisets(tables[f"{name}.panes"])
-    store.window = load_multisets(tables[f"{name}.window"]).get(0, Multiset.nothing())
+    store.window.change(load_multisets(tables[f"{name}.window"]).get(0, Multiset.nothing()), Multiset.nothing())
     inside = tables[f"{name}.inside"].to_pylist()[0]
     store.inside = inside["first"], inside["last"]
 

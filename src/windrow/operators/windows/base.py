@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Custom, Integers, Part, Runs, Values
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Array, Custom, Integers, Part, ValidCount, Values
 from windrow.aggregates.custom import UserAggregate
 from windrow.operators.kernels.input import span
 from windrow.operators.state.columns import Lifted
@@ -87,31 +88,20 @@ class Rows:
 
 @dataclass
 class Closed:
-    """Answers of closed windows with what holistic and user aggregates need."""
+    """Answers of closed windows. Aggregates that look at values are lowered already, window by window."""
 
     answers: Answers
-    runs: dict[Values, Runs] = field(default_factory=dict)
-    custom: dict[Custom, tuple[CustomState, npt.NDArray[np.bool_]]] = field(default_factory=dict)
+    lowered: dict[int, Array] = field(default_factory=dict)
+    """By the place of the aggregate call."""
     starts: Integers | None = None
     """Where each window starts, for windows that are not numbered."""
     ends: Integers | None = None
 
     def take(self, rows: npt.NDArray[np.int64]) -> Closed:
-        """Some of the answers, by their places in increasing order."""
-        custom = {}
-        for part, (state, present) in self.custom.items():
-            place = np.cumsum(present) - 1
-            custom[part] = state.take(place[rows][present[rows]]), present[rows]
-        runs = {part: _some_runs(found, rows) for part, found in self.runs.items()}
+        """Some of the answers."""
+        lowered = {place: array.take(arrow(rows)) for place, array in self.lowered.items()}
         cut = [None if a is None else a[rows] for a in (self.starts, self.ends)]
-        return Closed(self.answers.take(rows), runs, custom, *cut)
-
-
-def _some_runs(runs: Runs, rows: npt.NDArray[np.int64]) -> Runs:
-    sizes = np.diff(runs.offsets)[rows]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    index = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - runs.offsets[rows], sizes)
-    return Runs(offsets, runs.values.take(pa.array(index)), runs.counts[index])
+        return Closed(self.answers.take(rows), lowered, *cut)
 
 
 class Plan:
@@ -128,6 +118,27 @@ class Plan:
     @property
     def keeps_values(self) -> bool:
         return bool(self.values or self.custom)
+
+    def lower(
+        self,
+        codes: Codes,
+        state: Table,
+        multisets: Callable[[Values], Multiset],
+        customs: Callable[[Custom], tuple[Codes, CustomState]],
+    ) -> dict[int, Array]:
+        """The answers for these groups of the aggregates that look at values, by the place of their calls."""
+        known: dict[Part, Any] = {
+            part: values.runs(multisets(part), codes, self.layout.read(ValidCount(part.argument), state))
+            for part, values in self.values.items()
+        }
+        for part in self.custom:
+            state, present = pick(*customs(part), codes)
+            known[part] = state.columns, present
+        return {
+            place: self.layout.lower(place, len(codes), known.__getitem__)
+            for place, parts in enumerate(self.layout.parts)
+            if isinstance(parts[0], (Values, Custom))
+        }
 
 
 class Windower(Protocol):
@@ -159,31 +170,21 @@ class Windower(Protocol):
     def open_windows(self) -> int: ...
 
 
-VALUES_AT_ONCE = 1 << 20
-
-
 def with_values(
     plan: Plan,
     answers: Answers,
     multisets: Callable[[int, Values], Multiset],
     customs: Callable[[int, Custom], tuple[Codes, CustomState]],
-) -> Iterator[Closed]:
-    """Answers with the runs and user states of their windows, a bounded number of values at a time."""
-    cuts = np.concatenate([[0], np.flatnonzero(np.diff(answers.windows)) + 1, [len(answers)]])
-    pieces: list[Closed] = []
-    size = 0
+) -> Closed:
+    """Answers in order of windows, with the aggregates that look at values lowered window by window."""
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(answers.windows)) + 1, [len(answers)]]).tolist()
+    pieces: list[dict[int, Array]] = []
     for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+        window = int(answers.windows[first])
         piece = answers.take(slice(first, last))
-        window = int(piece.windows[0])
-        runs = {part: codes.runs(multisets(window, part), piece.codes) for part, codes in plan.values.items()}
-        custom = {part: pick(*customs(window, part), piece.codes) for part in plan.custom}
-        pieces.append(Closed(piece, runs, custom))
-        size += len(piece) + sum(len(r.counts) for r in runs.values())
-        if size >= VALUES_AT_ONCE:
-            yield joined(pieces)
-            pieces, size = [], 0
-    if pieces:
-        yield joined(pieces)
+        pieces.append(plan.lower(piece.codes, piece.state, partial(multisets, window), partial(customs, window)))
+    lowered = {place: pa.concat_arrays([piece[place] for piece in pieces]) for place in pieces[0]}
+    return Closed(answers, lowered)
 
 
 def pick(codes: Codes, state: CustomState, wanted: Codes) -> tuple[CustomState, npt.NDArray[np.bool_]]:
@@ -195,26 +196,6 @@ def pick(codes: Codes, state: CustomState, wanted: Codes) -> tuple[CustomState, 
     return state.take(place[present]), present
 
 
-def joined(pieces: list[Closed]) -> Closed:
-    """Several pieces as one."""
-    if len(pieces) == 1:
-        return pieces[0]
-    answers = Answers(
-        np.concatenate([p.answers.windows for p in pieces]),
-        np.concatenate([p.answers.codes for p in pieces]),
-        joined_tables(p.answers.state for p in pieces),
-    )
-    runs = {part: joined_runs([p.runs[part] for p in pieces]) for part in pieces[0].runs}
-    custom = {
-        part: (
-            CustomState.joined([p.custom[part][0] for p in pieces]),
-            np.concatenate([p.custom[part][1] for p in pieces]),
-        )
-        for part in pieces[0].custom
-    }
-    return Closed(answers, runs, custom)
-
-
 def joined_tables(tables: Iterable[Table]) -> Table:
     parts = list(tables)
     return Table(
@@ -222,10 +203,3 @@ def joined_tables(tables: Iterable[Table]) -> Table:
         np.concatenate([t.maxs for t in parts]),
         np.concatenate([t.pairs for t in parts]),
     )
-
-
-def joined_runs(pieces: list[Runs]) -> Runs:
-    starts = np.cumsum([0, *(int(r.offsets[-1]) for r in pieces)])
-    offsets = np.concatenate([[0], *(r.offsets[1:] + start for r, start in zip(pieces, starts, strict=False))])
-    values: pa.Array = pa.concat_arrays([r.values for r in pieces])
-    return Runs(offsets.astype(np.int64), values, np.concatenate([r.counts for r in pieces]))

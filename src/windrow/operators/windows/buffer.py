@@ -58,7 +58,7 @@ class Buffer(RowWise):
         while number <= last:
             low, high = np.searchsorted(self.times, [start_of(self.window, number), end_of(self.window, number)])
             if low < high:
-                yield from self._with_values(self._answer(number, slice(low, high)))
+                yield self._with_values(self._answer(number, slice(low, high)))
             elif high == len(self.times):
                 break
             else:  # nothing in this window: on to the first that holds the next row

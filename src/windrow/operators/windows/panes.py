@@ -141,14 +141,13 @@ class PanedWid:
         if self.keep:
             self.timeline.keep_from = (last * self.slide_panes) - self.range_panes - self.keep // self.pane - 1
         for answers in self.timeline.report(last, groups):
-            yield from self._with_values(answers)
+            yield self._with_values(answers)
         self._forget_values(last)
 
-    def _with_values(self, answers: Answers) -> Iterator[Closed]:
+    def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:
-            yield Closed(answers)
-            return
-        yield from with_values(self.plan, answers, self._multiset, self._states)
+            return Closed(answers)
+        return with_values(self.plan, answers, self._multiset, self._states)
 
     def _multiset(self, window: int, part: Values) -> Multiset:
         return self.values[part].slide_to(window * self.slide_panes)

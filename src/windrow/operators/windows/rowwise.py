@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from windrow.aggregates.base import Custom, Values
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
@@ -58,11 +56,10 @@ class RowWise:
         closed = (bound - window.origin) // window.slide
         return min(closed, last)
 
-    def _with_values(self, answers: Answers) -> Iterator[Closed]:
+    def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:
-            yield Closed(answers)
-            return
-        yield from with_values(self.plan, answers, self._multiset, self._states)
+            return Closed(answers)
+        return with_values(self.plan, answers, self._multiset, self._states)
 
     def _multiset(self, window: int, part: Values) -> Multiset:
         return self.rows_kept.multiset(part, start_of(self.window, window), end_of(self.window, window))

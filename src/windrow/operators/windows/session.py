@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Custom, Integers, Runs, Values
+from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.kernels.cells import combine
 from windrow.operators.kernels.sessions import assign_rows, label_sessions
 from windrow.operators.state.customs import CustomState
@@ -24,7 +24,7 @@ from windrow.operators.state.multisets import Multiset
 from windrow.operators.state.saving import load_rows_kept, load_sessions, save_rows_kept, save_sessions
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
-from windrow.operators.windows.base import Closed, Plan, Rows, joined_tables, pick
+from windrow.operators.windows.base import Closed, Plan, Rows, joined_tables
 from windrow.operators.windows.rowwise import keep_values
 from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Session
@@ -87,31 +87,35 @@ class Sessions:
         closing = over & ~late
         codes, starts, lasts = self.codes[closing], self.starts[closing], self.lasts[closing]
         cells = self.cells.take(closing)
-        runs = {part: self._runs(part, codes, starts, lasts) for part in self.plan.values}
-        custom = {part: self._states(part, codes, starts, lasts) for part in self.plan.custom}
+        lowered = self.plan.lower(
+            np.arange(len(codes), dtype=np.int32),
+            cells,
+            lambda part: self._multiset(part, codes, starts, lasts),
+            lambda part: self._states(part, codes, starts, lasts),
+        )
         self._keep(~over)
         if len(codes):
             answers = Answers(np.arange(len(codes)), codes, cells)
-            yield Closed(answers, runs, custom, starts=starts, ends=lasts + self.gap)
+            yield Closed(answers, lowered, starts=starts, ends=lasts + self.gap)
 
-    def _runs(self, part: Values, codes: Codes, starts: Integers, lasts: Integers) -> Runs:
+    def _multiset(self, part: Values, codes: Codes, starts: Integers, lasts: Integers) -> Multiset:
+        """The values of each session, under the number of the session."""
         times, row_codes, keys = self.rows_kept.logs[part].content()
         owner = owners(row_codes, times, codes, starts, lasts)
         inside = owner >= 0
-        multiset = Multiset.of(owner[inside].astype(np.int32), keys[inside])
-        return self.plan.values[part].runs(multiset, np.arange(len(codes), dtype=np.int32))
+        return Multiset.of(owner[inside].astype(np.int32), keys[inside])
 
     def _states(
         self, part: Custom, codes: Codes, starts: Integers, lasts: Integers
-    ) -> tuple[CustomState, npt.NDArray[np.bool_]]:
+    ) -> tuple[Codes, CustomState]:
+        """The states of each session that has any, under the number of the session."""
         cells = self.rows_kept.customs[part]
-        wanted = np.arange(len(codes), dtype=np.int32)
         if cells is None:
-            return pick(*self.rows_kept.states(part, 0, 0), wanted)
+            return np.empty(0, np.int32), CustomState.nothing(part)
         owner = owners(cells.codes, cells.places, codes, starts, lasts)
         inside = owner >= 0
         labels, state = cells.state.take(inside).reduced(owner[inside])
-        return pick(labels.astype(np.int32), state, wanted)
+        return labels.astype(np.int32), state
 
     def _keep(self, chosen: npt.NDArray[np.bool_]) -> None:
         self.codes, self.starts, self.lasts = self.codes[chosen], self.starts[chosen], self.lasts[chosen]

@@ -69,7 +69,7 @@ class Wid(RowWise):
         windows, codes, state = self.cells.take_below(last + 1)
         self.layout.settle(state)
         if len(windows):
-            yield from self._with_values(Answers(windows, codes, state))
+            yield self._with_values(Answers(windows, codes, state))
         self._pass(bound, last)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
