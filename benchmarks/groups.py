@@ -21,7 +21,7 @@ ROWS = 4_000_000
 RATE = 5_000
 RANGE = 600_000_000
 BARS = {"int64": 50e6, "dictionary": 50e6, "string": 15e6}
-RIVALS = ("duckdb 1 thread", "duckdb 2 threads", "polars")
+RIVALS = ("duckdb 1 thread", "duckdb 2 threads", "polars 1 thread")
 
 
 def keyed(data: pa.Table, kind: str) -> pa.Table:
@@ -61,7 +61,7 @@ def works(data: pa.Table, ratio: int) -> dict[str, Callable[[], Any]]:
         "windrow 2 threads": lambda: answer(asked, 2),
         "duckdb 1 thread": lambda: rivals.duckdb_groups(one, "symbol", slide, ratio),
         "duckdb 2 threads": lambda: rivals.duckdb_groups(two, "symbol", slide, ratio),
-        "polars": lambda: rivals.polars_groups(frame, "symbol", slide, ratio),
+        "polars 1 thread": lambda: rivals.polars_groups(frame, "symbol", slide, ratio),
     }
 
 

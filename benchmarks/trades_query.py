@@ -100,7 +100,7 @@ def main(settings: Settings) -> None:
     table(title, headers, lines)
     medians = [spread.median for spread in ours.values()]
     even = min(medians) / max(medians)
-    print(f"slowest ratio / fastest: {even:.2f}, bar {EVEN}: {verdict(even, EVEN)}")
+    print(f"slowest ratio / fastest: {even:.3f}, bar {EVEN}: {verdict(even, EVEN)}")
 
 
 if __name__ == "__main__":

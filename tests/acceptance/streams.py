@@ -67,7 +67,10 @@ def melded(
     time: str = "ts",
 ) -> list[Any]:
     """The rows of all streams as they are read, each after the promise that then holds of their union."""
-    ports = [list(zip(stream, promises_after([row[time] for row in stream], policy, slack), strict=True)) for stream in streams]
+    ports = [
+        list(zip(stream, promises_after([row[time] for row in stream], policy, slack), strict=True))
+        for stream in streams
+    ]
     progress, bound, arrived = [START] * len(ports), START, []
     while any(ports):
         place = min((i for i, port in enumerate(ports) if port), key=lambda i: ports[i][0][0][time] // pace)

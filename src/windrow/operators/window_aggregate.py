@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Array, Integers
 from windrow.errors import UnsupportedError
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, LateRows
 from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import compress
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.revisions import Revisions
@@ -79,13 +81,12 @@ class Grouping:
         windower.remap(mapping, len(used))
 
 
-def _chosen(array: pa.Array, chosen: npt.NDArray[np.uint8] | None) -> pa.Array:
+def _chosen(array: Array, chosen: npt.NDArray[np.uint8] | None) -> Array:
     return array if chosen is None else array.filter(pa.array(chosen.view(np.bool_)))
 
 
-def _numbers(array: pa.Array) -> npt.NDArray[Any]:
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+def _numbers(array: Array) -> npt.NDArray[Any]:
+    array = decoded(array)
     return as_float64(array) if pa.types.is_floating(array.type) else as_int64(array)
 
 
@@ -102,7 +103,8 @@ class WindowOperator:
         threads: int = 1,
         within: int = 0,
     ) -> None:
-        assert isinstance(node.window, (Sliding, Landmark)) and shape.time is not None
+        assert isinstance(node.window, (Sliding, Landmark))
+        assert shape.time is not None
         self.node = node
         self.window = node.window
         self.grouping = Grouping(node, shape)
@@ -169,7 +171,7 @@ class WindowOperator:
 
     def _missed_batch(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> pa.RecordBatch:
         missed = missed_windows(self.window, rows.times[late], self.closed)
-        data = batch.compact().data.take(pa.array(late))
+        data = batch.compact().data.take(arrow(late))
         return late_batch(data, missed, batch.source, self.late_schema)
 
     # Punctuations in
@@ -271,7 +273,9 @@ class WindowOperator:
         window_state.load(self, tables)
 
 
-def make_windower(node: WindowAggregate, plan: Plan, strategy: Strategy, *, threads: int, keep: int) -> Any:
+def make_windower(
+    node: WindowAggregate, plan: Plan, strategy: Strategy, *, threads: int, keep: int
+) -> Wid | Buffer | PanedWid:
     """The algorithm of a strategy for sliding and landmark windows."""
     window = node.window
     assert isinstance(window, (Sliding, Landmark))

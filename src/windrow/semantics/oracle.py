@@ -21,7 +21,7 @@ from windrow.semantics.placement import Placement, place
 from windrow.semantics.progress import START, Row
 from windrow.semantics.reference import REFERENCE
 from windrow.semantics.scalar import evaluate
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, Sliding, SlideByTuple, Window
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 LATE = ("drop", "side", "revise")
 Missed: TypeAlias = tuple[Row, int, list[Interval]]

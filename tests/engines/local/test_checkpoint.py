@@ -23,7 +23,6 @@ from tests.acceptance.streams import COUNTED, SCHEMA, rows, table
 from tests.strategies import comparable
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.errors import ConfigurationError
 from windrow.semantics.progress import Punctuation
 
 
@@ -77,9 +76,6 @@ class Collected:
     def __init__(self, runner: Runner) -> None:
         self.results: list[dict[str, Any]] = []
         self.late: list[dict[str, Any]] = []
-        self.marks: dict[int, int] = {0: 0}
-        """Late rows given by the time so many results were given."""
-        self.runner = runner
         runner.pipeline.on_result = lambda batch: self.results.extend(batch.to_pylist())
         runner.pipeline.on_late = lambda batch: self.late.extend(batch.to_pylist())
 
@@ -252,27 +248,3 @@ def _cut_to_committed(folder: Path, out: Path) -> None:
         newest = max(whole, key=lambda path: int(path.parent.name))
         committed = json.loads(newest.read_text())["results"]
         out.write_text("".join(out.read_text().splitlines(keepends=True)[:committed]))
-
-
-def test_a_checkpoint_of_another_query(tmp_path: Path) -> None:
-    query = stream(16).window(range=10).agg(n=wr.count())
-    query.run(checkpoint=str(tmp_path))
-    with pytest.raises(
-        ConfigurationError,
-        match=r"\A`checkpoint` must be of the same query, got query [0-9a-f]{16} in .*, this is [0-9a-f]{16}\. "
-        r"Hint: give each query a folder of its own\.\Z",
-    ):
-        stream(16).window(range=20).agg(n=wr.count()).run(checkpoint=str(tmp_path), restore=True)
-
-
-def test_a_checkpoint_of_another_version(tmp_path: Path) -> None:
-    query = stream(16).window(range=10).agg(n=wr.count())
-    query.run(checkpoint=str(tmp_path))
-    manifest = next(tmp_path.glob("*/manifest.json"))
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
-    with pytest.raises(
-        ConfigurationError,
-        match=r"\A`checkpoint` must be of format version \d+, got version 99 in .*\. Hint: run the query from the "
-        r"start in an empty folder, or with the Windrow that wrote it\.\Z",
-    ):
-        query.run(checkpoint=str(tmp_path), restore=True)

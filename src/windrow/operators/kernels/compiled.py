@@ -12,9 +12,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile once per machine (cached beside the package), run without the GIL."""
-    return njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+    return njit(cache=True, nogil=True)(function)  # type: ignore[return-value]
 
 
 def inlined(function: Function) -> Function:
     """A piece of a kernel, compiled into it."""
-    return njit(cache=True, nogil=True, inline="always")(function)  # type: ignore[no-any-return]
+    return njit(cache=True, nogil=True, inline="always")(function)  # type: ignore[return-value]

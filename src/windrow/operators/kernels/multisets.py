@@ -48,8 +48,7 @@ def merge_runs(codes, keys, counts, more_codes, more_keys, more_counts, out_code
     i, j, written = 0, 0, 0
     while i < len(codes) or j < len(more_codes):
         if j == len(more_codes) or (
-            i < len(codes)
-            and (codes[i] < more_codes[j] or (codes[i] == more_codes[j] and keys[i] < more_keys[j]))
+            i < len(codes) and (codes[i] < more_codes[j] or (codes[i] == more_codes[j] and keys[i] < more_keys[j]))
         ):
             out_codes[written], out_keys[written], out_counts[written] = codes[i], keys[i], counts[i]
             i += 1

@@ -96,9 +96,7 @@ def _keep_active(running, active, listed, position):
 
 
 @inlined
-def _write(
-    row, group, running, back_maxs, back_pairs, heads, suffix_maxs, suffix_pairs, out_adds, out_maxs, out_pairs
-):
+def _write(row, group, running, back_maxs, back_pairs, heads, suffix_maxs, suffix_pairs, out_adds, out_maxs, out_pairs):
     """The state of a group over the current window."""
     for j in range(running.shape[1]):
         out_adds[row, j] = running[group, j]
@@ -135,7 +133,9 @@ def slide(
              running, back_maxs, back_pairs, heads, position, stacks)  # fmt: skip
         while position[HEAD] < count and panes[position[HEAD]] < end:
             if panes[position[HEAD]] >= start:
-                _push(position[HEAD], codes, adds, maxs, pairs, running, back_maxs, back_pairs, active, listed, position)
+                _push(
+                    position[HEAD], codes, adds, maxs, pairs, running, back_maxs, back_pairs, active, listed, position
+                )
             else:  # between two windows
                 position[TAIL] += 1
                 position[FRONT] = max(position[FRONT], position[TAIL])

@@ -49,9 +49,7 @@ class CellTable:
     def combine(self, panes: Integers, codes: Codes, state: Table) -> None:
         """Combine cells from elsewhere into these."""
         slots = self.slots(panes, codes)
-        kernels.combine(
-            slots, state.adds, state.maxs, state.pairs, self.state.adds, self.state.maxs, self.state.pairs
-        )
+        kernels.combine(slots, state.adds, state.maxs, state.pairs, self.state.adds, self.state.maxs, self.state.pairs)
 
     def take_below(self, pane: int) -> tuple[Integers, Codes, Table]:
         """Remove and return the cells below `pane`, sorted by (pane, code)."""

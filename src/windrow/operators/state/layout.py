@@ -17,6 +17,7 @@ import pyarrow as pa
 from windrow.aggregates import base, lookup
 from windrow.aggregates.base import Array, Integers, Part, State, value_type
 from windrow.errors import InternalError
+from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels import scatter
 from windrow.operators.state.columns import (
     AddColumn,
@@ -89,8 +90,7 @@ class Argument:
         keyed = bool(self.extremes or self.edges)
         empty = np.empty(0, np.int64)
         needs_numbers = self.sums is not None
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        array = decoded(array)
         numbers = empty
         if needs_numbers:
             numbers = as_float64(array).view(np.int64) if self.is_float else as_int64(array)

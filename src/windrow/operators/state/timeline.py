@@ -50,6 +50,9 @@ class Timeline:
         self.count = 0
         self._reserve_cells(64)
         self.running = layout.empty(0)
+        self.heads: Integers = np.empty(0, np.int64)
+        self.active: Codes = np.empty(0, np.int32)
+        self.listed: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self._reserve_groups(64)
 
     def _reserve_cells(self, capacity: int) -> None:
@@ -62,12 +65,11 @@ class Timeline:
         self.following = np.zeros(capacity, np.int64)
 
     def _reserve_groups(self, capacity: int) -> None:
-        known = len(self.running)
-        grown = self.layout.grown(self.running, capacity)
-        heads, active, listed = np.full(capacity, -1, np.int64), np.zeros(capacity, np.int32), np.zeros(capacity, np.uint8)
-        if known:
-            heads[:known], active[:known], listed[:known] = self.heads, self.active, self.listed
-        self.running, self.heads, self.active, self.listed = grown, heads, active, listed
+        more = capacity - len(self.running)
+        self.running = self.layout.grown(self.running, capacity)
+        self.heads = np.concatenate([self.heads, np.full(more, -1, np.int64)])
+        self.active = np.concatenate([self.active, np.zeros(more, np.int32)])
+        self.listed = np.concatenate([self.listed, np.zeros(more, np.uint8)])
 
     def reserve_groups(self, groups: int) -> None:
         if groups > len(self.running):
@@ -233,6 +235,7 @@ class Timeline:
         active = self.active[: int(self.position[ACTIVE])]
         self.codes[: self.count] = mapping[self.codes[: self.count]]
         self.running = self.layout.empty(0)
+        self.heads, self.active, self.listed = self.heads[:0], self.active[:0], self.listed[:0]
         self._reserve_groups(max(64, groups))
         new = mapping[used]
         self.running.adds[new], self.running.maxs[new], self.running.pairs[new] = old.adds, old.maxs, old.pairs

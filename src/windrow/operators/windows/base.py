@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -112,7 +113,9 @@ class Plan:
         parts: dict[Part, pa.DataType | None] = {}
         for kind, needed in zip(layout.types, layout.parts, strict=True):
             parts.update(dict.fromkeys(needed, kind))
-        self.values = {p: ValueCodes(p, kind) for p, kind in parts.items() if isinstance(p, Values) and kind is not None}
+        self.values = {
+            p: ValueCodes(p, kind) for p, kind in parts.items() if isinstance(p, Values) and kind is not None
+        }
         self.custom = [p for p in parts if isinstance(p, Custom)]
 
     @property
@@ -132,8 +135,8 @@ class Plan:
             for part, values in self.values.items()
         }
         for part in self.custom:
-            state, present = pick(*customs(part), codes)
-            known[part] = state.columns, present
+            found, present = pick(*customs(part), codes)
+            known[part] = found.columns, present
         return {
             place: self.layout.lower(place, len(codes), known.__getitem__)
             for place, parts in enumerate(self.layout.parts)
@@ -179,7 +182,7 @@ def with_values(
     """Answers in order of windows, with the aggregates that look at values lowered window by window."""
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(answers.windows)) + 1, [len(answers)]]).tolist()
     pieces: list[dict[int, Array]] = []
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in pairwise(cuts):
         window = int(answers.windows[first])
         piece = answers.take(slice(first, last))
         pieces.append(plan.lower(piece.codes, piece.state, partial(multisets, window), partial(customs, window)))

@@ -48,6 +48,7 @@ class PanedWid:
         self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
         self.values = {p: PanedValues(self.range_panes, forever=self.forever) for p in plan.values}
         self.customs = {p: PanedStates(self.range_panes, forever=self.forever) for p in plan.custom}
+        self.stores: list[PanedValues | PanedStates] = [*self.values.values(), *self.customs.values()]
         self.keep = keep
         """How far below the bound panes stay for revisions."""
         self.first_pane, self.last_pane = END, START
@@ -136,7 +137,7 @@ class PanedWid:
         taken = self.cells.take_below(below)
         self.layout.settle(taken[2])
         self.timeline.append(*taken)
-        for store in (*self.values.values(), *self.customs.values()):
+        for store in self.stores:
             store.close(below)
         if self.keep:
             self.timeline.keep_from = (last * self.slide_panes) - self.range_panes - self.keep // self.pane - 1
@@ -162,7 +163,7 @@ class PanedWid:
         below = last * self.slide_panes - self.range_panes
         if self.keep:
             below = self.timeline.keep_from or below
-        for store in (*self.values.values(), *self.customs.values()):
+        for store in self.stores:
             store.forget(below)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
@@ -171,14 +172,14 @@ class PanedWid:
 
     def codes_in_use(self) -> Codes:
         used = [self.cells.content()[1], self.timeline.codes_in_use()]
-        used += [s.codes_in_use() for s in (*self.values.values(), *self.customs.values())]
+        used += [s.codes_in_use() for s in self.stores]
         return np.unique(np.concatenate(used))
 
     def remap(self, mapping: Codes, groups: int) -> None:
         panes, codes, state = self.cells.content()
         self.cells.fill(panes.copy(), mapping[codes], state)
         self.timeline.remap(mapping, groups)
-        for store in (*self.values.values(), *self.customs.values()):
+        for store in self.stores:
             store.remap(mapping)
 
     def state(self) -> dict[str, pa.Table]:
@@ -190,8 +191,7 @@ class PanedWid:
 
     @property
     def nbytes(self) -> int:
-        stores = (*self.values.values(), *self.customs.values())
-        return self.cells.nbytes + self.timeline.nbytes + sum(s.nbytes for s in stores)
+        return self.cells.nbytes + self.timeline.nbytes + sum(store.nbytes for store in self.stores)
 
     @property
     def open_windows(self) -> int:

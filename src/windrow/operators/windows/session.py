@@ -105,9 +105,7 @@ class Sessions:
         inside = owner >= 0
         return Multiset.of(owner[inside].astype(np.int32), keys[inside])
 
-    def _states(
-        self, part: Custom, codes: Codes, starts: Integers, lasts: Integers
-    ) -> tuple[Codes, CustomState]:
+    def _states(self, part: Custom, codes: Codes, starts: Integers, lasts: Integers) -> tuple[Codes, CustomState]:
         """The states of each session that has any, under the number of the session."""
         cells = self.rows_kept.customs[part]
         if cells is None:
