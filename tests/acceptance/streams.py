@@ -12,7 +12,7 @@ import windrow as wr
 from tests.strategies import comparable
 from windrow.semantics.progress import END, START, Policy, Punctuation, bounds
 
-SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("x", pa.int64())])
+SCHEMA = pa.schema([pa.field("ts", pa.int64()), pa.field("k", pa.string()), pa.field("x", pa.int64())])
 CUTS = (1, 2, 7, 64, 1 << 17)
 """Rows a batch: each alone, few, many, all at once."""
 COUNTED = ("rows_in", "rows_used", "rows_late", "rows_filtered", "results", "low_watermark", "high_watermark")
@@ -71,7 +71,8 @@ def melded(
         list(zip(stream, promises_after([row[time] for row in stream], policy, slack), strict=True))
         for stream in streams
     ]
-    progress, bound, arrived = [START] * len(ports), START, []
+    progress, bound = [START] * len(ports), START
+    arrived: list[Any] = []
     while any(ports):
         place = min((i for i, port in enumerate(ports) if port), key=lambda i: ports[i][0][0][time] // pace)
         row, progress[place] = ports[place].pop(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,8 @@ STEPS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no unit for a timestamp": (
         lambda: by_time().window(range=10),
-        "`range` needs a time unit because the attribute is a timestamp, got 10. Hint: write 10 SECONDS, or another unit.",
+        "`range` needs a time unit because the attribute is a timestamp, got 10. "
+        "Hint: write 10 SECONDS, or another unit.",
     ),
     "a unit for a number": (
         lambda: by_number().window(range="10 s"),
@@ -172,7 +174,8 @@ STEPS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "slack without a unit": (
         lambda: wr.stream(TRADES, time="time", progress=wr.slack(5)),
-        "`slack` needs a time unit because the attribute is a timestamp, got 5. Hint: write 5 SECONDS, or another unit.",
+        "`slack` needs a time unit because the attribute is a timestamp, got 5. "
+        "Hint: write 5 SECONDS, or another unit.",
     ),
     "slack with a unit": (
         lambda: wr.stream(TRADES, time="n", progress=wr.slack("5 s")),
@@ -204,7 +207,7 @@ def test_a_time_that_is_null() -> None:
     )
     query = wr.stream(data, time="t").window(range=1).agg(n=COUNT)
     for batch_rows in (1, 2, 10):
-        refused(wr.DataError, message, lambda rows=batch_rows: query.collect(batch_rows=rows))
+        refused(wr.DataError, message, partial(query.collect, batch_rows=batch_rows))
 
 
 def punctuated(*values: int) -> wr.Query:
@@ -277,7 +280,7 @@ def test_a_parquet_file_with_a_damaged_row_group(tmp_path: Path) -> None:
         f"got {path}. Hint: write the file again from where it came."
     )
     for batch_rows in (300, 1000):
-        error = refused(wr.SourceError, message, lambda rows=batch_rows: query.collect(batch_rows=rows))
+        error = refused(wr.SourceError, message, partial(query.collect, batch_rows=batch_rows))
         assert 2000 == error.used
     assert 0 == refused(wr.SourceError, message, query.collect).used  # nothing was handed on of the one great batch
 

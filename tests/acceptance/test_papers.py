@@ -156,7 +156,8 @@ def test_panes_and_windows_of_the_fpga_are_one_query() -> None:
     of_panes = wr.sql(panes, bids=data).collect()
     # A pane's time is its end; it stands for the rows before it.
     before = pc.subtract(of_panes["timestamp"], pa.scalar(1, pa.duration("us")))
-    inner = pa.table({"p-max": of_panes["p-max"], "timestamp": before})
+    columns: dict[str, Any] = {"p-max": of_panes["p-max"], "timestamp": before}
+    inner = pa.table(columns)
     expected = wr.sql(whole, bids=data).collect()
     found = wr.sql(windows, panes=inner).collect()
     assert expected.column_names[:2] == found.column_names[:2]

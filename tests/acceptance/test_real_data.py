@@ -100,7 +100,9 @@ GROUP BY ALL ORDER BY window_end, {key}
 def from_duckdb(recording: Recording, range_: int, slide: int) -> pa.Table:
     rows = recording.table()  # noqa: F841 - DuckDB finds it by its name
     names = {"key": recording.key, "number": recording.number, "thing": recording.thing}
-    return duckdb.sql(DUCKDB.format(range=range_, slide=slide, **names)).to_arrow_table()
+    found: Any = duckdb.sql(DUCKDB.format(range=range_, slide=slide, **names))
+    table: pa.Table = found.to_arrow_table()
+    return table
 
 
 def same(expected: pa.Table, found: pa.Table, names: list[str], *, relative: float = 0.0) -> None:
@@ -125,7 +127,7 @@ def test_the_answer_of_duckdb(recording: Recording, range_: int, slide: int) -> 
 
 def test_sums_are_rounded_once() -> None:
     found = windowed(wr.stream(TRADES.path, time="ts"), TRADES, MINUTE, MINUTE).collect()
-    groups: dict[tuple[str, int], list[float]] = {}
+    groups: dict[tuple[Any, Any], list[Any]] = {}
     table = TRADES.table()
     columns = TRADES.times().tolist(), table["symbol"].to_pylist(), table["price"].to_pylist()
     for t, symbol, price in zip(*columns, strict=True):
@@ -138,7 +140,7 @@ def promises(times: Integers, chunks: list[slice], ahead: int) -> list[int]:
     """After each chunk, the least time that follows plus `ahead`: with 0 a true promise, else rows come late."""
     least = np.minimum.accumulate(times[::-1])[::-1]
     told = [int(least[c.stop]) + ahead if c.stop < len(times) else int(times.max()) + ahead for c in chunks]
-    return np.maximum.accumulate(told).tolist()
+    return [int(promise) for promise in np.maximum.accumulate(told)]
 
 
 def arranged(

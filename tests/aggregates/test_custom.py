@@ -12,6 +12,7 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import promised, rows, table
 from tests.strategies import comparable
+from windrow.plan.nodes import AggregateCall
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Column
@@ -35,8 +36,8 @@ class Spread(wr.UserAggregate):
         return state[1] - state[0]
 
 
-class Shares(wr.UserAggregate):
-    """The share of values above a limit, which is a parameter, in three state columns of different types."""
+class RootMeanSquare(wr.UserAggregate):
+    """The root of the mean square times a factor, which is a parameter."""
 
     name = "test_root_mean"
     result = pa.float64()
@@ -53,7 +54,7 @@ class Shares(wr.UserAggregate):
 
 
 wr.register(Spread())
-wr.register(Shares())
+wr.register(RootMeanSquare())
 
 WINDOWS: dict[str, tuple[Window, dict[str, Any], str]] = {
     "sliding": (Sliding("ts", 30, 10), {"range": 30, "slide": 10}, "RANGE 30 SLIDE 10 WATTR ts"),
@@ -67,7 +68,7 @@ SLACK = Slack(Amount.of(12))
 
 def brute_force(window: Window) -> list[tuple[Any, ...]]:
     """From the collected values of each window."""
-    call = wr.query.fluent.AggregateCall("all", "collect", Column("x"))
+    call = AggregateCall("all", "collect", Column("x"))
     keys = (("k", Column("k")),)
     found = oracle.answer(list(promised(GIVEN, SLACK, 12)), window, keys=keys, aggregates=[call]).results
     return comparable(

@@ -77,7 +77,9 @@ def test_integers_that_fit_in_the_end(strategy: str) -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("values", [[(1 << 63) - 1, 1], [-(1 << 63), -1], [1 << 62] * 2])
 def test_integers_that_do_not_fit(values: list[int], strategy: str) -> None:
-    pattern = rf"\A`sum` of integers must fit into 64 bits, got {sum(values)}\. Hint: sum\(CAST\(column AS DOUBLE\)\), or "
+    pattern = (
+        rf"\A`sum` of integers must fit into 64 bits, got {sum(values)}\. Hint: sum\(CAST\(column AS DOUBLE\)\), or "
+    )
     with pytest.raises(SumOverflowError, match=pattern):
         answers(values, pa.int64(), strategy, range=10)
 

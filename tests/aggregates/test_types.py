@@ -43,8 +43,8 @@ def given(kind: str) -> tuple[pa.Table, list[dict[str, Any]]]:
     chance = random.Random(kind)
     _, pool = POOLS[kind]
     rows = [{"t": chance.randrange(200), "v": chance.choice([*pool, None])} for _ in range(150)]
-    columns = {"t": pa.array([row["t"] for row in rows], pa.int64()), "v": pa.array([row["v"] for row in rows], POOLS[kind][0])}
-    return pa.table(columns), rows
+    times, values = ([row[name] for row in rows] for name in ("t", "v"))
+    return pa.table({"t": pa.array(times, pa.int64()), "v": pa.array(values, POOLS[kind][0])}), rows
 
 
 def strategies(window: Any) -> list[str]:
@@ -56,7 +56,7 @@ def strategies(window: Any) -> list[str]:
 def test_as_argument(kind: str, window: Any) -> None:
     data, rows = given(kind)
     expected = comparable(oracle.answer(rows, window, aggregates=CALLS).results)
-    settings = {"gap": 3} if isinstance(window, Session) else {"range": 40, "slide": 15}
+    settings: dict[str, Any] = {"gap": 3} if isinstance(window, Session) else {"range": 40, "slide": 15}
     query = wr.stream(data, time="t").window(**settings)
     asked = query.agg(**{name: wr.aggregate(name, "v") for name in FUNCTIONS})
     for strategy in strategies(window):

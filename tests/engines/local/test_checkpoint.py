@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,13 +56,11 @@ class Breaking:
 
     source: Any
     after: int
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.source.schema
+    schema: pa.Schema
 
     def select(self, columns: Any) -> Breaking:
-        return replace(self, source=self.source.select(columns))
+        source = self.source.select(columns)
+        return replace(self, source=source, schema=source.schema)
 
     def elements(self, batch_rows: int, skip_rows: int) -> Iterator[pa.RecordBatch | Punctuation]:
         for i, element in enumerate(self.source.elements(batch_rows=batch_rows, skip_rows=skip_rows)):
@@ -95,14 +94,14 @@ def interrupted(
     results: list[Any] = []
     late: list[Any] = []
     for after in [*breaks, 1 << 60]:
-        sources = {name: Breaking(source, after) for name, source in query.sources.items()}
+        sources: dict[str, Any] = {
+            name: Breaking(source, after, source.schema) for name, source in query.sources.items()
+        }
         runner = Runner(query.plan, sources, options)
         assert len(results) == runner.pipeline.results
         found = Collected(runner)
-        try:
+        with suppress(Broken):
             metrics = runner.run()
-        except Broken:
-            pass
         results += found.results
         late += found.late
     return comparable(results), comparable(late), {name: getattr(metrics, name) for name in COUNTED}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import kernel
-from windrow.operators.kernels.sliding import _raise_pair
+from windrow.operators.kernels.sliding import later
 
 
 @kernel
@@ -32,7 +32,8 @@ def amend(
             for j in range(maxs.shape[1]):
                 maxs[low, j] = max(maxs[low, j], late_maxs[i, j])
             for j in range(0, pairs.shape[1], 2):
-                _raise_pair(pairs, low, j, late_pairs[i, j], late_pairs[i, j + 1])
+                if later(late_pairs[i, j], late_pairs[i, j + 1], pairs[low, j], pairs[low, j + 1]):
+                    pairs[low, j], pairs[low, j + 1] = late_pairs[i, j], late_pairs[i, j + 1]
         if pane >= running_from:
             for j in range(adds.shape[1]):
                 running[code, j] += late_adds[i, j]

@@ -1,159 +1,182 @@
-"""Windows from panes: one pass over cells sorted by pane, any number of windows a call.
+"""Windows from panes: which cells come and go with each window, then each kind of state along that schedule.
 
-Additive columns keep a running difference. Greatest-of columns keep two stacks, sparse: the cells before `FRONT`
-carry the maximum of their group from themselves to the end of the front (`suffix`), chained per group by
-`following` from `heads`; cells after it are folded into `back`. Every cell is pushed, flipped and popped once, so
-the cost of a window is that of its new and expired cells plus its answers, whatever RANGE/SLIDE is.
+Cells are sorted by pane. A step of the schedule is one window: cells POP_FROM..POP_TO leave it, cells
+PUSH_FROM..PUSH_TO enter it, and its answers are written up to OUT_TO. Additive state keeps a running difference.
+Greatest-of state keeps two stacks, sparse: the cells before `front` carry the greatest of their group from
+themselves to the end of the front (`suffix`), chained per group by `following` from `heads`; later cells are folded
+into `back`. Every cell is pushed, flipped and popped once, so a window costs its new cells, its expired cells and
+its answers, whatever RANGE/SLIDE is.
 
-Invariants: cells TAIL..HEAD are in the current window; `heads[g]` is the first cell of group g in TAIL..FRONT or
--1; groups with rows in the window are in `active[:ACTIVE]`.
+All of these are single loops over local variables: calls with many arrays would cost more than the work.
 """
 
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import inlined, kernel
 
-TAIL, HEAD, FRONT, ACTIVE, NEXT = 0, 1, 2, 3, 4
+TAIL, HEAD, ACTIVE, NEXT = 0, 1, 2, 3
+POP_FROM, POP_TO, PUSH_FROM, PUSH_TO, OUT_TO = 0, 1, 2, 3, 4
 LEAST = -(1 << 63)
 
 
-@inlined
-def _raise_pair(pairs, row, j, time, key):
-    if time > pairs[row, j] or (time == pairs[row, j] and key > pairs[row, j + 1]):
-        pairs[row, j] = time
-        pairs[row, j + 1] = key
-
-
 @kernel
-def flip(tail, head, codes, maxs, pairs, suffix_maxs, suffix_pairs, following, back_maxs, back_pairs, heads):
-    """Make the whole window the front stack."""
-    for i in range(tail, head):
-        group = codes[i]
-        heads[group] = -1
-        back_maxs[group, :] = LEAST
-        back_pairs[group, :] = LEAST
-    for i in range(head - 1, tail - 1, -1):
-        group = codes[i]
-        after = heads[group]
-        for j in range(maxs.shape[1]):
-            suffix_maxs[i, j] = maxs[i, j] if after < 0 else max(maxs[i, j], suffix_maxs[after, j])
-        for j in range(pairs.shape[1]):
-            suffix_pairs[i, j] = pairs[i, j]
-        if after >= 0:
-            for j in range(0, pairs.shape[1], 2):
-                _raise_pair(suffix_pairs, i, j, suffix_pairs[after, j], suffix_pairs[after, j + 1])
-        following[i] = after
-        heads[group] = i
-
-
-@inlined
-def _push(i, codes, adds, maxs, pairs, running, back_maxs, back_pairs, active, listed, position):
-    group = codes[i]
-    for j in range(adds.shape[1]):
-        running[group, j] += adds[i, j]
-    for j in range(maxs.shape[1]):
-        back_maxs[group, j] = max(back_maxs[group, j], maxs[i, j])
-    for j in range(0, pairs.shape[1], 2):
-        _raise_pair(back_pairs, group, j, pairs[i, j], pairs[i, j + 1])
-    if not listed[group]:
-        listed[group] = 1
-        active[position[ACTIVE]] = group
-        position[ACTIVE] += 1
-
-
-@inlined
-def _pop(
-    start, panes, codes, adds, maxs, pairs, suffix_maxs, suffix_pairs, following,
-    running, back_maxs, back_pairs, heads, position, stacks,
+def schedule(
+    panes, codes, rows, count, alive, active, listed, position, range_panes, slide_panes, last, forever,
+    steps, out_windows, out_codes,
 ):  # fmt: skip
-    """Take the cells before pane `start` out of the window."""
-    while position[TAIL] < position[HEAD] and panes[position[TAIL]] < start:
-        i = position[TAIL]
-        if stacks:
-            if i >= position[FRONT]:
-                flip(i, position[HEAD], codes, maxs, pairs, suffix_maxs, suffix_pairs, following,
-                     back_maxs, back_pairs, heads)  # fmt: skip
-                position[FRONT] = position[HEAD]
-            heads[codes[i]] = following[i]
-        for j in range(adds.shape[1]):
-            running[codes[i], j] -= adds[i, j]
-        position[TAIL] += 1
-
-
-@inlined
-def _keep_active(running, active, listed, position):
-    """Groups without rows leave the list of active ones. Returns how many stay."""
-    kept = 0
-    for k in range(position[ACTIVE]):
-        group = active[k]
-        if running[group, 0] > 0:
-            active[kept] = group
-            kept += 1
-        else:
-            listed[group] = 0
-    position[ACTIVE] = kept
-    return kept
-
-
-@inlined
-def _write(row, group, running, back_maxs, back_pairs, heads, suffix_maxs, suffix_pairs, out_adds, out_maxs, out_pairs):
-    """The state of a group over the current window."""
-    for j in range(running.shape[1]):
-        out_adds[row, j] = running[group, j]
-    head = heads[group]
-    for j in range(back_maxs.shape[1]):
-        best = back_maxs[group, j]
-        out_maxs[row, j] = best if head < 0 else max(best, suffix_maxs[head, j])
-    for j in range(back_pairs.shape[1]):
-        out_pairs[row, j] = back_pairs[group, j]
-    if head >= 0:
-        for j in range(0, back_pairs.shape[1], 2):
-            _raise_pair(out_pairs, row, j, suffix_pairs[head, j], suffix_pairs[head, j + 1])
-
-
-@kernel
-def slide(
-    panes, codes, adds, maxs, pairs, suffix_maxs, suffix_pairs, following, count,
-    running, back_maxs, back_pairs, heads, active, listed, position,
-    range_panes, slide_panes, last_window, forever,
-    out_windows, out_codes, out_adds, out_maxs, out_pairs,
-):  # fmt: skip
-    """Report windows NEXT..last_window of the closed cells 0..count; stops early when the output is full.
+    """Steps of the windows NEXT..last over closed cells 0..count, and which groups answer in each.
 
     Window k covers panes [k * slide_panes - range_panes, k * slide_panes), all panes below its end when `forever`.
-    Returns (answers written, whether all windows are done).
+    `alive[g]` is the number of rows of group g in the window, `active` lists the groups that have any. Stops when
+    `steps` or the output is full. Returns (steps, answers, whether all windows are done).
     """
-    written = 0
-    window = position[NEXT]
-    stacks = maxs.shape[1] + pairs.shape[1] > 0 and not forever
-    while window <= last_window:
+    step, written, window = 0, 0, position[NEXT]
+    tail, head, listed_count = position[TAIL], position[HEAD], position[ACTIVE]
+    while window <= last and step < len(steps) and written + len(active) <= len(out_codes):
         end = window * slide_panes
         start = LEAST if forever else end - range_panes
-        _pop(start, panes, codes, adds, maxs, pairs, suffix_maxs, suffix_pairs, following,
-             running, back_maxs, back_pairs, heads, position, stacks)  # fmt: skip
-        while position[HEAD] < count and panes[position[HEAD]] < end:
-            if panes[position[HEAD]] >= start:
-                _push(
-                    position[HEAD], codes, adds, maxs, pairs, running, back_maxs, back_pairs, active, listed, position
-                )
-            else:  # between two windows
-                position[TAIL] += 1
-                position[FRONT] = max(position[FRONT], position[TAIL])
-            position[HEAD] += 1
-        kept = _keep_active(running, active, listed, position)
-        if kept == 0:  # on to the first window that holds the next cell
-            after = last_window if position[HEAD] == count else panes[position[HEAD]] // slide_panes
-            window = max(window, after) + 1
-            continue
-        if written + kept > len(out_codes):
-            position[NEXT] = window
-            return written, False
-        for k in range(kept):
-            out_windows[written + k] = window
-            out_codes[written + k] = active[k]
-            _write(written + k, active[k], running, back_maxs, back_pairs, heads,
-                   suffix_maxs, suffix_pairs, out_adds, out_maxs, out_pairs)  # fmt: skip
+        steps[step, POP_FROM] = tail
+        while tail < head and panes[tail] < start:
+            alive[codes[tail]] -= rows[tail]
+            tail += 1
+        steps[step, POP_TO] = tail
+        while head < count and panes[head] < start:  # between two windows
+            head += 1
+            tail = head
+        steps[step, PUSH_FROM] = head
+        while head < count and panes[head] < end:
+            group = codes[head]
+            alive[group] += rows[head]
+            if not listed[group]:
+                listed[group] = 1
+                active[listed_count] = group
+                listed_count += 1
+            head += 1
+        steps[step, PUSH_TO] = head
+        kept = 0
+        for k in range(listed_count):
+            group = active[k]
+            if alive[group] > 0:
+                active[kept] = group
+                out_windows[written + kept] = window
+                out_codes[written + kept] = group
+                kept += 1
+            else:
+                listed[group] = 0
+        listed_count = kept
         written += kept
+        steps[step, OUT_TO] = written
+        step += 1
+        if kept == 0:  # on to the first window that holds the next cell
+            window = max(window, last if head == count else panes[head] // slide_panes)
         window += 1
-    position[NEXT] = max(position[NEXT], last_window + 1)
-    return written, True
+    position[TAIL], position[HEAD], position[ACTIVE] = tail, head, listed_count
+    position[NEXT] = max(position[NEXT], window)
+    return step, written, window > last
+
+
+@kernel
+def slide_adds(steps, codes, adds, running, out_codes, out):
+    """Additive state along the schedule: running difference."""
+    width = adds.shape[1]
+    row = 0
+    for step in range(len(steps)):
+        for i in range(steps[step, POP_FROM], steps[step, POP_TO]):
+            for j in range(width):
+                running[codes[i], j] -= adds[i, j]
+        for i in range(steps[step, PUSH_FROM], steps[step, PUSH_TO]):
+            for j in range(width):
+                running[codes[i], j] += adds[i, j]
+        while row < steps[step, OUT_TO]:
+            for j in range(width):
+                out[row, j] = running[out_codes[row], j]
+            row += 1
+
+
+@kernel
+def flip_maxs(tail, head, codes, maxs, suffix, following, back, heads):
+    """Make cells tail..head the front stack."""
+    for i in range(tail, head):
+        heads[codes[i]] = -1
+        back[codes[i], :] = LEAST
+    for i in range(head - 1, tail - 1, -1):
+        after = heads[codes[i]]
+        for j in range(maxs.shape[1]):
+            suffix[i, j] = maxs[i, j] if after < 0 else max(maxs[i, j], suffix[after, j])
+        following[i] = after
+        heads[codes[i]] = i
+
+
+@kernel
+def slide_maxs(steps, codes, maxs, suffix, following, back, heads, head, front, out_codes, out):
+    """Greatest-of state along the schedule, each column by itself; `head` is the end of the window before it.
+
+    Returns the end of the front.
+    """
+    width = maxs.shape[1]
+    row = 0
+    for step in range(len(steps)):
+        for i in range(steps[step, POP_FROM], steps[step, POP_TO]):
+            if i >= front:
+                front = head
+                flip_maxs(i, front, codes, maxs, suffix, following, back, heads)
+            heads[codes[i]] = following[i]
+        for i in range(steps[step, PUSH_FROM], steps[step, PUSH_TO]):
+            for j in range(width):
+                back[codes[i], j] = max(back[codes[i], j], maxs[i, j])
+        head = steps[step, PUSH_TO]
+        while row < steps[step, OUT_TO]:
+            group = out_codes[row]
+            first = heads[group]
+            for j in range(width):
+                out[row, j] = back[group, j] if first < 0 else max(back[group, j], suffix[first, j])
+            row += 1
+    return front
+
+
+@inlined
+def later(time, key, other_time, other_key):
+    """Whether a pair is above another: by its first part, then by its second."""
+    return time > other_time or (time == other_time and key > other_key)
+
+
+@kernel
+def flip_pairs(tail, head, codes, pairs, suffix, following, back, heads):
+    """The same for pairs that compare by their first column, then by their second."""
+    for i in range(tail, head):
+        heads[codes[i]] = -1
+        back[codes[i], :] = LEAST
+    for i in range(head - 1, tail - 1, -1):
+        after = heads[codes[i]]
+        for j in range(0, pairs.shape[1], 2):
+            suffix[i, j], suffix[i, j + 1] = pairs[i, j], pairs[i, j + 1]
+            if after >= 0 and later(suffix[after, j], suffix[after, j + 1], pairs[i, j], pairs[i, j + 1]):
+                suffix[i, j], suffix[i, j + 1] = suffix[after, j], suffix[after, j + 1]
+        following[i] = after
+        heads[codes[i]] = i
+
+
+@kernel
+def slide_pairs(steps, codes, pairs, suffix, following, back, heads, head, front, out_codes, out):
+    """Greatest-of state of pairs along the schedule. Returns the end of the front."""
+    row = 0
+    for step in range(len(steps)):
+        for i in range(steps[step, POP_FROM], steps[step, POP_TO]):
+            if i >= front:
+                front = head
+                flip_pairs(i, front, codes, pairs, suffix, following, back, heads)
+            heads[codes[i]] = following[i]
+        for i in range(steps[step, PUSH_FROM], steps[step, PUSH_TO]):
+            for j in range(0, pairs.shape[1], 2):
+                if later(pairs[i, j], pairs[i, j + 1], back[codes[i], j], back[codes[i], j + 1]):
+                    back[codes[i], j], back[codes[i], j + 1] = pairs[i, j], pairs[i, j + 1]
+        head = steps[step, PUSH_TO]
+        while row < steps[step, OUT_TO]:
+            group = out_codes[row]
+            first = heads[group]
+            for j in range(0, pairs.shape[1], 2):
+                out[row, j], out[row, j + 1] = back[group, j], back[group, j + 1]
+                if first >= 0 and later(suffix[first, j], suffix[first, j + 1], back[group, j], back[group, j + 1]):
+                    out[row, j], out[row, j + 1] = suffix[first, j], suffix[first, j + 1]
+            row += 1
+    return front

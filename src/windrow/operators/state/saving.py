@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Custom, Integers, Numbers
 from windrow.aggregates.custom import UserAggregate
+from windrow.operators.kernels.sliding import ACTIVE
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
@@ -65,7 +66,7 @@ def save_timeline(timeline: Timeline) -> dict[str, pa.Table]:
     return {
         "timeline": cells,
         "running": table_of(groups, groups.astype(np.int32), timeline.running),
-        "active": tabled(code=timeline.active[: int(timeline.position[3])]),
+        "active": tabled(code=timeline.active[: int(timeline.position[ACTIVE])]),
         "position": tabled(value=timeline.position),
     }
 

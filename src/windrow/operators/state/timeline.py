@@ -11,7 +11,7 @@ import numpy.typing as npt
 from windrow.aggregates.base import Integers
 from windrow.operators.kernels import sliding
 from windrow.operators.kernels.amending import amend
-from windrow.operators.kernels.sliding import ACTIVE, FRONT, HEAD, NEXT, TAIL
+from windrow.operators.kernels.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.state.cells import Codes
 from windrow.operators.state.layout import LEAST, Layout, Table
 
@@ -34,6 +34,55 @@ class Answers:
         return len(self.windows)
 
 
+class Stacks:
+    """Two stacks over the cells of a timeline for state that keeps the greatest; see `kernels.sliding`."""
+
+    def __init__(self, flip: Callable[..., None], slide: Callable[..., int]) -> None:
+        self._flip = flip
+        self._slide = slide
+        self.front = 0
+        self.suffix: Integers = np.empty((0, 0), np.int64)
+        self.following: Integers = np.empty(0, np.int64)
+        self.heads: Integers = np.empty(0, np.int64)
+
+    def reserve_cells(self, capacity: int, width: int, kept: int = 0) -> None:
+        old = self.suffix[:kept], self.following[:kept]
+        self.suffix, self.following = np.zeros((capacity, width), np.int64), np.zeros(capacity, np.int64)
+        if kept:
+            self.suffix[:kept], self.following[:kept] = old
+
+    def reserve_groups(self, capacity: int) -> None:
+        self.heads = np.concatenate([self.heads, np.full(capacity - len(self.heads), -1, np.int64)])
+
+    def rebuild(self, tail: int, head: int, codes: Codes, state: Integers, back: Integers) -> None:
+        """Make the whole window the front."""
+        self._flip(tail, head, codes, state, self.suffix, self.following, back, self.heads)
+        self.front = head
+
+    def slide(
+        self, steps: Integers, codes: Codes, state: Integers, back: Integers, head: int, out_codes: Codes, out: Integers
+    ) -> None:
+        if state.shape[1]:
+            arrays = state, self.suffix, self.following, back, self.heads
+            self.front = int(self._slide(steps, codes, *arrays, head, self.front, out_codes, out))
+
+    def shift(self, gone: int, count: int) -> None:
+        """The first `gone` of `count` cells were dropped."""
+        self.suffix[: count - gone] = self.suffix[gone:count].copy()
+        self.following[: count - gone] = np.maximum(self.following[gone:count] - gone, -1)
+        self.heads[self.heads >= 0] -= gone
+        self.front = max(0, self.front - gone)
+
+    def remap(self, used: npt.NDArray[np.int64], new: Codes, capacity: int) -> None:
+        heads = self.heads[used]
+        self.heads = np.full(capacity, -1, np.int64)
+        self.heads[new] = heads
+
+    @property
+    def nbytes(self) -> int:
+        return self.suffix.nbytes + self.following.nbytes + self.heads.nbytes
+
+
 class Timeline:
     """The window-level query over panes."""
 
@@ -42,34 +91,35 @@ class Timeline:
         self.range_panes = range_panes
         self.slide_panes = slide_panes
         self.forever = forever
-        self.position = np.zeros(5, np.int64)
+        self.position = np.zeros(4, np.int64)
         self.position[NEXT] = LEAST
         self.keep_from: int | None = None
         """Panes from here on are kept after they left the window, for revisions."""
         self.stale = False
         self.count = 0
+        self.max_stacks = Stacks(sliding.flip_maxs, sliding.slide_maxs)
+        self.pair_stacks = Stacks(sliding.flip_pairs, sliding.slide_pairs)
         self._reserve_cells(64)
         self.running = layout.empty(0)
-        self.heads: Integers = np.empty(0, np.int64)
         self.active: Codes = np.empty(0, np.int32)
         self.listed: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self._reserve_groups(64)
 
-    def _reserve_cells(self, capacity: int) -> None:
+    def _reserve_cells(self, capacity: int, kept: int = 0) -> None:
         _, maxs, pairs = self.layout.widths
         self.panes = np.zeros(capacity, np.int64)
         self.codes = np.zeros(capacity, np.int32)
         self.cells = self.layout.empty(capacity)
-        self.suffix_maxs = np.zeros((capacity, maxs), np.int64)
-        self.suffix_pairs = np.zeros((capacity, pairs), np.int64)
-        self.following = np.zeros(capacity, np.int64)
+        self.max_stacks.reserve_cells(capacity, maxs, kept)
+        self.pair_stacks.reserve_cells(capacity, pairs, kept)
 
     def _reserve_groups(self, capacity: int) -> None:
         more = capacity - len(self.running)
         self.running = self.layout.grown(self.running, capacity)
-        self.heads = np.concatenate([self.heads, np.full(more, -1, np.int64)])
         self.active = np.concatenate([self.active, np.zeros(more, np.int32)])
         self.listed = np.concatenate([self.listed, np.zeros(more, np.uint8)])
+        self.max_stacks.reserve_groups(capacity)
+        self.pair_stacks.reserve_groups(capacity)
 
     def reserve_groups(self, groups: int) -> None:
         if groups > len(self.running):
@@ -107,11 +157,9 @@ class Timeline:
     def _make_room(self, cells: int) -> None:
         known = self.count
         old = self.panes[:known], self.codes[:known], self.cells.take(slice(known))
-        chains = self.suffix_maxs[:known], self.suffix_pairs[:known], self.following[:known]
-        self._reserve_cells(2 * cells)
+        self._reserve_cells(2 * cells, known)
         self.count = 0
         self._put(*old)
-        self.suffix_maxs[:known], self.suffix_pairs[:known], self.following[:known] = chains
 
     def report(self, last_window: int, groups: int, first_window: int | None = None) -> Iterator[Answers]:
         """The answers of all windows up to `last_window` that hold rows, in order."""
@@ -126,29 +174,35 @@ class Timeline:
         self._refresh()
         done = False
         while not done:
-            room = max(groups, min(ANSWERS, groups * max(1, last_window - self.next_window + 1)))
-            out = np.empty(room, np.int64), np.empty(room, np.int32), self.layout.blank(room)
-            written, done = sliding.slide(
-                self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs,
-                self.suffix_maxs, self.suffix_pairs, self.following, self.count,
-                self.running.adds, self.running.maxs, self.running.pairs,
-                self.heads, self.active, self.listed, self.position,
-                self.range_panes, self.slide_panes, last_window, self.forever,
-                out[0], out[1], out[2].adds, out[2].maxs, out[2].pairs,
-            )  # fmt: skip
-            if written:
-                yield Answers(out[0][:written], out[1][:written], out[2].take(slice(written)))
+            answers, done = self._report(last_window, groups)
+            if len(answers):
+                yield answers
         self._forget()
+
+    def _report(self, last_window: int, groups: int) -> tuple[Answers, bool]:
+        """As many windows as fit into one output."""
+        windows = max(1, last_window - self.next_window + 1)
+        room = len(self.active) + min(ANSWERS, groups * windows)
+        steps = np.empty((min(windows, ANSWERS), 5), np.int64)
+        out_windows, out_codes = np.empty(room, np.int64), np.empty(room, np.int32)
+        head = int(self.position[HEAD])
+        taken, written, done = sliding.schedule(
+            self.panes, self.codes, self.cells.adds[:, 0], self.count, self.running.adds[:, 0].copy(),
+            self.active, self.listed, self.position, self.range_panes, self.slide_panes, last_window, self.forever,
+            steps, out_windows, out_codes,
+        )  # fmt: skip
+        steps, codes, out = steps[:taken], out_codes[:written], self.layout.blank(written)
+        sliding.slide_adds(steps, self.codes, self.cells.adds, self.running.adds, codes, out.adds)
+        self.max_stacks.slide(steps, self.codes, self.cells.maxs, self.running.maxs, head, codes, out.maxs)
+        self.pair_stacks.slide(steps, self.codes, self.cells.pairs, self.running.pairs, head, codes, out.pairs)
+        return Answers(out_windows[:written], codes, out), done
 
     def _refresh(self) -> None:
         """After late cells the stacks are built anew."""
         if self.stale and not self.forever:
-            tail, head = int(self.position[TAIL]), int(self.position[HEAD])
-            sliding.flip(
-                tail, head, self.codes, self.cells.maxs, self.cells.pairs, self.suffix_maxs, self.suffix_pairs,
-                self.following, self.running.maxs, self.running.pairs, self.heads,
-            )  # fmt: skip
-            self.position[FRONT] = head
+            window = int(self.position[TAIL]), int(self.position[HEAD]), self.codes
+            self.max_stacks.rebuild(*window, self.cells.maxs, self.running.maxs)
+            self.pair_stacks.rebuild(*window, self.cells.pairs, self.running.pairs)
         self.stale = False
 
     def _forget(self) -> None:
@@ -158,17 +212,12 @@ class Timeline:
             gone = min(gone, int(np.searchsorted(self.panes[: self.count], self.keep_from)))
         if gone == 0 or (gone < self.count and gone < max(1024, self.count // 2)):
             return
-        for array in (
-            self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs,
-            self.suffix_maxs, self.suffix_pairs, self.following,
-        ):  # fmt: skip
+        for array in (self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs):
             array[: self.count - gone] = array[gone : self.count].copy()
-        self.following[: self.count - gone] -= gone
-        np.maximum(self.following, -1, out=self.following)
+        self.max_stacks.shift(gone, self.count)
+        self.pair_stacks.shift(gone, self.count)
         self.count -= gone
-        self.position[[TAIL, HEAD, FRONT]] -= gone
-        np.maximum(self.position[:3], 0, out=self.position[:3])
-        self.heads[self.heads >= 0] -= gone
+        self.position[[TAIL, HEAD]] = np.maximum(self.position[[TAIL, HEAD]] - gone, 0)
 
     def amend(self, panes: Integers, codes: Codes, state: Table, groups: int) -> None:
         """Late cells of closed panes: into the window if they are in it, and into their place for later."""
@@ -231,18 +280,19 @@ class Timeline:
     def remap(self, mapping: Codes, groups: int) -> None:
         """Group codes have changed: `mapping[old] = new`, -1 for groups no longer in use."""
         used = np.flatnonzero(mapping[: len(self.running)] >= 0)
-        old, heads, listed = self.running.take(used), self.heads[used], self.listed[used]
-        active = self.active[: int(self.position[ACTIVE])]
+        new, capacity = mapping[used], max(64, groups)
+        active = mapping[self.active[: int(self.position[ACTIVE])]]
         self.codes[: self.count] = mapping[self.codes[: self.count]]
-        self.running = self.layout.empty(0)
-        self.heads, self.active, self.listed = self.heads[:0], self.active[:0], self.listed[:0]
-        self._reserve_groups(max(64, groups))
-        new = mapping[used]
+        old = self.running.take(used)
+        self.running = self.layout.empty(capacity)
         self.running.adds[new], self.running.maxs[new], self.running.pairs[new] = old.adds, old.maxs, old.pairs
-        self.heads[new], self.listed[new] = heads, listed
-        self.active[: len(active)] = mapping[active]
+        self.active, self.listed = np.zeros(capacity, np.int32), np.zeros(capacity, np.uint8)
+        self.active[: len(active)] = active
+        self.listed[active] = 1
+        self.max_stacks.remap(used, new, capacity)
+        self.pair_stacks.remap(used, new, capacity)
 
     @property
     def nbytes(self) -> int:
-        suffixes = self.suffix_maxs.nbytes + self.suffix_pairs.nbytes + self.following.nbytes
-        return self.cells.nbytes + self.running.nbytes + suffixes + self.panes.nbytes + self.codes.nbytes
+        stacks = self.max_stacks.nbytes + self.pair_stacks.nbytes
+        return self.cells.nbytes + self.running.nbytes + stacks + self.panes.nbytes + self.codes.nbytes

@@ -1,0 +1,49 @@
+"""Threads make it faster, not different."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+SIZE = 300_000
+random = np.random.default_rng(5)
+COLUMNS: dict[str, Any] = {
+    "t": np.arange(SIZE) // 100 - random.integers(0, 30, SIZE),
+    "k": pa.array(random.integers(0, 50, SIZE)).cast(pa.string()),
+    "x": pa.array(random.integers(-(1 << 40), 1 << 40, SIZE), mask=random.random(SIZE) < 0.1),
+    "y": np.exp(random.normal(0, 80, SIZE)),
+}
+DATA = pa.table(COLUMNS)
+AGGREGATES = {
+    "n": wr.count(),
+    "total": wr.sum("x"),
+    "exact": wr.sum("y"),
+    "spread": wr.stddev("y"),
+    "most": wr.max("y"),
+    "last": wr.last("x"),
+}
+
+
+@pytest.mark.parametrize("keys", [(), ("k",)])
+@pytest.mark.parametrize("window", [{"range": 300, "slide": 100}, {"range": "unbounded", "slide": 500}, {"gap": 2}])
+def test_any_number_of_threads(window: dict[str, Any], keys: tuple[str, ...]) -> None:
+    stream = wr.stream(DATA, time="t", progress=wr.slack(20)).where("x IS NULL OR x > 0")
+    query = stream.group_by(*keys).window(**window).agg(**AGGREGATES).late("side")
+    one, two = (query.run(threads=threads) for threads in (1, 2))
+    assert one.table.num_rows > 0
+    assert one.table.equals(two.table)
+    assert one.late.equals(two.late)
+    assert (one.metrics.rows_used, one.metrics.rows_late) == (two.metrics.rows_used, two.metrics.rows_late)
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads_are_counted_from_one(threads: int) -> None:
+    with pytest.raises(
+        wr.ConfigurationError, match=rf"\A`threads` must be a whole number of at least 1, got {threads}\.\Z"
+    ):
+        wr.stream(DATA, time="t").window(range=10).agg(n=wr.count()).run(threads=threads)
