@@ -12,7 +12,8 @@ import windrow as wr
 from tests.strategies import comparable
 from windrow.semantics.progress import END, START, Policy, Punctuation, bounds
 
-SCHEMA = pa.schema([pa.field("ts", pa.int64()), pa.field("k", pa.string()), pa.field("x", pa.int64())])
+KINDS: dict[str, pa.DataType] = {"ts": pa.int64(), "k": pa.string(), "x": pa.int64()}
+SCHEMA = pa.schema(KINDS)
 CUTS = (1, 2, 7, 64, 1 << 17)
 """Rows a batch: each alone, few, many, all at once."""
 COUNTED = ("rows_in", "rows_used", "rows_late", "rows_filtered", "results", "low_watermark", "high_watermark")

@@ -73,7 +73,7 @@ def check(expected: oracle.Answer, asked: wr.Query, cuts: Sequence[int] = CUTS) 
 def test_policies_that_speak_after_every_row(policy: str, window: str) -> None:
     said, slack = POLICIES[policy]
     for seed in range(2):
-        given = rows(seed, 150)
+        given = rows(seed, 80)
         asked = query(table(given), said, WINDOWS[window])
         expected = by_definition(list(promised(given, said, slack)), asked)
         assert expected.account.late > 0 or window in ("holes", "session")
@@ -82,7 +82,7 @@ def test_policies_that_speak_after_every_row(policy: str, window: str) -> None:
 
 @pytest.mark.parametrize("window", WINDOWS)
 def test_consistent_rows_count_in_all_of_their_windows_or_in_none(window: str) -> None:
-    given = rows(5, 150)
+    given = rows(5, 100)
     said = Slack(Amount.of(12))
     asked = query(table(given), said, WINDOWS[window]).lateness("consistent")
     check(by_definition(list(promised(given, said, 12)), asked), asked)
@@ -91,7 +91,7 @@ def test_consistent_rows_count_in_all_of_their_windows_or_in_none(window: str) -
 @pytest.mark.parametrize("emit", ["empty", "complete"])
 @pytest.mark.parametrize("window", ["tumbling", "uneven", "landmark"])
 def test_which_windows_are_reported_does_not_depend_on_batches(emit: str, window: str) -> None:
-    given = rows(6, 150)
+    given = rows(6, 100)
     said = Slack(Amount.of(12))
     asked = query(table(given), said, WINDOWS[window]).emit(emit)
     check(by_definition(list(promised(given, said, 12)), asked), asked)
@@ -100,7 +100,7 @@ def test_which_windows_are_reported_does_not_depend_on_batches(emit: str, window
 @pytest.mark.parametrize("window", WINDOWS)
 def test_a_column_of_punctuations(window: str) -> None:
     for seed in range(2):
-        given = rows(seed, 120)
+        given = rows(seed, 80)
         elements: list[Any] = []
         high = min(row["ts"] for row in given)
         for i, row in enumerate(given):
@@ -185,7 +185,7 @@ def test_several_streams_are_read_alike_however_they_are_cut(policy: str, idle: 
 
 def lagging(seed: int) -> list[list[dict[str, Any]]]:
     """Three streams of different pace and length: each falls behind the others at some time."""
-    return [rows(seed, 60), rows(seed + 50, 100, step=1), rows(seed + 70, 30, step=9)]
+    return [rows(seed, 40), rows(seed + 50, 60, step=1), rows(seed + 70, 30, step=9)]
 
 
 def test_ordered_streams_lose_nothing_to_an_idle_time_longer_than_a_slide() -> None:

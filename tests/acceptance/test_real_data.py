@@ -60,7 +60,6 @@ WINDOWS = [
     (SPANS, MINUTE, 25 * SECOND),
     (TRADES, 30 * SECOND, 5 * SECOND),
     (TRADES, MINUTE, MINUTE),
-    (FLIGHTS, 24 * HOUR, 24 * HOUR),
     (FLIGHTS, 72 * HOUR, 24 * HOUR),
 ]
 
@@ -196,7 +195,7 @@ def generous(times: Integers, range_: int, slide: int, slack: int) -> tuple[Inte
     return rows[open_], ends[open_], (first * slide <= bounds) & (counts > 0)
 
 
-MOST_ROWS = 60_000
+MOST_ROWS = 40_000
 SHORT = [
     (DNS, 5 * MINUTE, MINUTE, 5 * SECOND),
     (DNS, 4 * MINUTE, 3 * MINUTE, 0),

@@ -10,11 +10,18 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Array, Integers, Numbers
 
+_PLAIN: dict[np.dtype[Any], pa.DataType] = {np.dtype(np.int64): pa.int64(), np.dtype(np.float64): pa.float64()}
+"""Types made from their buffer, which is several times quicker than asking pyarrow to look at the values."""
+
 
 def arrow(values: Numbers, *, null: npt.NDArray[np.bool_] | None = None) -> Array:
     """The values without copying, NULL wherever `null` is true."""
-    result: Array = pa.array(values, mask=null)
-    return result
+    kind = _PLAIN.get(values.dtype)
+    if kind is None or not values.flags.c_contiguous or (null is not None and null.any()):
+        result: Array = pa.array(values, mask=null)
+        return result
+    buffer: Any = values
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(buffer)])
 
 
 def of_type(values: Numbers, kind: pa.DataType, *, null: npt.NDArray[np.bool_] | None = None) -> Array:
@@ -23,7 +30,8 @@ def of_type(values: Numbers, kind: pa.DataType, *, null: npt.NDArray[np.bool_] |
         return arrow(values.astype(np.int32 if kind.bit_width == 32 else np.int64), null=null).view(kind)
     if pa.types.is_boolean(kind):
         return arrow(values.astype(np.bool_), null=null)
-    return arrow(values, null=null).cast(kind)
+    array = arrow(values, null=null)
+    return array if array.type == kind else array.cast(kind)
 
 
 def tabled(**columns: Numbers) -> pa.Table:

@@ -63,7 +63,7 @@ class GeneratedStream:
 
     def table(self) -> pa.Table:
         """The whole stream as one table."""
-        return pa.Table.from_batches(self.batches(), schema=self.schema).unify_dictionaries()
+        return pa.Table.from_batches(self.batches(), schema=self.schema).unify_dictionaries().combine_chunks()
 
     @cached_property
     def disorder(self) -> Measured:

@@ -35,12 +35,12 @@ class Lowering:
 
     def aggregates(self, closed: Closed) -> list[Array]:
         layout, size = self.plan.layout, len(closed.answers)
-        known: dict[Part, Any] = {}
+        known: dict[int, Any] = {}  # by identity: equal parts are one object
 
         def get(part: Part) -> Any:
-            if part not in known:
-                known[part] = layout.read(part, closed.answers.state)
-            return known[part]
+            if id(part) not in known:
+                known[id(part)] = layout.read(part, closed.answers.state)
+            return known[id(part)]
 
         return [
             closed.lowered[place] if place in closed.lowered else layout.lower(place, size, get)

@@ -43,7 +43,7 @@ def moving(size: int, *, groups: int, wide: int) -> pa.Table:
     times = np.arange(size) // 20 - random.integers(0, 50, size)
     number = (np.arange(size) * groups // size) + random.integers(0, wide, size)
     texts = np.char.add("key-", number.astype(str)).tolist()
-    keys = [None if n % 97 == 0 else text for n, text in zip(number.tolist(), texts, strict=True)]
+    keys = [None if n % 97 == 60 else text for n, text in zip(number.tolist(), texts, strict=True)]
     columns: dict[str, Any] = {"t": times, "g": number, "x": random.integers(-99, 99, size)}
     return pa.table({**columns, "k": pa.array(keys, pa.string())})
 

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.local.build import Pipeline
+from windrow.engines.local.ledger import Ledger
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
@@ -35,6 +36,7 @@ class Checkpoints:
     def __init__(self, folder: str, plan: Node) -> None:
         self.folder = Path(folder)
         self.query = fingerprint(plan)
+        self.ledger = Ledger(self.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / ".writable").touch()
@@ -70,6 +72,7 @@ class Checkpoints:
             "results": pipeline.results,
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
             "files": files,
+            "given": self.ledger.commit(number),
         }
         _write_text(draft / "manifest.json", json.dumps(manifest, indent=1))
         target = self.folder / str(number)
@@ -93,6 +96,7 @@ class Checkpoints:
             stage.operator.restore(states[stage.label])
             stage.operator.counters = Counters(**manifest["counters"][stage.label])
         pipeline.results = manifest["results"]
+        self.ledger.restore(manifest["given"])
         return dict(manifest["read"])
 
     def _check(self, manifest: dict[str, Any]) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.engines.local.build import Pipeline, Stage, build
 from windrow.engines.local.checkpoint import Checkpoints
+from windrow.engines.local.ledger import LATE, RESULTS, Ledger
 from windrow.engines.local.metrics import Metrics, SourceMetrics, known, percentile
 from windrow.engines.local.reading import Reader, interleaved
 from windrow.errors import ConfigurationError
@@ -23,6 +25,7 @@ from windrow.plan.nodes import Node
 from windrow.semantics.progress import START, Punctuation
 from windrow.sources.base import Source
 
+Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
 _NO_TIMES = np.empty(0, np.int64)
 _PROGRESS_EVERY = 0.2
 
@@ -65,6 +68,18 @@ class Runner:
         self.checkpoints = Checkpoints(options.checkpoint, plan) if options.checkpoint else None
         if options.restore and self.checkpoints is not None:
             self.read.update(self.checkpoints.restore(self.pipeline))
+
+    def deliver(self, on_result: Deliver, on_late: Deliver) -> None:
+        """Where results and late rows go; after a restore, what was given before comes first: the answer is whole."""
+        if self.checkpoints is None:
+            self.pipeline.on_result, self.pipeline.on_late = on_result, on_late
+            return
+        ledger = self.checkpoints.ledger
+        for kind, deliver in ((RESULTS, on_result), (LATE, on_late)):
+            for batch in ledger.replay(kind):
+                deliver(batch)
+        self.pipeline.on_result = _noting(ledger, RESULTS, on_result)
+        self.pipeline.on_late = _noting(ledger, LATE, on_late)
 
     def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
         told = saved = 0.0
@@ -156,6 +171,14 @@ def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
             after = after.after
 
 
+def _noting(ledger: Ledger, kind: str, deliver: Deliver) -> Deliver:
+    def note(batch: pa.RecordBatch) -> None:
+        ledger.note(kind, batch)
+        deliver(batch)
+
+    return note
+
+
 def _find(sources: Mapping[str, Source], name: str) -> Source:
     if name not in sources:
         raise ConfigurationError(
@@ -172,14 +195,12 @@ def run(
     plan: Node,
     sources: Mapping[str, Source],
     *,
-    on_result: Callable[[pa.RecordBatch], None],
-    on_late: Callable[[pa.RecordBatch], None] | None = None,
+    on_result: Deliver,
+    on_late: Deliver | None = None,
     on_progress: Callable[[Metrics], None] | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Metrics:
     """Run a plan over its sources; results and late rows are handed over as they come."""
     runner = Runner(plan, sources, options)
-    runner.pipeline.on_result = on_result
-    if on_late is not None:
-        runner.pipeline.on_late = on_late
+    runner.deliver(on_result, on_late or (lambda _: None))
     return runner.run(on_progress)

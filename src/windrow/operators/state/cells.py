@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
 from windrow.operators.kernels import cells as kernels
-from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.layout import LEAST, Layout, Table
 
 Codes = npt.NDArray[np.int32]
 
@@ -58,9 +58,20 @@ class CellTable:
         if len(leaving):
             leaving = leaving[in_order(panes[leaving], codes[leaving])]
         taken = panes[leaving], codes[leaving], self.state.take(leaving)
-        if len(leaving):
+        if len(leaving) == self.count:
+            self._clear()
+        elif len(leaving):
             self._keep(np.flatnonzero(panes >= pane))
         return taken
+
+    def _clear(self) -> None:
+        """Empty, in the room it has."""
+        self.index.fill(-1)
+        used = self.state.take(slice(self.count))
+        used.adds.fill(0)
+        used.maxs.fill(LEAST)
+        used.pairs.fill(LEAST)
+        self.count = 0
 
     def _keep(self, rows: npt.NDArray[np.int64]) -> None:
         panes, codes, state = self.panes[rows], self.codes[rows], self.state.take(rows)

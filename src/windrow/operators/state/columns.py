@@ -7,6 +7,7 @@ turns stored state of the old layout into the new one, so nothing is lost and no
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -132,10 +133,10 @@ class IntegerSum(AddColumn):
         exact = [(int(h) << 32) + int(w) for h, w in adds[:, self.offset : self.offset + 2]]
         return np.array([float(Fraction(s, max(int(n), 1))) for s, n in zip(exact, count, strict=True)], np.float64)
 
-    def exact(self, adds: Integers) -> list[Fraction]:
+    def exact(self, adds: Integers) -> list[int]:
         if self.width == 1:
-            return [Fraction(int(v)) for v in adds[:, self.offset]]
-        return [Fraction((int(h) << 32) + int(w)) for h, w in adds[:, self.offset : self.offset + 2]]
+            return [int(v) for v in adds[:, self.offset]]
+        return [(int(h) << 32) + int(w) for h, w in adds[:, self.offset : self.offset + 2]]
 
     def to_json(self) -> dict[str, Any]:
         return {"width": self.width, "largest": self.largest, "rows": self.rows}
@@ -144,11 +145,13 @@ class IntegerSum(AddColumn):
         self.width, self.largest, self.rows = saved["width"], saved["largest"], saved["rows"]
 
 
-def _exact_digits(adds: Integers, offset: int, width: int, base: int) -> list[Fraction]:
-    """The digits of each row as a fraction."""
-    scale = Fraction(2) ** base
-    rows = adds[:, offset : offset + width].tolist()
-    return [sum(digit << (32 * place) for place, digit in enumerate(row)) * scale for row in rows]
+def _exact_digits(adds: Integers, offset: int, width: int) -> list[int]:
+    """The digits of each row as one integer."""
+    rows = adds[:, offset : offset + width].copy()
+    digits.carry(rows, 0, width)
+    low = rows[:, : width - 1].astype("<u4")
+    tops = (int(top) << (32 * (width - 1)) for top in rows[:, width - 1])
+    return [int.from_bytes(row.tobytes(), "little") + top for row, top in zip(low, tops, strict=True)]
 
 
 def _padded(narrow: Integers, width: int, first: int) -> Integers:
@@ -217,8 +220,8 @@ class FloatSum(AddColumn):
     def mean(self, adds: Integers, count: Integers) -> npt.NDArray[np.float64]:
         return self.total(adds) / np.maximum(count, 1)
 
-    def exact(self, adds: Integers) -> list[Fraction]:
-        return _exact_digits(adds, self.offset, self.digits, self.base)
+    def exact(self, adds: Integers) -> list[int]:
+        return _exact_digits(adds, self.offset, self.digits)
 
 
 @dataclass
@@ -233,8 +236,8 @@ class IntegerSquares(AddColumn):
     def settle(self, adds: Integers) -> None:
         digits.carry(adds, self.offset, self.width)
 
-    def exact(self, adds: Integers) -> list[Fraction]:
-        return _exact_digits(adds, self.offset, self.width, 0)
+    def exact(self, adds: Integers) -> list[int]:
+        return _exact_digits(adds, self.offset, self.width)
 
 
 @dataclass
@@ -261,8 +264,8 @@ class FloatSquares(AddColumn):
     def settle(self, adds: Integers) -> None:
         digits.carry(adds, self.offset, self.width)
 
-    def exact(self, adds: Integers) -> list[Fraction]:
-        return _exact_digits(adds, self.offset, self.width, self.base)
+    def exact(self, adds: Integers) -> list[int]:
+        return _exact_digits(adds, self.offset, self.width)
 
 
 @dataclass
@@ -298,18 +301,25 @@ class LatestColumn:
 def square_deviation(
     sums: IntegerSum | FloatSum, squares: IntegerSquares | FloatSquares, adds: Integers, count: Integers
 ) -> npt.NDArray[np.float64]:
-    """The sum of squared deviations from the mean, exact before one rounding; NaN where a value was not finite."""
-    result = np.zeros(len(adds))
-    pairs = zip(squares.exact(adds), sums.exact(adds), count.tolist(), strict=True)
-    for i, (square, total, rows) in enumerate(pairs):
-        result[i] = _as_float(square - total * total / rows) if rows else 0.0
+    """The sum of squared deviations from the mean, exact before one rounding; NaN where a value was not finite.
+
+    With n values, their sum S and the sum of their squares Q in units of 2^b and 2^2b it is (n Q - S S) / n.
+    """
+    unit = 2 * sums.base if isinstance(sums, FloatSum) else 0
+    triples = zip(squares.exact(adds), sums.exact(adds), count.tolist(), strict=True)
+    result = np.array([_scaled(rows * square - total * total, max(rows, 1), unit) for square, total, rows in triples])
     if isinstance(sums, FloatSum):
         result[sums.specials(adds)] = np.nan
     return result
 
 
-def _as_float(exact: Fraction) -> float:
+def _scaled(above: int, below: int, exponent: int) -> float:
+    """above / below * 2^exponent, rounded once."""
     try:
-        return float(exact)
+        return math.ldexp(above / below, exponent)  # int / int is correctly rounded
     except OverflowError:
-        return float("inf")
+        pass
+    try:
+        return float(Fraction(above, below) * Fraction(2) ** exponent)
+    except OverflowError:
+        return math.inf

@@ -103,9 +103,12 @@ class Layout:
     def __init__(self, calls: Iterable[AggregateCall], schema: pa.Schema) -> None:
         self.calls = tuple(calls)
         self.types = [None if c.argument is None else type_of(c.argument, schema) for c in self.calls]
+        one: dict[Part, Part] = {}
         self.parts = [
-            lookup(call.function).parts(call.argument, kind) for call, kind in zip(self.calls, self.types, strict=True)
+            tuple(one.setdefault(part, part) for part in lookup(call.function).parts(call.argument, kind))
+            for call, kind in zip(self.calls, self.types, strict=True)
         ]
+        """What each call needs; equal parts are one object."""
         self.arguments: dict[Expression, Argument] = {}
         for call, kind, parts in zip(self.calls, self.types, self.parts, strict=True):
             if call.argument is not None and kind is not None:

@@ -177,7 +177,18 @@ class Timeline:
             answers, done = self._report(last_window, groups)
             if len(answers):
                 yield answers
+
+    def tidy(self) -> None:
+        """Work that can wait until rows come, so that no result waits for it: forget, and flip what is due."""
         self._forget()
+        tail, head = int(self.position[TAIL]), int(self.position[HEAD])
+        if tail < head and not self.forever:
+            for stacks, state, back in (
+                (self.max_stacks, self.cells.maxs, self.running.maxs),
+                (self.pair_stacks, self.cells.pairs, self.running.pairs),
+            ):
+                if state.shape[1] and stacks.front <= tail:
+                    stacks.rebuild(tail, head, self.codes, state, back)
 
     def _report(self, last_window: int, groups: int) -> tuple[Answers, bool]:
         """As many windows as fit into one output."""

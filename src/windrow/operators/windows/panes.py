@@ -61,6 +61,7 @@ class PanedWid:
         return panes
 
     def add(self, rows: Rows, groups: int) -> None:
+        self.timeline.tidy()
         least, most = rows.span
         first, last = ((t - self.window.origin) // self.pane for t in (least, most))
         self.first_pane = min(self.first_pane, first)
@@ -129,6 +130,9 @@ class PanedWid:
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)
+        if self.keep and bound != END:
+            closed = (bound - self.window.origin) // self.window.slide
+            self.timeline.keep_from = closed * self.slide_panes - self.range_panes - self.keep // self.pane - 1
         if last == START:
             if bound != END and not self.forever:
                 self.timeline.skip_to((bound - self.window.origin) // self.window.slide + 1)
@@ -139,8 +143,6 @@ class PanedWid:
         self.timeline.append(*taken)
         for store in self.stores:
             store.close(below)
-        if self.keep:
-            self.timeline.keep_from = (last * self.slide_panes) - self.range_panes - self.keep // self.pane - 1
         for answers in self.timeline.report(last, groups):
             yield self._with_values(answers)
         self._forget_values(last)

@@ -1,0 +1,54 @@
+"""What a run with checkpoints has given out: kept with them, so that a restored run gives the whole answer, once.
+
+Results and late rows since the last checkpoint are written beside it before it counts. A run that breaks off loses
+what came after its last checkpoint, and makes it again; what came before is read from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+RESULTS, LATE = "results", "late"
+
+
+class Ledger:
+    """Batches given out, by kind, in files named after the checkpoint that made them count."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: list[str] = []
+        self._pending: dict[str, list[pa.RecordBatch]] = {RESULTS: [], LATE: []}
+
+    def note(self, kind: str, batch: pa.RecordBatch) -> None:
+        self._pending[kind].append(batch)
+
+    def commit(self, number: int) -> list[str]:
+        """Write what is pending; returns all files that count once the checkpoint does."""
+        for kind, batches in self._pending.items():
+            if batches:
+                file = f"{kind}-{number}.arrow"
+                with (
+                    pa.OSFile(str(self.folder / file), "wb") as out,
+                    pa.ipc.new_stream(out, batches[0].schema) as writer,
+                ):
+                    for batch in batches:
+                        writer.write_batch(batch)
+                self.files.append(file)
+        self._pending = {RESULTS: [], LATE: []}
+        return list(self.files)
+
+    def restore(self, files: list[str]) -> None:
+        """Only these files count; others were written by a checkpoint that never became whole."""
+        self.files = list(files)
+        for stray in self.folder.glob("*.arrow"):
+            if stray.name not in self.files:
+                stray.unlink()
+
+    def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
+        for file in self.files:
+            if file.startswith(kind + "-"):
+                with pa.OSFile(str(self.folder / file), "rb") as source, pa.ipc.open_stream(source) as reader:
+                    yield from reader
