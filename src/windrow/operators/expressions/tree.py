@@ -17,8 +17,6 @@ from windrow.plan.types import column_type, type_of
 from windrow.semantics.expressions import Call, Column, Expression, Literal, columns_of
 from windrow.semantics.moments import microseconds
 
-_EVERY: Datum = pa.scalar(True)
-
 
 def evaluate(expression: Expression, batch: pa.RecordBatch) -> Array:
     """The value of an expression on each row: what `semantics.scalar.evaluate` gives, with the type of `type_of`.
@@ -113,7 +111,8 @@ def _kleene(call: Call, batch: pa.RecordBatch, *, operation: str, settles: bool)
 
 
 def _case(call: Call, batch: pa.RecordBatch) -> Datum:
-    open_, hits, arguments = _EVERY, [], []
+    every: Datum = pa.scalar(True)
+    open_, hits, arguments = every, [], []
     for place in range(0, len(call.arguments) - 1, 2):
         condition = _guarded(call.arguments[place], batch, open_)
         true = pc.fill_null(settled(condition, pa.bool_()), False)
@@ -132,7 +131,8 @@ def _case(call: Call, batch: pa.RecordBatch) -> Datum:
 
 
 def _coalesce(call: Call, batch: pa.RecordBatch) -> Datum:
-    open_, arguments = _EVERY, []
+    every: Datum = pa.scalar(True)
+    open_, arguments = every, []
     for argument in call.arguments:
         value = _guarded(argument, batch, open_)
         open_ = pc.and_(open_, pc.is_null(value))

@@ -173,6 +173,8 @@ def load_states(store: PanedStates, part: Custom, name: str, tables: dict[str, p
 def save_paned(windower: Any) -> dict[str, pa.Table]:
     tables = save_timeline(windower.timeline)
     tables["span"] = scalars(first=windower.first_pane, last=windower.last_pane)
+    if windower.timeline.keep_from is not None:
+        tables["kept"] = scalars(first=windower.timeline.keep_from)
     for i, store in enumerate(windower.values.values()):
         tables.update(save_values(store, f"values{i}"))
     for i, states in enumerate(windower.customs.values()):
@@ -184,6 +186,8 @@ def load_paned(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_timeline(windower.timeline, tables)
     span = tables["span"].to_pylist()[0]
     windower.first_pane, windower.last_pane = span["first"], span["last"]
+    if "kept" in tables:
+        windower.timeline.keep_from = tables["kept"].to_pylist()[0]["first"]
     for i, store in enumerate(windower.values.values()):
         load_values(store, f"values{i}", tables)
     for i, (part, states) in enumerate(windower.customs.items()):

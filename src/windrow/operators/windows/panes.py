@@ -163,8 +163,8 @@ class PanedWid:
 
     def _forget_values(self, last: int) -> None:
         below = last * self.slide_panes - self.range_panes
-        if self.keep:
-            below = self.timeline.keep_from or below
+        if self.timeline.keep_from is not None:
+            below = self.timeline.keep_from
         for store in self.stores:
             store.forget(below)
 
