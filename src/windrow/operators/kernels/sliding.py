@@ -15,29 +15,25 @@ from __future__ import annotations
 from windrow.operators.kernels.compiled import inlined, kernel
 
 TAIL, HEAD, ACTIVE, NEXT = 0, 1, 2, 3
-POP_FROM, POP_TO, PUSH_FROM, PUSH_TO, OUT_TO = 0, 1, 2, 3, 4
+POP_FROM, POP_TO, PUSH_FROM, PUSH_TO, OUT_TO, WINDOW, TAIL_TO, FOLLOWING = 0, 1, 2, 3, 4, 5, 6, 7
 LEAST = -(1 << 63)
 
 
 @kernel
-def schedule(
-    panes, codes, rows, count, alive, active, listed, position, range_panes, slide_panes, last, forever,
-    steps, out_windows, out_codes,
-):  # fmt: skip
-    """Steps of the windows NEXT..last over closed cells 0..count, and which groups answer in each.
+def plan_steps(panes, count, position, held, range_panes, slide_panes, last, forever, steps):
+    """Which of the closed cells 0..count leave and enter with each of the windows NEXT..last. Returns the steps.
 
     Window k covers panes [k * slide_panes - range_panes, k * slide_panes), all panes below its end when `forever`.
-    `alive[g]` is the number of rows of group g in the window, `active` lists the groups that have any. Stops when
-    `steps` or the output is full. Returns (steps, answers, whether all windows are done).
+    `held` says that a window that keeps everything holds cells already forgotten. Stretches of windows without
+    cells take one step.
     """
-    step, written, window = 0, 0, position[NEXT]
-    tail, head, listed_count = position[TAIL], position[HEAD], position[ACTIVE]
-    while window <= last and step < len(steps) and written + len(active) <= len(out_codes):
+    step, window = 0, position[NEXT]
+    tail, head = position[TAIL], position[HEAD]
+    while window <= last and step < len(steps):
         end = window * slide_panes
         start = LEAST if forever else end - range_panes
-        steps[step, POP_FROM] = tail
+        steps[step, WINDOW], steps[step, POP_FROM] = window, tail
         while tail < head and panes[tail] < start:
-            alive[codes[tail]] -= rows[tail]
             tail += 1
         steps[step, POP_TO] = tail
         while head < count and panes[head] < start:  # between two windows
@@ -45,34 +41,51 @@ def schedule(
             tail = head
         steps[step, PUSH_FROM] = head
         while head < count and panes[head] < end:
-            group = codes[head]
-            alive[group] += rows[head]
+            head += 1
+        steps[step, PUSH_TO], steps[step, TAIL_TO] = head, tail
+        if tail == head and not held:  # on to the first window that holds the next cell
+            window = max(window, last if head == count else panes[head] // slide_panes)
+        window += 1
+        steps[step, FOLLOWING] = window
+        step += 1
+    return step
+
+
+@kernel
+def plan_answers(steps, codes, rows, alive, active, listed, position, out_windows, out_codes):
+    """Which groups answer in each step; `alive[g]` counts the rows of group g in the window, `active` lists the groups.
+
+    Stops when the output is full, and moves the position past the steps taken. Returns (steps taken, answers).
+    """
+    taken, written, listed_count = 0, 0, position[ACTIVE]
+    while taken < len(steps) and written + len(active) <= len(out_codes):
+        for i in range(steps[taken, POP_FROM], steps[taken, POP_TO]):
+            alive[codes[i]] -= rows[i]
+        for i in range(steps[taken, PUSH_FROM], steps[taken, PUSH_TO]):
+            group = codes[i]
+            alive[group] += rows[i]
             if not listed[group]:
                 listed[group] = 1
                 active[listed_count] = group
                 listed_count += 1
-            head += 1
-        steps[step, PUSH_TO] = head
         kept = 0
         for k in range(listed_count):
             group = active[k]
             if alive[group] > 0:
                 active[kept] = group
-                out_windows[written + kept] = window
+                out_windows[written + kept] = steps[taken, WINDOW]
                 out_codes[written + kept] = group
                 kept += 1
             else:
                 listed[group] = 0
         listed_count = kept
         written += kept
-        steps[step, OUT_TO] = written
-        step += 1
-        if kept == 0:  # on to the first window that holds the next cell
-            window = max(window, last if head == count else panes[head] // slide_panes)
-        window += 1
-    position[TAIL], position[HEAD], position[ACTIVE] = tail, head, listed_count
-    position[NEXT] = max(position[NEXT], window)
-    return step, written, window > last
+        steps[taken, OUT_TO] = written
+        taken += 1
+    if taken:
+        position[TAIL], position[HEAD] = steps[taken - 1, TAIL_TO], steps[taken - 1, PUSH_TO]
+        position[NEXT], position[ACTIVE] = steps[taken - 1, FOLLOWING], listed_count
+    return taken, written
 
 
 @kernel

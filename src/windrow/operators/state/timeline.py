@@ -194,19 +194,22 @@ class Timeline:
         """As many windows as fit into one output."""
         windows = max(1, last_window - self.next_window + 1)
         room = len(self.active) + min(ANSWERS, groups * windows)
-        steps = np.empty((min(windows, ANSWERS), 5), np.int64)
+        steps = np.empty((min(windows, ANSWERS), 8), np.int64)
         out_windows, out_codes = np.empty(room, np.int64), np.empty(room, np.int32)
-        head = int(self.position[HEAD])
-        taken, written, done = sliding.schedule(
-            self.panes, self.codes, self.cells.adds[:, 0], self.count, self.running.adds[:, 0].copy(),
-            self.active, self.listed, self.position, self.range_panes, self.slide_panes, last_window, self.forever,
-            steps, out_windows, out_codes,
+        head, held = int(self.position[HEAD]), bool(self.forever and self.position[ACTIVE])
+        planned = sliding.plan_steps(
+            self.panes, self.count, self.position, held,
+            self.range_panes, self.slide_panes, last_window, self.forever, steps,
+        )  # fmt: skip
+        taken, written = sliding.plan_answers(
+            steps[:planned], self.codes, self.cells.adds[:, 0], self.running.adds[:, 0].copy(),
+            self.active, self.listed, self.position, out_windows, out_codes,
         )  # fmt: skip
         steps, codes, out = steps[:taken], out_codes[:written], self.layout.blank(written)
         sliding.slide_adds(steps, self.codes, self.cells.adds, self.running.adds, codes, out.adds)
         self.max_stacks.slide(steps, self.codes, self.cells.maxs, self.running.maxs, head, codes, out.maxs)
         self.pair_stacks.slide(steps, self.codes, self.cells.pairs, self.running.pairs, head, codes, out.pairs)
-        return Answers(out_windows[:written], codes, out), done
+        return Answers(out_windows[:written], codes, out), self.next_window > last_window
 
     def _refresh(self) -> None:
         """After late cells the stacks are built anew."""
