@@ -34,6 +34,7 @@ KINDS: dict[str, pa.DataType] = {
 SCHEMA = pa.schema(KINDS)
 STREAM = Stream("s", SCHEMA, "ts", External())
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
 ROUNDED = ("avg", "variance", "var_pop", "stddev", "stddev_pop")
 """Rounded more than once on the way: compared with a tolerance of a few last places."""
 
@@ -107,9 +108,10 @@ def strategies_for(window: Window) -> tuple[Strategy, ...]:
     return (Strategy.PANES, Strategy.WID, Strategy.BUFFER)
 
 
-@settings(max_examples=50_000 if SOAK else 2_000)
+@pytest.mark.parametrize("part", range(2 if SOAK else 1))
+@settings(max_examples=25_000 if SOAK else 2_000)
 @given(data=st.data())
-def test_every_strategy_gives_the_answer_of_the_oracle(data: st.DataObject) -> None:
+def test_every_strategy_gives_the_answer_of_the_oracle(part: int, data: st.DataObject) -> None:
     window = data.draw(streams.windows())
     elements = data.draw(streams.elements(late=True))
     calls = [

@@ -9,6 +9,7 @@ missed it, and it is not reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -84,47 +85,45 @@ class Sessions:
         late = over & (self.lasts + self.gap < self.bound)
         self.bound = bound
         self.born_late = self.codes[late], self.starts[late], self.lasts[late]
-        closing = over & ~late
-        codes, starts, lasts = self.codes[closing], self.starts[closing], self.lasts[closing]
-        cells = self.cells.take(closing)
-        lowered = self.plan.lower(
-            np.arange(len(codes), dtype=np.int32),
-            cells,
-            lambda part: self._multiset(part, codes, starts, lasts),
-            lambda part: self._states(part, codes, starts, lasts),
+        if not over.any():
+            return
+        closing = ~late[over]
+        gone = Gone(
+            self.codes[over], self.starts[over], self.lasts[over], np.where(closing, np.cumsum(closing) - 1, -1)
         )
-        self._keep(~over)
-        if len(codes):
-            answers = Answers(np.arange(len(codes)), codes, cells)
-            yield Closed(answers, lowered, starts=starts, ends=lasts + self.gap)
+        cells = self.cells.take(over & ~late)
+        lowered = self.plan.lower(
+            np.arange(len(cells), dtype=np.int32),
+            cells,
+            lambda part: self._multiset(part, gone),
+            lambda part: self._states(part, gone),
+        )
+        self.codes, self.starts, self.lasts = self.codes[~over], self.starts[~over], self.lasts[~over]
+        self.cells = self.cells.take(~over)
+        if len(cells):
+            answers = Answers(np.arange(len(cells)), gone.codes[closing], cells)
+            yield Closed(answers, lowered, starts=gone.starts[closing], ends=gone.lasts[closing] + self.gap)
 
-    def _multiset(self, part: Values, codes: Codes, starts: Integers, lasts: Integers) -> Multiset:
-        """The values of each session, under the number of the session."""
-        times, row_codes, keys = self.rows_kept.logs[part].content()
-        owner = owners(row_codes, times, codes, starts, lasts)
-        inside = owner >= 0
-        return Multiset.of(owner[inside].astype(np.int32), keys[inside])
+    def _multiset(self, part: Values, gone: Gone) -> Multiset:
+        """The values of each closing session, under its number; rows of sessions that are over leave."""
+        log = self.rows_kept.logs[part]
+        times, codes, keys = log.content()
+        leaving, number = gone.rows(codes, times)
+        inside = number >= 0
+        found = Multiset.of(number[inside].astype(np.int32), keys[leaving[inside]])
+        log.keep(_without(len(codes), leaving))
+        return found
 
-    def _states(self, part: Custom, codes: Codes, starts: Integers, lasts: Integers) -> tuple[Codes, CustomState]:
-        """The states of each session that has any, under the number of the session."""
+    def _states(self, part: Custom, gone: Gone) -> tuple[Codes, CustomState]:
+        """The states of each closing session that has any, under its number; those of sessions that are over leave."""
         cells = self.rows_kept.customs[part]
         if cells is None:
             return np.empty(0, np.int32), CustomState.nothing(part)
-        owner = owners(cells.codes, cells.places, codes, starts, lasts)
-        inside = owner >= 0
-        labels, state = cells.state.take(inside).reduced(owner[inside])
+        leaving, number = gone.rows(cells.codes, cells.places)
+        inside = number >= 0
+        labels, state = cells.state.take(leaving[inside]).reduced(number[inside])
+        self.rows_kept.customs[part] = cells.keep(_without(len(cells.codes), leaving))
         return labels.astype(np.int32), state
-
-    def _keep(self, chosen: npt.NDArray[np.bool_]) -> None:
-        self.codes, self.starts, self.lasts = self.codes[chosen], self.starts[chosen], self.lasts[chosen]
-        self.cells = self.cells.take(chosen)
-        for log in self.rows_kept.logs.values():
-            times, codes, _ = log.content()
-            log.keep(owners(codes, times, self.codes, self.starts, self.lasts) >= 0)
-        for part, cells in self.rows_kept.customs.items():
-            if cells is not None:
-                inside = owners(cells.codes, cells.places, self.codes, self.starts, self.lasts) >= 0
-                self.rows_kept.customs[part] = cells.keep(inside)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells = convert(self.cells)
@@ -160,3 +159,28 @@ def owners(codes: Codes, times: Integers, session_codes: Codes, starts: Integers
     result = np.empty(len(codes), np.int64)
     result[order] = found
     return result
+
+
+@dataclass(frozen=True)
+class Gone:
+    """Sessions that are over, sorted by (code, start), and which answer each gives (-1: none, it was born late)."""
+
+    codes: Codes
+    starts: Integers
+    lasts: Integers
+    answers: Integers
+
+    def rows(self, codes: Codes, times: Integers) -> tuple[Integers, Integers]:
+        """The rows that lie in these sessions, and the answer each belongs to. Only rows of their groups are sorted."""
+        concerned = np.zeros(max(int(codes.max(initial=0)), int(self.codes.max(initial=0))) + 1, np.bool_)
+        concerned[self.codes] = True
+        some = np.flatnonzero(concerned[codes])
+        owner = owners(codes[some], times[some], self.codes, self.starts, self.lasts)
+        inside = owner >= 0
+        return some[inside], self.answers[owner[inside]]
+
+
+def _without(size: int, leaving: Integers) -> npt.NDArray[np.bool_]:
+    staying = np.ones(size, np.bool_)
+    staying[leaving] = False
+    return staying
