@@ -6,7 +6,10 @@ that run side by side are not read row by row. What is late in a union thus depe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
+from queue import Full, Queue
+from threading import Event, Thread
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +30,9 @@ class Reader:
         self.stage = stage
         self.waiting: Element | None = None
         self.places: Integers = np.empty(0, np.int64)
+        """Where the rows of the waiting batch lie."""
+        self.reach: Integers = self.places
+        """The furthest place up to each of them: a batch is cut where this passes a limit, which no row before did."""
         self.done = False
 
     def _fill(self) -> Element:
@@ -50,6 +56,7 @@ class Reader:
         if len(self.places) == 0:
             pace = self.stage.pace
             self.places = (self.stage.places_of(element) - pace.origin) // pace.step * pace.step + pace.origin
+            self.reach = np.maximum.accumulate(self.places)
         return int(self.places[0])
 
     def take(self, limit: int) -> Element:
@@ -58,11 +65,41 @@ class Reader:
         self.waiting = None
         if isinstance(element, Punctuation) or limit == END:
             return element
-        above = self.places > limit
-        cut = int(above.argmax()) if above.any() else len(above)
-        if cut < len(above):
-            self.waiting, self.places = element.slice(cut), self.places[cut:]
+        cut = int(np.searchsorted(self.reach, limit, side="right"))
+        if cut < len(element):
+            self.waiting, self.places, self.reach = element.slice(cut), self.places[cut:], self.reach[cut:]
         return element.slice(0, cut)
+
+
+def read_ahead(elements: Iterator[Element], depth: int = 2) -> Generator[Element, None, None]:
+    """The same elements, read by a thread of its own while earlier ones are worked on; errors come in their place."""
+    ready: Queue[Element | BaseException | None] = Queue(depth)
+    stopped = Event()
+
+    def hand_over(item: Element | BaseException | None) -> bool:
+        while not stopped.is_set():
+            with suppress(Full):
+                ready.put(item, timeout=0.1)
+                return True
+        return False
+
+    def read() -> None:
+        try:
+            for element in elements:
+                if not hand_over(element):
+                    return
+            hand_over(None)
+        except BaseException as error:
+            hand_over(error)
+
+    Thread(target=read, daemon=True, name="windrow-reader").start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
 
 
 def interleaved(readers: Mapping[str, Reader]) -> Iterator[tuple[str, Element]]:

@@ -14,7 +14,7 @@ from windrow.engines.local.build import Pipeline, Stage, build
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger
 from windrow.engines.local.metrics import Metrics, SourceMetrics, known, percentile
-from windrow.engines.local.reading import Reader, interleaved
+from windrow.engines.local.reading import Reader, interleaved, read_ahead
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.progress import Input
@@ -118,13 +118,13 @@ class Runner:
 
     def _elements(self) -> Iterator[tuple[str, pa.RecordBatch | Punctuation]]:
         """Elements of all sources, each ended by the last punctuation."""
-        rows = self.options.batch_rows
-        return interleaved(
-            {
-                name: Reader(source.elements(batch_rows=rows, skip_rows=self.read[name]), self._input(name))
-                for name, source in self.sources.items()
-            }
-        )
+        rows = min(self.options.batch_rows, self.options.checkpoint_every or self.options.batch_rows)
+        readers = {}
+        for name, source in self.sources.items():
+            elements = source.elements(batch_rows=rows, skip_rows=self.read[name])
+            ahead = read_ahead(elements) if self.options.threads > 1 else elements
+            readers[name] = Reader(ahead, self._input(name))
+        return interleaved(readers)
 
     def _input(self, name: str) -> Input:
         operator = self.pipeline.inputs[name][0].operator
