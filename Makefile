@@ -53,8 +53,10 @@ $(BIN)/python:
 
 $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/windrow compile
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/windrow compile
 	@touch $(VENV)/.runtime $@

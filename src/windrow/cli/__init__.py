@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "Run the queries of a SQL file and show or write their answers.",
     "explain": "Show how the queries of a SQL file would be computed, and why.",
     "generate": "Write a stream that arrives out of order, to try queries on.",
+    "compile": "Compile the hot loops now, so that the first query need not.",
 }
 
 

@@ -98,6 +98,17 @@ def reporting(domain: Domain, total_rows: int | None) -> Iterator[Report]:
         yield report
 
 
+@contextmanager
+def stepping(what: str, steps: int) -> Iterator[Callable[[str], None]]:
+    """A bar over named steps of a long job; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with _bar(steps) as bar:
+        task = bar.add_task(what, total=steps + 1)
+        yield lambda name: bar.update(task, advance=1, description=f"{what}: {name}")
+
+
 def _bar(total_rows: int | None) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn

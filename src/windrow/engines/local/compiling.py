@@ -1,0 +1,75 @@
+"""Compile every kernel once, by small queries that need them; Numba keeps the results on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from windrow.engines.local.run import run
+from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Strategy, Stream, WindowAggregate
+from windrow.semantics.amounts import Amount
+from windrow.semantics.expressions import Call, Column, Literal
+from windrow.semantics.progress import Policy, Slack, SlackRows
+from windrow.semantics.windows import Landmark, Session, Sliding, Window
+from windrow.sources import open_source
+
+_KIND = pa.dictionary(pa.int32(), pa.string())
+_SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("d", _KIND), ("x", pa.int64()), ("y", pa.float64())])
+_BOUNDED = ("count", "sum", "avg", "variance", "min", "max", "first", "last")
+_HOLISTIC = ("median", "mode", "collect")
+
+
+def _data() -> pa.Table:
+    """Rows with ties, NULLs, disorder, a row that is late for some of its windows and one for all."""
+    size = 64
+    times = [i * 3 - (i % 5) * 2 for i in range(size)]
+    times[20] -= 8
+    times[40] = 5
+    columns = {
+        "ts": pa.array(times),
+        "k": pa.array(["a", None, "b", "c"] * (size // 4)),
+        "d": pa.array(["u", "v"] * (size // 2)).dictionary_encode(),
+        "x": pa.array([1, None, 3, 4] * (size // 4)),
+        "y": pa.array([0.5, 1.5, None, 1e300] * (size // 4)),
+    }
+    return pa.table(columns, schema=_SCHEMA)
+
+
+def _calls(functions: tuple[str, ...]) -> tuple[AggregateCall, ...]:
+    over = [(name, column) for name in functions for column in ("x", "y")]
+    calls = [AggregateCall(f"{name}_{column}", name, Column(column)) for name, column in over]
+    return AggregateCall("rows", "count"), *calls
+
+
+def small_queries() -> Iterator[tuple[str, Node]]:
+    """Queries that between them call every kernel, with what each is for."""
+    slack, rows = Slack(Amount.of(4)), SlackRows(3)
+    sliding = Sliding("ts", 12, 4)
+    yield "panes", _query(sliding, slack, _BOUNDED, keys=("k", "d"))
+    yield "one group", _query(sliding, slack, ("sum",), keys=())
+    yield "integer keys", _query(sliding, slack, ("max",), keys=("x",))
+    yield "values", _query(sliding, slack, _HOLISTIC, keys=("k",))
+    yield "corrections", _query(sliding, rows, ("max", "first"), keys=("k",), late=Late.REVISE)
+    yield "sessions", _query(Session("ts", 5), slack, (*_BOUNDED, "median"), keys=("k",))
+    yield "landmarks", _query(Landmark("ts", 20), slack, ("max", "last"), keys=("k",))
+    yield "window ids", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.WID)
+
+
+def _query(
+    window: Window,
+    policy: Policy,
+    functions: tuple[str, ...],
+    *,
+    keys: tuple[str, ...],
+    late: Late = Late.SIDE,
+    strategy: Strategy = Strategy.AUTO,
+) -> Node:
+    stream = Filter(Stream("s", _SCHEMA, "ts", policy), Call("=", (Column("d"), Literal("u"))))
+    named = tuple((name, Column(name)) for name in keys)
+    return WindowAggregate(stream, window, named, _calls(functions), late=late, strategy=strategy)
+
+
+def compile_for(plan: Node) -> None:
+    """Run one small query."""
+    run(plan, {"s": open_source(_data(), name="s")}, on_result=lambda _: None)

@@ -1,0 +1,33 @@
+"""The small queries of `windrow compile` run, and between them call the hot loops of every kind of window."""
+
+from __future__ import annotations
+
+import pytest
+
+from windrow.engines.local.compiling import compile_for, small_queries
+from windrow.operators.kernels import amending, input, multisets, sessions, sliding
+from windrow.plan.nodes import Node
+
+QUERIES = dict(small_queries())
+CALLED = (
+    amending.amend,
+    input.cut_points,
+    input.cut_points_rows,
+    multisets.apply_changes,
+    multisets.at_ranks,
+    sessions.label_sessions,
+    sliding.plan_answers,
+    sliding.slide_maxs,
+    sliding.slide_pairs,
+)
+
+
+@pytest.mark.parametrize("plan", QUERIES.values(), ids=QUERIES)
+def test_each_query_runs(plan: Node) -> None:
+    compile_for(plan)
+
+
+def test_all_together_compile_the_kernels_that_queries_wait_for() -> None:
+    for plan in QUERIES.values():
+        compile_for(plan)
+    assert [] == [kernel.__name__ for kernel in CALLED if not getattr(kernel, "signatures", [])]
