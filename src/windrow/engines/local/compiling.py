@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -14,8 +15,14 @@ from windrow.semantics.progress import Policy, Slack, SlackRows
 from windrow.semantics.windows import Landmark, Session, Sliding, Window
 from windrow.sources import open_source
 
-_KIND = pa.dictionary(pa.int32(), pa.string())
-_SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("d", _KIND), ("x", pa.int64()), ("y", pa.float64())])
+_KINDS: dict[str, pa.DataType] = {
+    "ts": pa.int64(),
+    "k": pa.string(),
+    "d": pa.dictionary(pa.int32(), pa.string()),
+    "x": pa.int64(),
+    "y": pa.float64(),
+}
+_SCHEMA = pa.schema(_KINDS)
 _BOUNDED = ("count", "sum", "avg", "variance", "min", "max", "first", "last")
 _HOLISTIC = ("median", "mode", "collect")
 
@@ -24,14 +31,13 @@ def _data() -> pa.Table:
     """Rows with ties, NULLs, disorder, a row that is late for some of its windows and one for all."""
     size = 64
     times = [i * 3 - (i % 5) * 2 for i in range(size)]
-    times[20] -= 8
-    times[40] = 5
-    columns = {
-        "ts": pa.array(times),
-        "k": pa.array(["a", None, "b", "c"] * (size // 4)),
-        "d": pa.array(["u", "v"] * (size // 2)).dictionary_encode(),
-        "x": pa.array([1, None, 3, 4] * (size // 4)),
-        "y": pa.array([0.5, 1.5, None, 1e300] * (size // 4)),
+    times[20], times[40] = 36, 5
+    columns: dict[str, list[Any]] = {
+        "ts": times,
+        "k": ["a", None, "b", "c"] * (size // 4),
+        "d": ["u", "v"] * (size // 2),
+        "x": [1, None, 3, 4] * (size // 4),
+        "y": [0.5, 1.5, None, 1e300] * (size // 4),
     }
     return pa.table(columns, schema=_SCHEMA)
 
