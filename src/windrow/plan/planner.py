@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd
 
+from windrow.aggregates import lookup
 from windrow.errors import UnsupportedError
+from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
+from windrow.plan.types import type_of
+from windrow.semantics.amounts import render
 from windrow.semantics.windows import Emit, Landmark, Session, Sliding
 
 
@@ -30,7 +36,34 @@ def choose(node: WindowAggregate) -> Choice:
         return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
     if isinstance(node.window, Sliding) and node.window.is_tumbling:
         return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
-    return Choice(Strategy.PANES, ("each row goes into one pane, whatever RANGE/SLIDE is",))
+    return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
+
+
+def _pane_of(node: WindowAggregate) -> str:
+    assert isinstance(node.window, Sliding)
+    pane = gcd(node.window.range, node.window.slide)
+    size = render(pane, shape_of(node.input).domain)
+    return (
+        f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {node.window.range // pane} panes"
+    )
+
+
+def _ways_of(node: WindowAggregate) -> Iterator[str]:
+    """How windows are put together from panes, for each kind of aggregate there is in the query."""
+    schema = shape_of(node.input).schema
+    ways: dict[str, list[str]] = {}
+    for call in node.aggregates:
+        aggregate = lookup(call.function)
+        kind = None if call.argument is None else type_of(call.argument, schema)
+        if not aggregate.is_bounded_for(kind):
+            way = "keeps values: sorted runs a pane, added and taken away"
+        elif aggregate.differential:
+            way = "can subtract: a running difference"
+        else:
+            way = "cannot subtract: two stacks"
+        ways.setdefault(way, []).append(str(call))
+    for way, calls in ways.items():
+        yield f"{', '.join(dict.fromkeys(calls))} {way}"
 
 
 def refuse_impossible(node: WindowAggregate) -> None:
