@@ -1,4 +1,4 @@
-"""Aggregates of your own: lift, combine, lower on whole arrays."""
+"""Aggregates of your own: lift, combine, finish on whole arrays."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Columns: TypeAlias = tuple[Numbers, ...]
 class UserAggregate(Aggregate):
     """Subclass this, then `windrow.register(MyAggregate())`.
 
-    Laws you promise: `combine` is associative and commutative; with `subtract`, it undoes `combine` exactly.
-    NULL arguments are left out before `lift`. A window without values gives NULL.
+    The law you promise: `combine` is associative and commutative. NULL arguments are left out before `lift`. A window
+    without values gives NULL.
 
     The geometric mean, kept as the sum of logarithms and a count:
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-
 import numpy as np
 import pyarrow as pa
 
-from windrow.generate.checks import Duration
-from windrow.generate.disorder import Disorder, Lull
-from windrow.generate.make import make
+from windrow.generate.make import Maker
 from windrow.generate.recipe import TEXT, Recipe, Spell
 from windrow.generate.rows import Ints, Rows
-from windrow.generate.skew import Skew
-from windrow.generate.stream import GeneratedStream
 
 
 def address(network: int) -> Spell:
@@ -62,38 +55,8 @@ PACKETS = Recipe(
     {"srcIP": address(10), "destIP": address(172)},
 )
 
+packets = Maker(PACKETS, keys=1000, rate=4000)
+"""Packet headers: `srcIP`, `srcPort`, `destIP`, `destPort`, `len`, `ts`; `keys` is the number of source addresses.
 
-def packets(
-    rows: int,
-    *,
-    seed: int = 0,
-    disorder: Disorder | str | None = None,
-    sources: int = 1,
-    keys: int = 1000,
-    skew: Skew | str = "uniform",
-    rate: float = 4000,
-    start: datetime | str = "2024-01-01",
-    punctuations: bool = False,
-    every: Duration = "1 s",
-    batch_rows: int = 1 << 17,
-    lulls: Sequence[Lull] | None = None,
-) -> GeneratedStream:
-    """Packet headers: `srcIP`, `srcPort`, `destIP`, `destPort`, `len`, `ts`; `keys` is the number of source addresses.
-
-    The other settings are those of `trades`. `skew="groups 5"` gives the thesis' data set DS3.
-    """
-    return make(
-        PACKETS,
-        rows,
-        seed=seed,
-        disorder=disorder,
-        sources=sources,
-        keys=keys,
-        skew=skew,
-        rate=rate,
-        start=start,
-        punctuations=punctuations,
-        every=every,
-        batch_rows=batch_rows,
-        lulls=lulls,
-    )
+`skew="groups 5"` gives the thesis' data set DS3.
+"""

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-
 import numpy as np
 import pyarrow as pa
 
-from windrow.generate.checks import Duration
-from windrow.generate.disorder import Disorder, Lull
-from windrow.generate.make import make
+from windrow.generate.make import Maker
 from windrow.generate.recipe import Recipe, scatter
 from windrow.generate.rows import Ints, Rows
-from windrow.generate.skew import Skew
-from windrow.generate.stream import GeneratedStream
 
 _MACHINES = 12_500
 _EVENTS = np.cumsum([0.33, 0.32, 0.01, 0.01, 0.27, 0.06])[:-1]
@@ -50,38 +43,5 @@ TASKS = Recipe(
     _fill,
 )
 
-
-def tasks(
-    rows: int,
-    *,
-    seed: int = 0,
-    disorder: Disorder | str | None = None,
-    sources: int = 1,
-    keys: int = 240,
-    skew: Skew | str = "uniform",
-    rate: float = 100,
-    start: datetime | str = "2024-01-01",
-    punctuations: bool = False,
-    every: Duration = "1 s",
-    batch_rows: int = 1 << 17,
-    lulls: Sequence[Lull] | None = None,
-) -> GeneratedStream:
-    """Task events: `job`, `task`, `machine`, `event`, `cpu`, `ram`, `ts`; `keys` is the number of jobs.
-
-    The other settings are those of `trades`.
-    """
-    return make(
-        TASKS,
-        rows,
-        seed=seed,
-        disorder=disorder,
-        sources=sources,
-        keys=keys,
-        skew=skew,
-        rate=rate,
-        start=start,
-        punctuations=punctuations,
-        every=every,
-        batch_rows=batch_rows,
-        lulls=lulls,
-    )
+tasks = Maker(TASKS, keys=240, rate=100)
+"""Task events: `job`, `task`, `machine`, `event`, `cpu`, `ram`, `ts`; `keys` is the number of jobs."""

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-
 import numpy as np
 import pyarrow as pa
 
-from windrow.generate.checks import Duration
-from windrow.generate.disorder import Disorder, Lull
-from windrow.generate.make import make
+from windrow.generate.make import Maker
 from windrow.generate.recipe import TEXT, Recipe, scatter
 from windrow.generate.rows import Ints, Rows
-from windrow.generate.skew import Skew
-from windrow.generate.stream import GeneratedStream
 
 
 def symbol(key: int) -> str:
@@ -47,44 +40,5 @@ TRADES = Recipe(
     {"symbol": symbol},
 )
 
-
-def trades(
-    rows: int,
-    *,
-    seed: int = 0,
-    disorder: Disorder | str | None = None,
-    sources: int = 1,
-    keys: int = 100,
-    skew: Skew | str = "uniform",
-    rate: float = 1000,
-    start: datetime | str = "2024-01-01",
-    punctuations: bool = False,
-    every: Duration = "1 s",
-    batch_rows: int = 1 << 17,
-    lulls: Sequence[Lull] | None = None,
-) -> GeneratedStream:
-    """Trades: `symbol`, `price`, `volume`, `time`.
-
-    `keys` is the number of symbols, `rate` the rows a second. `punctuations` puts in exact ones `every` so long.
-
-    >>> stream = trades(1000, seed=7, disorder="band 3 s")
-    >>> stream.schema.names, stream.table().num_rows
-    (['symbol', 'price', 'volume', 'time'], 1000)
-    >>> print(stream.disorder)
-    98.1 % of 1000 rows late, lateness p99 0.959 s / max 0.979 s
-    """
-    return make(
-        TRADES,
-        rows,
-        seed=seed,
-        disorder=disorder,
-        sources=sources,
-        keys=keys,
-        skew=skew,
-        rate=rate,
-        start=start,
-        punctuations=punctuations,
-        every=every,
-        batch_rows=batch_rows,
-        lulls=lulls,
-    )
+trades = Maker(TRADES, keys=100, rate=1000)
+"""Trades: `symbol`, `price`, `volume`, `time`; `keys` is the number of symbols."""

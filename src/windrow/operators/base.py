@@ -1,7 +1,8 @@
 """What flows between operators, and what an operator is.
 
 An operator is a function on streams: batches and punctuations in, batches and punctuations out. It never looks at
-a clock or a file, and its whole state can be written as named Arrow tables and read back.
+a file, nor at a clock (but for a union with a wall-clock idle time), and its whole state can be written as named Arrow
+tables and read back.
 """
 
 from __future__ import annotations

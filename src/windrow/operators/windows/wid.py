@@ -1,7 +1,7 @@
 """WID: one partial aggregate per open window and group, updated by every row (thesis section 6.1).
 
 A row carries the range of its window numbers; it is never copied. Its cost grows with RANGE/SLIDE, but a window is
-complete the moment its punctuation comes, and nothing but its own partial is kept.
+complete the moment its punctuation comes, and nothing but its own partial is kept (for holistic aggregates, the rows).
 """
 
 from __future__ import annotations
