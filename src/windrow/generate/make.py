@@ -51,12 +51,9 @@ class Maker:
         lulls: Sequence[Lull] | None = None,
     ) -> GeneratedStream:
         """The stream these settings describe, or an error that names the one that cannot be."""
-        for value, least, parameter in ((rows, 0, "rows"), (seed, 0, "seed"), (sources, 1, "sources")):
-            whole(value, least, parameter)
         keys = self.keys if keys is None else keys
         rate = self.rate if rate is None else rate
-        whole(keys, 1, "keys")
-        whole(batch_rows, 1, "batch_rows")
+        _check_numbers(rows=rows, seed=seed, sources=sources, keys=keys, batch_rows=batch_rows)
         above_zero(rate, "rate")
         stretch = microseconds(every, "every", least=1)
         arrival = parse_disorder(disorder) if isinstance(disorder, str) else disorder or InOrder()
@@ -76,6 +73,11 @@ class Maker:
             batch_rows=batch_rows,
             lulls=_apart(lulls or ()),
         )
+
+
+def _check_numbers(**numbers: int) -> None:
+    for parameter, value in numbers.items():
+        whole(value, 0 if parameter in ("rows", "seed") else 1, parameter)
 
 
 def _sources(sources: int, arrival: Disorder) -> int:

@@ -19,7 +19,6 @@ from windrow.plan.builder import (
     WindowSpec,
     align,
     change_windows,
-    choice,
     flatten_union,
     is_aggregated,
     rename_streams,
@@ -29,20 +28,17 @@ from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
     Filter,
-    Late,
-    Lateness,
     Node,
     Project,
-    Strategy,
     Stream,
     WindowAggregate,
 )
 from windrow.plan.types import column_type
 from windrow.query.running import Result, gather, stream_batches
-from windrow.semantics.amounts import Amount
+from windrow.query.settings import WindowSettings
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
-from windrow.semantics.windows import Emit, Window
+from windrow.semantics.windows import Window
 
 if TYPE_CHECKING:
     import pandas
@@ -105,13 +101,8 @@ def to_expression(value: str | Expression, schema: pa.Schema) -> Expression:
     return parse_expression(value, schema)
 
 
-def _late_settings(policy: Late | str, within: Length | None) -> dict[str, Any]:
-    amount = None if within is None else Amount.of(within, "within")
-    return {"late": choice(Late, policy, "late"), "within": amount}
-
-
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(WindowSettings):
     """A plan and the data its streams are bound to. Nothing runs until an answer is asked for."""
 
     plan: Node
@@ -184,22 +175,6 @@ class Query:
     def _set(self, **settings: Any) -> Query:
         return self._with(change_windows(self.plan, **settings))
 
-    def emit(self, which: Emit | str) -> Query:
-        """Which windows are reported: "nonempty", "empty" or "complete"."""
-        return self._set(emit=choice(Emit, which, "emit"))
-
-    def late(self, policy: Late | str, *, within: Length | None = None) -> Query:
-        """What happens to rows for the windows they missed: "drop", "side" or "revise" (for as long as `within`)."""
-        return self._set(**_late_settings(policy, within))
-
-    def lateness(self, mode: Lateness | str) -> Query:
-        """Whether a row that missed a window still counts in its others: "generous" or "consistent"."""
-        return self._set(lateness=choice(Lateness, mode, "lateness"))
-
-    def strategy(self, strategy: Strategy | str) -> Query:
-        """How windows are computed: "auto", "wid", "panes" or "buffer"."""
-        return self._set(strategy=choice(Strategy, strategy, "strategy"))
-
     def run(self, **options: Any) -> Result:
         """Run to the end and keep the answer, the late rows and the metrics.
 
@@ -269,7 +244,7 @@ def _need(package: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedQuery:
+class GroupedQuery(WindowSettings):
     """Rows that wait for their aggregates: groups and a window, in either order, then `agg(...)`."""
 
     query: Query
@@ -306,22 +281,6 @@ class GroupedQuery:
         parts = (partition,) if isinstance(partition, str) else tuple(partition)
         spec = WindowSpec(length, slide, origin, gap, on, by, parts)
         return replace(self, spec=spec.window(shape_of(self.query.plan)))
-
-    def emit(self, which: Emit | str) -> GroupedQuery:
-        """As `Query.emit`."""
-        return self._set(emit=choice(Emit, which, "emit"))
-
-    def late(self, policy: Late | str, *, within: Length | None = None) -> GroupedQuery:
-        """As `Query.late`."""
-        return self._set(**_late_settings(policy, within))
-
-    def lateness(self, mode: Lateness | str) -> GroupedQuery:
-        """As `Query.lateness`."""
-        return self._set(lateness=choice(Lateness, mode, "lateness"))
-
-    def strategy(self, strategy: Strategy | str) -> GroupedQuery:
-        """As `Query.strategy`."""
-        return self._set(strategy=choice(Strategy, strategy, "strategy"))
 
     def _set(self, **settings: Any) -> GroupedQuery:
         return replace(self, settings={**self.settings, **settings})

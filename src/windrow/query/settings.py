@@ -1,0 +1,36 @@
+"""What can be said of the windows of a query, before or after its aggregates are named."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from windrow.plan.builder import Length, choice
+from windrow.plan.nodes import Late, Lateness, Strategy
+from windrow.semantics.amounts import Amount
+from windrow.semantics.windows import Emit
+
+Settable = TypeVar("Settable", bound="WindowSettings")
+
+
+class WindowSettings:
+    """Steps that change how windows are reported and computed; each gives a new query."""
+
+    def _set(self: Settable, **settings: Any) -> Settable:
+        raise NotImplementedError
+
+    def emit(self: Settable, which: Emit | str) -> Settable:
+        """Which windows are reported: "nonempty", "empty" or "complete"."""
+        return self._set(emit=choice(Emit, which, "emit"))
+
+    def late(self: Settable, policy: Late | str, *, within: Length | None = None) -> Settable:
+        """What happens to rows for the windows they missed: "drop", "side" or "revise" (for as long as `within`)."""
+        amount = None if within is None else Amount.of(within, "within")
+        return self._set(late=choice(Late, policy, "late"), within=amount)
+
+    def lateness(self: Settable, mode: Lateness | str) -> Settable:
+        """Whether a row that missed a window still counts in its others: "generous" or "consistent"."""
+        return self._set(lateness=choice(Lateness, mode, "lateness"))
+
+    def strategy(self: Settable, strategy: Strategy | str) -> Settable:
+        """How windows are computed: "auto", "wid", "panes" or "buffer"."""
+        return self._set(strategy=choice(Strategy, strategy, "strategy"))
