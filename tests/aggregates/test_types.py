@@ -78,3 +78,13 @@ def test_as_key(kind: str) -> None:
         assert one == comparable(grouped.collect(batch_rows=40).to_pylist())
         both = stream.group_by("v", "odd").window(range=40, slide=15).agg(n=wr.count()).strategy(strategy)
         assert two == comparable(both.collect(batch_rows=40).to_pylist())
+
+
+@pytest.mark.parametrize("function", [*(name for name in FUNCTIONS if name != "count"), "top_k"])
+def test_values_within_values_are_refused(function: str) -> None:
+    columns: dict[str, Any] = {"t": [1], "v": pa.array([[1, 2]])}
+    parameters = (2,) if function == "top_k" else ()
+    with pytest.raises(
+        wr.QueryError, match=rf"\A`{function}` needs plain values, got list<.*>\. Hint: give it a field of them\.\Z"
+    ):
+        wr.stream(pa.table(columns), time="t").window(range=5).agg(a=wr.aggregate(function, "v", *parameters)).run()

@@ -195,7 +195,10 @@ class Aggregate(ABC):
     def need_argument(self, argument_type: pa.DataType | None) -> pa.DataType:
         if argument_type is None:
             raise QueryError("needs a column", parameter=self.name, hint=f"write {self.name}(column)")
-        return value_type(argument_type)
+        kind = value_type(argument_type)
+        if pa.types.is_nested(kind):
+            raise QueryError("needs plain values", parameter=self.name, value=str(kind), hint="give it a field of them")
+        return kind
 
     def need_number(self, argument_type: pa.DataType | None) -> pa.DataType:
         kind = self.need_argument(argument_type)

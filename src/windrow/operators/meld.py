@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.operators.base import Batch, Counters, Element
+from windrow.operators.expressions.values import settled
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 
 
@@ -41,7 +42,7 @@ class Meld:
         self.heard[port] = self.clock()
         data = batch.data
         if data.schema != self.schema:
-            arrays = [column.cast(field.type) for column, field in zip(data.columns, self.schema, strict=True)]
+            arrays = [settled(column, field.type) for column, field in zip(data.columns, self.schema, strict=True)]
             data = pa.record_batch(arrays, schema=self.schema)
         yield Batch(data, batch.times, batch.selected, batch.source)
 

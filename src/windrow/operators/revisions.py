@@ -126,6 +126,14 @@ class Revisions:
         fresh.panes = store.panes
         return fresh
 
+    def codes_in_use(self) -> Codes:
+        return np.unique([code for _, code in {*self.dirty, *self.numbers}]).astype(np.int32)
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        self.dirty = {(number, int(mapping[code])) for number, code in self.dirty}
+        renamed = {(number, int(mapping[code])): n for (number, code), n in self.numbers.items()}
+        self.numbers = defaultdict(int, renamed)
+
     def to_json(self) -> dict[str, Any]:
         return {"dirty": sorted(self.dirty), "numbers": sorted([*pair, n] for pair, n in self.numbers.items())}
 

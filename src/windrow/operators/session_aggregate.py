@@ -73,6 +73,7 @@ class SessionOperator:
                 yield self._result(chosen)
         yield from self._born_late()
         self.bound = bound
+        self.grouping.forget_values(self.windower)
         self.grouping.compact(self.windower)
         yield Punctuation(bound)
 

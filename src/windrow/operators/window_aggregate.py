@@ -24,9 +24,9 @@ from windrow.operators.revisions import Revisions
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout
-from windrow.operators.windows.base import Closed, Plan, Rows, Windower
+from windrow.operators.windows.base import Closed, Keeper, Plan, Rows, Windower
 from windrow.operators.windows.buffer import Buffer
-from windrow.operators.windows.extents import ends
+from windrow.operators.windows.extents import end_of, ends
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
@@ -35,7 +35,6 @@ from windrow.plan.types import type_of
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, Landmark, Sliding
 
-COMPACT_ABOVE = 1 << 12
 CHUNK = 1 << 18
 
 
@@ -66,19 +65,18 @@ class Grouping:
         rows.numbers = {p: _numbers(arrays[p.argument]) for p in self.plan.custom if p.argument is not None}
         return rows
 
-    def compact(self, windower: Windower) -> None:
-        """Forget groups that no open window knows, once they are most of all."""
-        if self.groups.count < COMPACT_ABOVE or not self.groups.kinds:
-            return
-        used = windower.codes_in_use()
-        if 2 * len(used) > self.groups.count:
-            return
-        mapping = np.full(self.groups.count, -1, np.int32)
-        mapping[used] = np.arange(len(used), dtype=np.int32)
-        keys = self.groups.decode(used)
-        self.groups = Groups(self.groups.kinds)
-        self.groups.encode(keys)
-        windower.remap(mapping, len(used))
+    def compact(self, *keepers: Keeper) -> None:
+        """Forget groups that no one knows any more, once they are most of all."""
+        found = self.groups.compacted(lambda: np.unique(np.concatenate([k.codes_in_use() for k in keepers])))
+        if found is not None:
+            self.groups, mapping = found
+            for keeper in keepers:
+                keeper.remap(mapping, self.groups.count)
+
+    def forget_values(self, windower: Windower) -> None:
+        """Forget values that no open window holds."""
+        for part, values in self.plan.values.items():
+            values.compact(windower.kept_values(part))
 
 
 def _chosen(array: Array, chosen: npt.NDArray[np.uint8] | None) -> Array:
@@ -117,7 +115,7 @@ class WindowOperator:
         self.closed = START
         """The end of the last closed window boundary: rows below it are late."""
         self.first = END
-        """The smallest time among rows in time, for EMIT COMPLETE."""
+        """The smallest time among rows in time, for EMIT COMPLETE and for where landmark windows begin."""
         self.last_reported: Integers = np.empty(0, np.int64)
         self.revisions = Revisions(self) if node.late is Late.REVISE else None
         self.counters = Counters()
@@ -165,6 +163,7 @@ class WindowOperator:
         if isinstance(self.window, Landmark):
             yield from self._report(self.closed)
             clamped = replace(rows, times=np.maximum(rows.times, self.closed))
+            self.first = min(self.first, clamped.span[0])
             self.windower.add(clamped, self.grouping.count)
         else:
             self.windower.amend(rows, self.grouping.count)
@@ -186,9 +185,20 @@ class WindowOperator:
             yield from self.revisions.flush()
         self.closed = closed
         yield from self._report(closed)
-        if self.node.emit is not Emit.EMPTY and self.revisions is None:
-            self.grouping.compact(self.windower)
-        yield Punctuation(END if closed == END else closed + self.window.slide - self.within)
+        self.grouping.forget_values(self.windower)
+        if self.node.emit is not Emit.EMPTY:  # which knows the last window of every group
+            self.grouping.compact(self.windower, *([] if self.revisions is None else [self.revisions]))
+        yield Punctuation(self._promise(closed))
+
+    def _promise(self, closed: int) -> int:
+        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late."""
+        if closed == END:
+            return END
+        following = closed + self.window.slide
+        if isinstance(self.window, Landmark) and self.first != END:
+            last = max(self.windower.last_window(closed), (self.first - self.window.origin) // self.window.slide)
+            following = min(following, end_of(self.window, last + 1))
+        return following - self.within
 
     def _boundary(self, bound: int) -> int:
         if bound == END:

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.operators.state.groups import Groups
-from windrow.operators.window_aggregate import COMPACT_ABOVE
+from windrow.engines.local import Options
+from windrow.engines.local.run import Runner
+from windrow.operators.state.groups import COMPACT_ABOVE, Groups
+from windrow.operators.window_aggregate import WindowOperator
 
 
 def by_polars(data: pa.Table, range_: int, slide: int, keys: list[str]) -> pl.DataFrame:
@@ -89,3 +91,48 @@ def test_codes_go_by_first_sight_nulls_too(array: Any) -> None:
     again.encode(groups.decode(np.arange(groups.count, dtype=np.int32)))
     assert list(dict.fromkeys(codes.tolist())) == list(range(groups.count))
     assert codes.tolist() == again.encode([array]).tolist()
+
+
+def test_entries_of_a_dictionary_that_cannot_occur_are_no_groups() -> None:
+    dictionary = pa.array([f"key-{i}" for i in range(3 * COMPACT_ABOVE)])
+    indices: Any = pa.array([7, None, 9, 7], pa.int32())
+    groups = Groups([pa.string()])
+    codes = groups.encode([pa.DictionaryArray.from_arrays(indices, dictionary)])
+    assert [0, 1, 2, 0] == codes.tolist()
+    assert ["key-7", None, "key-9"] == groups.decode(np.arange(groups.count, dtype=np.int32))[0].to_pylist()
+
+
+def test_keys_in_use_are_looked_for_only_when_they_may_have_doubled() -> None:
+    groups, looked = Groups([pa.int64()]), 0
+
+    def all_of_them() -> Any:
+        nonlocal looked
+        looked += 1
+        return np.arange(groups.count, dtype=np.int32)
+
+    for i in range(4 * COMPACT_ABOVE):
+        groups.encode([pa.array([i])])
+        assert None is groups.compacted(all_of_them)
+    assert 3 == looked
+
+
+def test_corrected_groups_are_forgotten_and_keep_their_numbers() -> None:
+    """Every group comes once, is corrected twice while it may be, and is then over."""
+    number = np.arange(6 * COMPACT_ABOVE)
+    times = np.stack([number, number - 60, number - 120], axis=1).ravel()
+    texts = pa.array(np.stack([number, number - 60, number - 120], axis=1).ravel()).cast(pa.string())
+    columns: dict[str, Any] = {"t": times, "k": texts}
+    stream = wr.stream(pa.table(columns), time="t", progress=wr.ordered()).group_by("k")
+    query = stream.window(range=20).agg(n=wr.count(), all=wr.collect("k")).late("revise", within=200)
+    runner = Runner(query.plan, query.sources, Options(batch_rows=500))
+    found: list[dict[str, Any]] = []
+    runner.deliver(lambda batch: found.extend(batch.to_pylist()), lambda _: None)
+    runner.run()
+    revisions: dict[str, list[tuple[int, int]]] = {}
+    for row in found:
+        assert [row["k"]] * row["n"] == row["all"]
+        revisions.setdefault(row["k"], []).append((row["revision"], row["n"]))
+    settled = [revisions[str(i)] for i in range(200, 6 * COMPACT_ABOVE - 200)]
+    assert [[(0, 1), (1, 2), (2, 3)]] * len(settled) == settled
+    operator: Any = next(s.operator for s in runner.pipeline.stages if isinstance(s.operator, WindowOperator))
+    assert operator.grouping.groups.count < 2 * COMPACT_ABOVE

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.local.build import Pipeline
-from windrow.engines.local.ledger import Ledger
+from windrow.engines.local.ledger import Ledger, make_durable
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
@@ -74,9 +73,12 @@ class Checkpoints:
             "files": files,
             "given": self.ledger.commit(number),
         }
-        _write_text(draft / "manifest.json", json.dumps(manifest, indent=1))
+        (draft / "manifest.json").write_text(json.dumps(manifest, indent=1))
+        make_durable(draft / "manifest.json")
+        make_durable(draft)
         target = self.folder / str(number)
         draft.replace(target)
+        make_durable(self.folder)
         for _, old in numbered[:-1]:
             shutil.rmtree(old, ignore_errors=True)
         return target
@@ -119,13 +121,7 @@ class Checkpoints:
 def _write(path: Path, table: pa.Table) -> None:
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
-
-
-def _write_text(path: Path, text: str) -> None:
-    with path.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    make_durable(path)
 
 
 def _read(path: Path) -> pa.Table:

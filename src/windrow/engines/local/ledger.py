@@ -6,12 +6,24 @@ what came after its last checkpoint, and makes it again; what came before is rea
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
 RESULTS, LATE = "results", "late"
+_OURS = re.compile(rf"({RESULTS}|{LATE})-\d+\.arrow")
+
+
+def make_durable(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk before going on: a power cut must not undo it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 class Ledger:
@@ -36,6 +48,7 @@ class Ledger:
                 ):
                     for batch in batches:
                         writer.write_batch(batch)
+                make_durable(self.folder / file)
                 self.files.append(file)
         self._pending = {RESULTS: [], LATE: []}
         return list(self.files)
@@ -44,7 +57,7 @@ class Ledger:
         """Only these files count; others were written by a checkpoint that never became whole."""
         self.files = list(files)
         for stray in self.folder.glob("*.arrow"):
-            if stray.name not in self.files:
+            if _OURS.fullmatch(stray.name) and stray.name not in self.files:
                 stray.unlink()
 
     def replay(self, kind: str) -> Iterator[pa.RecordBatch]:

@@ -37,7 +37,7 @@ class Lifted:
 
 
 class AddColumn(ABC):
-    """Columns that add. `offset` is the first of `width` columns in the table."""
+    """Columns that add. `offset` is the first of `width` columns in the table. Compared by identity."""
 
     offset = 0
     width = 0
@@ -83,7 +83,7 @@ class ValidColumn(AddColumn):
         return adds[:, self.offset if self.width else 0]
 
 
-@dataclass
+@dataclass(eq=False)
 class IntegerSum(AddColumn):
     """One column while |largest value| times all rows cannot overflow, then a high and a low half."""
 
@@ -165,7 +165,7 @@ NARROW_LEAST, NARROW_MOST = -128, 31
 """Last-bit exponents that the narrow digits hold: magnitudes of about 1e-23 to 1e25 with all 53 bits."""
 
 
-@dataclass
+@dataclass(eq=False)
 class FloatSum(AddColumn):
     """Digits of the exact sum, then, once wide, counts of NaN, +inf and -inf."""
 
@@ -224,7 +224,7 @@ class FloatSum(AddColumn):
         return _exact_digits(adds, self.offset, self.digits)
 
 
-@dataclass
+@dataclass(eq=False)
 class IntegerSquares(AddColumn):
     """Digits of the exact sum of squares of integers."""
 
@@ -240,7 +240,7 @@ class IntegerSquares(AddColumn):
         return _exact_digits(adds, self.offset, self.width)
 
 
-@dataclass
+@dataclass(eq=False)
 class FloatSquares(AddColumn):
     """Digits of the exact sum of squares of finite floats."""
 

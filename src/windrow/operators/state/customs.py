@@ -178,6 +178,7 @@ class PanedStates:
         known = {*self.pushed, *(pane for pane, _ in self.front)}
         for pane in sorted(p for p in self.panes if first <= p < end and p not in known):
             self._push(pane)
+        self.pushed.sort()  # after a restore, late cells are pushed before the panes they lie among
         self._pop(first)
         top = self.front[-1][1] if self.front else None
         return top if self.back is None else self.back.plus(top)

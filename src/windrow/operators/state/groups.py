@@ -6,7 +6,7 @@ are looked up per dictionary entry, not per row. NULL is a value like others; Na
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +24,8 @@ Codes = npt.NDArray[np.int32]
 NO_CODES: Codes = np.empty(0, np.int32)
 DIRECT = 1 << 16
 """Words within a range of this many are looked up in a table instead of hashed."""
+COMPACT_ABOVE = 1 << 12
+"""Fewer keys than this are kept, in use or not."""
 
 
 class Interner(Protocol):
@@ -229,6 +231,7 @@ class Groups:
         self._decoded: list[Array | None] = [None for _ in self.kinds]
         self._last: tuple[Codes, list[Array]] | None = None
         self._dictionaries: list[tuple[Array | None, Codes]] = [(None, NO_CODES) for _ in self.kinds]
+        self._look_at = COMPACT_ABOVE
 
     @property
     def count(self) -> int:
@@ -249,6 +252,8 @@ class Groups:
     def _column_codes(self, place: int, array: Array) -> Codes:
         if not isinstance(array, pa.DictionaryArray):
             return in_order(self.columns[place], array)
+        if self._is_mostly_idle(place, array):
+            return in_order(self.columns[place], array.dictionary_decode())
         table = self._dictionary_codes(place, array.dictionary)
         if array.null_count:
             nothing = self.columns[place].encode(pa.array([None], self.kinds[place]))
@@ -259,6 +264,13 @@ class Groups:
         out = np.empty(len(array), np.int32)
         look_up(table, indices, out)
         return out
+
+    def _is_mostly_idle(self, place: int, array: pa.DictionaryArray[Any, Any]) -> bool:
+        """Whether most entries of a new dictionary cannot occur: they would be groups without a row."""
+        known, _ = self._dictionaries[place]
+        if len(array.dictionary) <= COMPACT_ABOVE + len(array):
+            return False
+        return known is None or not _same_buffers(known, array.dictionary)
 
     def _dictionary_codes(self, place: int, dictionary: Array) -> Codes:
         """Codes of a dictionary's entries; batches that share the dictionary share the work."""
@@ -275,6 +287,24 @@ class Groups:
         if self._last is None or not np.array_equal(self._last[0], codes):
             self._last = codes.copy(), self._decode(codes)
         return list(self._last[1])
+
+    def compacted(self, find_used: Callable[[], Codes]) -> tuple[Groups, Codes] | None:
+        """Only the keys in use, and the new code of each old one (-1: gone), once most are not in use; else None.
+
+        Codes keep their order. `find_used` looks at all state, so it is asked only when the keys may have doubled.
+        """
+        if not self.kinds or self.count < self._look_at:
+            return None
+        used = find_used()
+        self._look_at = max(COMPACT_ABOVE, 2 * len(used))
+        if 2 * len(used) > self.count:
+            return None
+        mapping = np.full(self.count, -1, np.int32)
+        mapping[used] = np.arange(len(used), dtype=np.int32)
+        kept = Groups(self.kinds)
+        kept.encode(self.decode(used))
+        kept._look_at = self._look_at
+        return kept, mapping
 
     def _decode(self, codes: Codes) -> list[Array]:
         arrays: list[Array] = []

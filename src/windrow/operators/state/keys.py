@@ -1,7 +1,7 @@
 """Values as int64 keys that keep their order, and back.
 
 Floats: -0.0 becomes 0.0, every NaN one NaN above all numbers; the bits are then flipped so that integer order is
-float order. Temporal values and booleans are their storage integers.
+float order. Temporal values and booleans are their storage integers; uint64 flips its top bit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from windrow.aggregates.base import Array, Integers, Numbers
 from windrow.errors import DataError
 
 _FLIP = np.int64((1 << 63) - 1)
+_TOP = np.uint64(1 << 63)
 NO_VALIDITY: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
 def validity(array: Array) -> npt.NDArray[np.uint8]:
     """One byte a row, 1 where not NULL; empty when nothing is NULL."""
+    if isinstance(array, pa.DictionaryArray) and array.dictionary.null_count:  # NULL may be an entry, too
+        array = array.dictionary_decode()
     if array.null_count == 0:
         return NO_VALIDITY
     return np.asarray(array.is_valid()).view(np.uint8)
@@ -68,11 +71,15 @@ def float_keys(values: npt.NDArray[np.float64]) -> Integers:
 
 def ordered_keys(array: Array) -> Integers:
     """Keys whose integer order is the order of the values."""
+    if pa.types.is_uint64(array.type):
+        return (_buffer(array) ^ _TOP).view(np.int64)
     return float_keys(as_float64(array)) if pa.types.is_floating(array.type) else as_int64(array)
 
 
 def from_keys(keys: Integers, kind: pa.DataType) -> Numbers:
     """The values of keys, in the storage type of `kind`."""
+    if pa.types.is_uint64(kind):
+        return keys.view(np.uint64) ^ _TOP
     if not pa.types.is_floating(kind):
         return keys
     bits = np.where(keys < 0, keys ^ _FLIP, keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,10 @@ class Multiset:
         """Codes renamed by a mapping that keeps their order."""
         return Multiset(mapping[self.codes], self.keys, self.counts)
 
+    def renumber(self, mapping: Integers) -> Multiset:
+        """Keys renamed by a mapping that keeps their order."""
+        return Multiset(self.codes, mapping[self.keys], self.counts)
+
     @property
     def nbytes(self) -> int:
         return self.codes.nbytes + self.keys.nbytes + self.counts.nbytes
@@ -86,6 +90,15 @@ def sorted_runs(segments: Integers, keys: Integers, count: int) -> tuple[Integer
     return out[0][:size], out[1][:size], out[2][:size]
 
 
+class KeptValues(Protocol):
+    """Whatever keeps values by their keys."""
+
+    def keys_in_use(self) -> Integers: ...
+
+    def renumber(self, mapping: Integers) -> None:
+        """Keys have changed: `mapping[old] = new`, in the same order."""
+
+
 class ValueCodes:
     """Keys of an argument's values. Numbers and times are their own keys; others, and timed values, are numbered."""
 
@@ -100,6 +113,15 @@ class ValueCodes:
             return ordered_keys(decoded(array))
         columns: list[Array] = [arrow(times), array] if self.timed else [array]
         return self.known.encode(columns).astype(np.int64)
+
+    def compact(self, kept: KeptValues) -> None:
+        """Forget numbered values that are no longer kept, once they are most of all."""
+        if self.direct:
+            return
+        found = self.known.compacted(lambda: np.unique(kept.keys_in_use()).astype(np.int32))
+        if found is not None:
+            self.known, mapping = found
+            kept.renumber(mapping.astype(np.int64))
 
     def runs(self, multiset: Multiset, codes: Codes, sizes: Integers) -> Runs:
         """For each wanted group its runs, in value order (or time order); `sizes` are its numbers of values."""
@@ -188,8 +210,14 @@ class RunningMultiset:
     """The arrays `now` is the front of."""
 
     def remap(self, mapping: Codes) -> None:
-        self.now = self.now.remap(mapping)
-        self._whole = self.now.codes, self.now.keys, self.now.counts
+        self._replace(self.now.remap(mapping))
+
+    def renumber(self, mapping: Integers) -> None:
+        self._replace(self.now.renumber(mapping))
+
+    def _replace(self, now: Multiset) -> None:
+        self.now = now
+        self._whole = now.codes, now.keys, now.counts
 
     @property
     def nbytes(self) -> int:
@@ -228,6 +256,12 @@ class RowLog:
 
     def remap(self, mapping: Codes) -> None:
         self.codes = [mapping[codes] for codes in self.codes]
+
+    def keys_in_use(self) -> Integers:
+        return self.content()[2]
+
+    def renumber(self, mapping: Integers) -> None:
+        self.keys = [mapping[keys] for keys in self.keys]
 
     @property
     def nbytes(self) -> int:
@@ -309,6 +343,15 @@ class PanedValues:
         self.panes = {pane: m.remap(mapping) for pane, m in self.panes.items()}
         self.window.remap(mapping)
 
+    def keys_in_use(self) -> Integers:
+        closed = [m.keys for m in self.panes.values()]
+        return np.concatenate([self.open.content()[2], self.window.now.keys, *closed])
+
+    def renumber(self, mapping: Integers) -> None:
+        self.open.renumber(mapping)
+        self.panes = {pane: m.renumber(mapping) for pane, m in self.panes.items()}
+        self.window.renumber(mapping)
+
     def codes_in_use(self) -> Codes:
         closed = [m.codes for m in self.panes.values()]
         return np.unique(np.concatenate([self.open.content()[1], self.window.now.codes, *closed]))
@@ -319,11 +362,12 @@ class PanedValues:
 
 
 def total(multisets: Iterable[Multiset]) -> Multiset:
-    """All of them as one."""
-    whole = Multiset.nothing()
-    for multiset in multisets:
-        whole = whole.plus(multiset)
-    return whole
+    """All of them as one, by pairs: each run is copied as often as the number of multisets can be halved."""
+    left = list(multisets)
+    while len(left) > 1:
+        odd = left[-1:] if len(left) % 2 else []
+        left = [one.plus(other) for one, other in zip(left[::2], left[1::2], strict=False)] + odd
+    return left[0] if left else Multiset.nothing()
 
 
 def by_pane(panes: Integers, codes: Codes, keys: Integers) -> list[tuple[int, Multiset]]:

@@ -20,7 +20,7 @@ from windrow.operators.state.columns import Lifted
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.multisets import Multiset, ValueCodes
+from windrow.operators.state.multisets import KeptValues, Multiset, ValueCodes
 from windrow.operators.state.timeline import Answers
 from windrow.semantics.expressions import Expression
 
@@ -144,7 +144,16 @@ class Plan:
         }
 
 
-class Windower(Protocol):
+class Keeper(Protocol):
+    """Whatever knows groups by their codes."""
+
+    def codes_in_use(self) -> Codes: ...
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        """Codes have changed: `mapping[old] = new`, in the same order."""
+
+
+class Windower(Keeper, Protocol):
     """A window algorithm over one operator's rows."""
 
     def add(self, rows: Rows, groups: int) -> None:
@@ -158,9 +167,8 @@ class Windower(Protocol):
 
     def regrow(self, convert: Callable[[Table], Table]) -> None: ...
 
-    def codes_in_use(self) -> Codes: ...
-
-    def remap(self, mapping: Codes, groups: int) -> None: ...
+    def kept_values(self, part: Values) -> KeptValues:
+        """Where the values of a part are kept by their keys."""
 
     def state(self) -> dict[str, pa.Table]: ...
 

@@ -184,6 +184,9 @@ class PanedWid:
         for store in self.stores:
             store.remap(mapping)
 
+    def kept_values(self, part: Values) -> PanedValues:
+        return self.values[part]
+
     def state(self) -> dict[str, pa.Table]:
         return {**save_cells(self.cells), **save_paned(self)}
 

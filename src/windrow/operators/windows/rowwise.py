@@ -5,7 +5,7 @@ from __future__ import annotations
 from windrow.aggregates.base import Custom, Values
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.multisets import Multiset
+from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
@@ -55,6 +55,9 @@ class RowWise:
             return last
         closed = (bound - window.origin) // window.slide
         return min(closed, last)
+
+    def kept_values(self, part: Values) -> RowLog:
+        return self.rows_kept.logs[part]
 
     def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:

@@ -21,7 +21,7 @@ from windrow.operators.kernels.sessions import assign_rows, label_sessions
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.multisets import Multiset
+from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.saving import load_rows_kept, load_sessions, save_rows_kept, save_sessions
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
@@ -134,6 +134,9 @@ class Sessions:
     def remap(self, mapping: Codes, groups: int) -> None:
         self.codes = mapping[self.codes]
         self.rows_kept.remap(mapping)
+
+    def kept_values(self, part: Values) -> RowLog:
+        return self.rows_kept.logs[part]
 
     def state(self) -> dict[str, pa.Table]:
         return {**save_sessions(self), **save_rows_kept(self.rows_kept)}
