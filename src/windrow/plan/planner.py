@@ -15,6 +15,12 @@ from windrow.semantics.amounts import render
 from windrow.semantics.windows import Emit, Landmark, Session, Sliding
 
 
+MOST_PANES = 1_000_000
+"""With more panes a window, hardly two rows share one."""
+MOST_WINDOWS = 1_024
+"""Of so many windows a row may be put into each; of more, panes are the lesser evil."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """The algorithm and the reasons for it."""
@@ -36,7 +42,20 @@ def choose(node: WindowAggregate) -> Choice:
         return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
     if isinstance(node.window, Sliding) and node.window.is_tumbling:
         return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
+    if isinstance(node.window, Sliding) and _panes_are_too_small(node.window):
+        return Choice(Strategy.WID, (_why_no_panes(node),))
     return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
+
+
+def _panes_are_too_small(window: Sliding) -> bool:
+    """RANGE and SLIDE share so small a divisor that panes would be as many as rows, and windows are few."""
+    return window.range // gcd(window.range, window.slide) > MOST_PANES and window.range // window.slide <= MOST_WINDOWS
+
+
+def _why_no_panes(node: WindowAggregate) -> str:
+    assert isinstance(node.window, Sliding)
+    pane = render(gcd(node.window.range, node.window.slide), shape_of(node.input).domain)
+    return f"RANGE and SLIDE share only {pane}, too small for panes: one partial for each open window instead"
 
 
 def _pane_of(node: WindowAggregate) -> str:

@@ -23,6 +23,10 @@ from windrow.operators.windows.rowwise import RowWise
 from windrow.semantics.windows import Sliding
 
 
+MOST_CELLS = 1 << 28
+"""A scratch table is never larger, so that its places fit into 32 bits."""
+
+
 class Wid(RowWise):
     """Sliding and tumbling windows, eagerly."""
 
@@ -39,7 +43,7 @@ class Wid(RowWise):
         most = int((lasts - firsts).max()) + 1
         low, high = int(firsts.min()), int(lasts.max())
         cells = (high - low + 1) * groups
-        if 0 < cells <= max(1 << 12, 2 * len(rows) * max(most, 1)):
+        if 0 < cells <= min(MOST_CELLS, max(1 << 12, 2 * len(rows) * max(most, 1))):
             self._add_dense(rows, groups, firsts, lasts, low, cells)
         else:
             self._add_sparse(rows, firsts, lasts, most)
