@@ -52,11 +52,13 @@ $(BIN)/python:
 	  echo "python3 -m venv does not work here; install it (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
 
 $(VENV)/.runtime: pyproject.toml | $(BIN)/python
+	@echo "setting up .venv, once: packages, then the compiled loops (a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@$(BIN)/windrow compile
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "setting up .venv, once: packages, then the compiled loops (a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@$(BIN)/windrow compile
 	@touch $(VENV)/.runtime $@

@@ -14,7 +14,6 @@ from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
 from windrow.semantics.windows import Emit, Landmark, Session, Sliding
 
-
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
 MOST_WINDOWS = 1_024

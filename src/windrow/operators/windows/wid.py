@@ -22,7 +22,6 @@ from windrow.operators.windows.extents import first_windows, last_windows
 from windrow.operators.windows.rowwise import RowWise
 from windrow.semantics.windows import Sliding
 
-
 MOST_CELLS = 1 << 28
 """A scratch table is never larger, so that its places fit into 32 bits."""
 
