@@ -64,12 +64,3 @@ def keep_latest(pairs, column, slots, times, keys, valid):
             if times[i] > time or (times[i] == time and keys[i] > pairs[slot, column + 1]):
                 pairs[slot, column] = times[i]
                 pairs[slot, column + 1] = keys[i]
-
-
-@kernel
-def add_range(adds, firsts, lasts, base, groups, codes, column, values, valid):
-    """Add to every window from `firsts[i]` to `lasts[i]`: one row, many cells, no copy of the row."""
-    for i in range(len(firsts)):
-        if len(valid) == 0 or valid[i]:
-            for window in range(firsts[i] - base, lasts[i] - base + 1):
-                adds[window * groups + codes[i], column] += values[i]
