@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.base import Integers
-from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_windows
+from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_closed, last_windows
 from windrow.semantics.amounts import Domain
 from windrow.semantics.windows import Landmark, Sliding
 
@@ -48,7 +48,7 @@ def judge(window: Sliding | Landmark, times: Integers, closed: int, *, consisten
 def missed_windows(window: Sliding | Landmark, times: Integers, closed: int) -> Missed:
     """What rows that missed something missed: the windows up to the boundary."""
     first = first_windows(window, times)
-    last = np.full(len(times), (closed - window.origin) // window.slide)
+    last = np.full(len(times), last_closed(window, closed))
     if isinstance(window, Sliding):
         last = np.minimum(last, last_windows(window, times))
     starts = None if isinstance(window, Landmark) else ends(window, first) - window.range

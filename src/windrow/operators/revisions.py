@@ -22,7 +22,7 @@ from windrow.operators.state.groups import Codes
 from windrow.operators.state.multisets import Multiset, PanedValues
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.windows.base import Closed, Rows, with_values
-from windrow.operators.windows.extents import first_windows, last_windows
+from windrow.operators.windows.extents import first_windows, last_closed, last_windows
 from windrow.operators.windows.panes import PanedWid
 from windrow.plan.nodes import Lateness
 from windrow.semantics.windows import Sliding
@@ -46,12 +46,12 @@ class Revisions:
 
     def _oldest(self) -> int:
         """The first window that may still be corrected."""
-        return (self.operator.closed - self.operator.within - self.window.origin) // self.window.slide + 1
+        return last_closed(self.window, self.operator.closed - self.operator.within) + 1
 
     def note(self, rows: Rows, verdict: Verdict) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Mark the windows to correct. Returns which rows stay absent from a window, and which go into panes."""
         first = first_windows(self.window, rows.times)
-        closed = (self.operator.closed - self.window.origin) // self.window.slide
+        closed = last_closed(self.window, self.operator.closed)
         last = np.minimum(last_windows(self.window, rows.times), closed)
         oldest = self._oldest()
         absent = verdict.missed & (first < oldest)

@@ -26,7 +26,7 @@ from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout
 from windrow.operators.windows.base import Closed, Keeper, Plan, Rows, Windower
 from windrow.operators.windows.buffer import Buffer
-from windrow.operators.windows.extents import end_of, ends
+from windrow.operators.windows.extents import end_of, ends, last_closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
@@ -203,7 +203,7 @@ class WindowOperator:
     def _boundary(self, bound: int) -> int:
         if bound == END:
             return END
-        return self.window.origin + (bound - self.window.origin) // self.window.slide * self.window.slide
+        return end_of(self.window, last_closed(self.window, bound))
 
     def _report(self, bound: int) -> Iterator[Element]:
         for closed in self.windower.close(bound, self.grouping.count):

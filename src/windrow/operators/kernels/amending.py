@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import kernel
+from windrow.operators.kernels.searching import first_not_before
 from windrow.operators.kernels.sliding import later
 
 
@@ -17,13 +18,7 @@ def amend(
     """
     for i in range(len(late_panes)):
         pane, code = late_panes[i], late_codes[i]
-        low, high = 0, count
-        while low < high:
-            middle = (low + high) // 2
-            if panes[middle] < pane or (panes[middle] == pane and codes[middle] < code):
-                low = middle + 1
-            else:
-                high = middle
+        low = first_not_before(panes, codes, 0, count, pane, code)
         found = low < count and panes[low] == pane and codes[low] == code
         missing[i] = not found
         if found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import inlined, kernel
+from windrow.operators.kernels.searching import first_not_before
 
 
 @kernel
@@ -65,28 +66,16 @@ def merge_runs(codes, keys, counts, more_codes, more_keys, more_counts, out_code
     return written
 
 
-@kernel
-def _at(codes, keys, low, high, code, key):
-    """The first place in [low, high) of sorted runs that is not before (code, key)."""
-    while low < high:
-        middle = (low + high) // 2
-        if codes[middle] < code or (codes[middle] == code and keys[middle] < key):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @inlined
 def _seek(codes, keys, low, size, code, key):
-    """The same from `low` on, by steps that double: cheap when the place is near."""
+    """The first run from `low` on that is not before (code, key), by steps that double: cheap when it is near."""
     step = 1
     high = low
     while high < size and (codes[high] < code or (codes[high] == code and keys[high] < key)):
         low = high + 1
         high += step
         step *= 2
-    return _at(codes, keys, low, min(high, size), code, key)
+    return first_not_before(codes, keys, low, min(high, size), code, key)
 
 
 @inlined

@@ -20,6 +20,11 @@ def last_windows(window: Sliding, times: Integers) -> Integers:
     return (times - window.origin + window.range) // window.slide
 
 
+def last_closed(window: Sliding | Landmark, bound: int) -> int:
+    """The last window that ends at or below a bound."""
+    return (bound - window.origin) // window.slide
+
+
 def end_of(window: Sliding | Landmark, number: int) -> int:
     return window.origin + number * window.slide
 

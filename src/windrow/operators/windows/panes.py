@@ -25,6 +25,7 @@ from windrow.operators.state.multisets import Multiset, PanedValues
 from windrow.operators.state.saving import load_cells, load_paned, save_cells, save_paned
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
+from windrow.operators.windows.extents import last_closed
 from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Landmark, Sliding
 
@@ -125,17 +126,17 @@ class PanedWid:
             last = (self.last_pane + self.range_panes) // self.slide_panes
         if bound == END:
             return last
-        closed = (bound - self.window.origin) // self.window.slide
+        closed = last_closed(self.window, bound)
         return min(closed, last) if self.forever else closed
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)
         if self.keep and bound != END:
-            closed = (bound - self.window.origin) // self.window.slide
+            closed = last_closed(self.window, bound)
             self.timeline.keep_from = closed * self.slide_panes - self.range_panes - self.keep // self.pane - 1
         if last == START:
             if bound != END and not self.forever:
-                self.timeline.skip_to((bound - self.window.origin) // self.window.slide + 1)
+                self.timeline.skip_to(last_closed(self.window, bound) + 1)
             return
         below = last * self.slide_panes
         taken = self.cells.take_below(below)

@@ -9,7 +9,7 @@ from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
-from windrow.operators.windows.extents import end_of, start_of
+from windrow.operators.windows.extents import end_of, last_closed, start_of
 from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Landmark, Sliding
 
@@ -53,7 +53,7 @@ class RowWise:
             last = (self.high - window.origin + window.range) // window.slide
         if bound == END:
             return last
-        closed = (bound - window.origin) // window.slide
+        closed = last_closed(window, bound)
         return min(closed, last)
 
     def kept_values(self, part: Values) -> RowLog:
@@ -73,7 +73,7 @@ class RowWise:
     def _pass(self, bound: int, last: int) -> None:
         """Windows up to `last` are done; sliding ones up to the bound, whether they held rows or not."""
         if isinstance(self.window, Sliding) and bound != END:
-            last = max(last, (bound - self.window.origin) // self.window.slide)
+            last = max(last, last_closed(self.window, bound))
         self.closed = max(self.closed, last)
         if isinstance(self.window, Sliding):
             self.rows_kept.forget(start_of(self.window, self.closed + 1))
