@@ -9,12 +9,14 @@ from windrow.cli.texts import read_queries, text_options
 
 @click.command("explain")
 @text_options
-def command(file: str | None, text: str | None, bindings: tuple[str, ...]) -> None:
+@click.option("--engine", type=click.Choice(["local", "spark"]), help="Also say how that engine runs it.")
+def command(file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None) -> None:
     """Show how the queries of FILE would be computed, and why. FILE may be - for standard input.
 
     \b
     Example:
       windrow explain trades.sql
+      windrow explain trades.sql --engine spark
     """
     queries = read_queries(file, text, bindings)
-    click.echo("\n\n".join(query.explain() for query in queries))
+    click.echo("\n\n".join(query.explain(engine) for query in queries))

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from windrow.errors import DataError
+from windrow.plan.check import walk
+from windrow.plan.nodes import Node, WindowAggregate
 from windrow.semantics.amounts import Domain
 from windrow.semantics.casting import to_string
 from windrow.semantics.moments import moment
 from windrow.semantics.progress import END, START
+from windrow.semantics.windows import Sliding
 
 if TYPE_CHECKING:
-    from windrow.engines.local import Metrics
+    from windrow.engines.metrics import Metrics
 
 Report: TypeAlias = "Callable[[Metrics], None]"
 
@@ -26,12 +29,18 @@ PLAIN_SECONDS = 5.0
 
 
 def describe(metrics: Metrics, domain: Domain, seconds: float) -> str:
-    """One line: rows, rate, watermark, open windows."""
+    """One line: rows, rate, watermark and who holds it back, open windows, late rows, the last micro-batch."""
     rate = metrics.rows_in / seconds if seconds > 0 else 0.0
-    return (
-        f"{metrics.rows_in:,} rows, {short(rate)} rows/s, watermark {watermark(metrics.low_watermark, domain)}, "
-        f"{metrics.open_windows:,} open windows"
-    )
+    held = f" (held back by {metrics.held_back_by})" if metrics.held_back_by else ""
+    parts = [
+        f"{metrics.rows_in:,} rows",
+        f"{short(rate)} rows/s",
+        f"watermark {watermark(metrics.low_watermark, domain)}{held}",
+        f"{metrics.open_windows:,} open windows",
+        *([f"{metrics.rows_late:,} late"] if metrics.rows_late else []),
+        *([f"micro-batch {metrics.batch_seconds:.2f} s"] if metrics.batch_seconds is not None else []),
+    ]
+    return ", ".join(parts)
 
 
 def short(number: float) -> str:
@@ -67,6 +76,20 @@ def closing_line(metrics: Metrics) -> str:
     )
 
 
+def native_line(plan: Node, metrics: Metrics) -> str | None:
+    """What Spark's own sliding window would have done with the same rows, where that differs."""
+    windows = [node.window for node in walk(plan) if isinstance(node, WindowAggregate)]
+    used = metrics.rows_in - metrics.rows_filtered
+    if len(windows) != 1 or not isinstance(windows[0], Sliding) or windows[0].is_tumbling or not used:
+        return None
+    copies = -(-windows[0].range // windows[0].slide)
+    dropped = f" and dropped {metrics.rows_late:,} late rows unseen" if metrics.rows_late else ""
+    return (
+        f"Spark's own window() would have copied each row into {copies:,} windows, {short(used * copies)} rows "
+        f"in place of {short(used)}{dropped}; here each row went into one pane"
+    )
+
+
 def plain_report(domain: Domain, clock: Callable[[], float] = monotonic) -> Report:
     """A report that writes a line to standard error every few seconds."""
     started = last = clock()
@@ -82,13 +105,13 @@ def plain_report(domain: Domain, clock: Callable[[], float] = monotonic) -> Repo
 
 
 @contextmanager
-def reporting(domain: Domain, total_rows: int | None) -> Iterator[Report]:
+def reporting(domain: Domain, total_rows: int | None, doing: str = "") -> Iterator[Report]:
     """A report for the time of a run; what it drew on a terminal is gone afterwards."""
     if not sys.stderr.isatty():
         yield plain_report(domain)
         return
     with _bar(total_rows) as bar:
-        task = bar.add_task("", total=total_rows)
+        task = bar.add_task(doing, total=total_rows)
         started = monotonic()
 
         def report(metrics: Metrics) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,26 +13,42 @@ from windrow.cli.texts import read_queries, text_options
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from windrow.engines.local import Metrics
+    from windrow.engines.metrics import Metrics
     from windrow.query import Query
 
 STRATEGIES = ("auto", "wid", "panes", "buffer")
+ONLY = {"local": ("threads", "every"), "spark": ("shards", "memory", "rate", "json_lines", "once")}
+"""Options that one engine has and the other has not."""
+OPTIONS = {"every": "checkpoint_every"}
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""A scheme of two letters or more: one letter is a drive."""
 
 
 @click.command("run")
 @text_options
 @click.option(
-    "--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where to run."
+    "--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True, help="Where to run."
 )
-@click.option("--output", metavar="PATH", help="Write the answer to .parquet, .csv or .jsonl instead of the terminal.")
+@click.option(
+    "--output",
+    metavar="PATH",
+    help="Write the answer to .parquet, .csv or .jsonl instead of the terminal; on Spark also to table:NAME, "
+    "kafka://HOST:PORT/TOPIC, parquet:FOLDER, json:FOLDER, csv:FOLDER or console:.",
+)
 @click.option("--late", metavar="PATH", help="Write late rows with the windows they missed (LATE SIDE).")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How windows are computed, whatever the query says.")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads to use.")
 @click.option("--checkpoint", metavar="DIR", help="Keep the state of the run in DIR.")
-@click.option("--every", type=click.IntRange(min=1), metavar="N", help="Checkpoint every N rows.")
 @click.option("--restore", is_flag=True, help="Go on from the last checkpoint in DIR.")
+@click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="Rows a micro-batch; in process, a batch.")
 @click.option("--metrics", metavar="PATH", help="Write the counts of the run as JSON.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N rows of an answer.")
+@click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: into how many shards groups go.")
+@click.option("--memory", metavar="SIZE", help="Spark: memory of the embedded JVM, such as 4g.")
+@click.option("--rate", type=click.FloatRange(min=1), metavar="N", help="Spark: replay at N rows a second.")
+@click.option("--json-lines", metavar="PATH", help="Spark: write the metrics of every micro-batch as JSON lines.")
+@click.option("--once", is_flag=True, help="Spark: stop when what is there now has been read.")
+@click.option("--threads", type=click.IntRange(min=1), help="In process: threads to use.")
+@click.option("--every", type=click.IntRange(min=1), metavar="N", help="In process: checkpoint every N rows.")
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
     """Run the queries of FILE and show their answers. FILE may be - for standard input.
 
@@ -45,7 +62,9 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
 
     \b
       windrow run trades.sql
+      windrow run trades.sql --engine local
       windrow run trades.sql --output answer.parquet --late late.parquet
+      windrow run trades.sql --checkpoint state --output parquet:answers
       windrow run trades.sql --set trades=other.parquet --strategy wid
     """
     _check(settings)
@@ -64,6 +83,13 @@ def _check(settings: dict[str, Any]) -> None:
                 raise ConfigurationError("needs --checkpoint DIR", parameter=f"--{name}")
     if settings["limit"] and settings["output"]:
         raise ConfigurationError("is for the terminal", parameter="--limit", hint="leave out --limit or --output")
+    other = "local" if settings["engine"] == "spark" else "spark"
+    for name in ONLY[other]:
+        if settings[name]:
+            flag = "--" + name.replace("_", "-")
+            raise ConfigurationError(
+                f"is for the {other} engine", parameter=flag, hint=f"leave it out, or say --engine {other}"
+            )
 
 
 def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
@@ -76,18 +102,65 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 
 def run_query(query: Query, settings: dict[str, Any]) -> Metrics:
     """Run one query to its sink, report on the way, and close with the account of its rows."""
-    from windrow.cli.progress import closing_line, reporting
+    from windrow.cli.progress import closing_line, native_line
+
+    query = _adjusted(query, settings)
+    metrics = _run_live(query, settings) if _is_live(query, settings) else _run_to_the_end(query, settings)
+    click.echo(closing_line(metrics), err=True)
+    if settings["engine"] == "spark" and (line := native_line(query.plan, metrics)):
+        click.echo(line, err=True)
+    return metrics
+
+
+def _is_live(query: Query, settings: dict[str, Any]) -> bool:
+    """Whether Spark itself reads or writes: from streams it follows, or to an address of its own."""
+    addressed = [ADDRESS.match(settings[name] or "") for name in ("output", "late")]
+    followed = any(getattr(source, "is_streaming", False) for source in query.sources.values())
+    return settings["engine"] == "spark" and (followed or any(addressed))
+
+
+def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
+    from windrow.cli.progress import reporting
+    from windrow.engines.spark.live import run_live
+    from windrow.engines.spark.run import Options
+
+    if not settings["output"]:
+        raise ConfigurationError(
+            "must be given, because the stream may never end",
+            parameter="--output",
+            hint="say console: to see results as they come, or a folder such as parquet:answers",
+        )
+    with reporting(_domain_of(query), None, "starting Spark") as report:
+        return run_live(
+            query.plan,
+            query.sources,
+            settings["output"],
+            late=settings["late"],
+            once=settings["once"],
+            on_progress=report,
+            options=Options(**_engine_options(settings)),
+        )
+
+
+def _run_to_the_end(query: Query, settings: dict[str, Any]) -> Metrics:
+    from windrow.cli.progress import reporting
     from windrow.query.running import execute
     from windrow.query.writing import open_outputs
 
-    query = _adjusted(query, settings)
-    options = _engine_options(settings)
+    engine = settings["engine"]
     outputs = open_outputs(query.plan, settings["output"] or "-", settings["late"], settings["limit"])
+    doing = "starting Spark" if engine == "spark" else ""
     # The report ends before the outputs close, so that it never draws over a table.
-    with outputs as (answer, late), reporting(_domain_of(query), _total_rows(query)) as report:
-        metrics = execute(query.plan, query.sources, answer, on_late=late, on_progress=report, **options)
-    click.echo(closing_line(metrics), err=True)
-    return metrics
+    with outputs as (answer, late), reporting(_domain_of(query), _total_rows(query), doing) as report:
+        return execute(
+            query.plan,
+            query.sources,
+            answer,
+            on_late=late,
+            on_progress=report,
+            engine=engine,
+            **_engine_options(settings),
+        )
 
 
 def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
@@ -104,12 +177,9 @@ def _treats_late_rows(query: Query) -> bool:
 
 
 def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
-    options = {"engine": settings["engine"], "threads": settings["threads"]}
-    if settings["checkpoint"]:
-        options |= {"checkpoint": settings["checkpoint"], "restore": settings["restore"]}
-    if settings["every"]:
-        options["checkpoint_every"] = settings["every"]
-    return options
+    names = ("checkpoint", "batch_rows", *ONLY[settings["engine"]])
+    options = {OPTIONS.get(name, name): settings[name] for name in names if settings[name] and name != "once"}
+    return {**options, "restore": settings["restore"]} if settings["checkpoint"] else options
 
 
 def _domain_of(query: Query) -> Any:

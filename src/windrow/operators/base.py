@@ -19,6 +19,7 @@ from windrow.aggregates.base import Integers
 from windrow.semantics.progress import Punctuation
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
+_NO_TIMES: Integers = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Batch:
     times: Integers
     selected: Mask | None = None
     source: str = ""
+
+    @staticmethod
+    def unread(data: pa.RecordBatch) -> Batch:
+        """Rows of a source; the input operator finds their times."""
+        return Batch(data, _NO_TIMES)
 
     def slice(self, start: int, end: int) -> Batch:
         chosen = None if self.selected is None else self.selected[start:end]

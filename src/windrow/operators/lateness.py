@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Integers
 from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_closed, last_windows
+from windrow.plan.check import shape_of, walk
+from windrow.plan.nodes import Late, Node, WindowAggregate
 from windrow.semantics.amounts import Domain
 from windrow.semantics.windows import Landmark, Sliding
 
@@ -63,6 +65,15 @@ def late_schema(schema: pa.Schema, time: str, domain: Domain) -> pa.Schema:
     return pa.schema([*schema, *(pa.field(n, k) for n, k in zip(COLUMNS, kinds, strict=True))])
 
 
+def late_columns(plan: Node) -> pa.Schema:
+    """The columns of the late rows of the topmost window that gives any; none when no window does."""
+    for node in walk(plan):
+        if isinstance(node, WindowAggregate) and node.late is not Late.DROP:
+            shape = shape_of(node.input)
+            return late_schema(shape.answer, str(shape.time), shape.domain)
+    return pa.schema([])
+
+
 def late_batch(data: pa.RecordBatch, missed: Missed, source: str, schema: pa.Schema) -> pa.RecordBatch:
     fields = [schema.field(name) for name in COLUMNS]
     nowhere = pa.nulls(len(data), fields[2].type)
@@ -89,6 +100,7 @@ __all__ = [
     "end_of",
     "judge",
     "late_batch",
+    "late_columns",
     "late_schema",
     "missed_windows",
     "time_type",

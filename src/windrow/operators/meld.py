@@ -69,8 +69,15 @@ class Meld:
         return counted
 
     def state(self) -> dict[str, pa.Table]:
-        return {"bounds": pa.table({"bound": pa.array([*self.bounds, self.bound], pa.int64())})}
+        now = self.clock()
+        return {
+            "bounds": pa.table({"bound": pa.array([*self.bounds, self.bound], pa.int64())}),
+            "silent": pa.table({"seconds": pa.array([now - heard for heard in self.heard], pa.float64())}),
+        }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         bounds: list[Any] = tables["bounds"]["bound"].to_pylist()
         *self.bounds, self.bound = bounds
+        now = self.clock()
+        silent: list[Any] = tables["silent"]["seconds"].to_pylist()
+        self.heard = [now - seconds for seconds in silent]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import compress
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.revisions import Revisions
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout
@@ -34,6 +35,9 @@ from windrow.plan.schema import Shape
 from windrow.plan.types import type_of
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, Landmark, Sliding
+
+if TYPE_CHECKING:
+    from windrow.operators.partials import Partials
 
 CHUNK = 1 << 18
 
@@ -172,6 +176,54 @@ class WindowOperator:
         missed = missed_windows(self.window, rows.times[late], self.closed)
         data = batch.compact().data.take(arrow(late))
         return late_batch(data, missed, batch.source, self.late_schema)
+
+    # Cells in, made of rows by the low level of a two-level aggregation
+
+    def merge(self, partials: Partials) -> Iterable[Element]:
+        """What `process` does with rows, for those behind the cells. `why_not_partial` says where that is the same.
+
+        All rows of a pane are late for the same windows, since windows begin and end where panes do.
+        """
+        assert isinstance(self.windower, PanedWid)
+        self.counters.rows_in += partials.rows
+        if len(partials) == 0:
+            return
+        cells = partials.encoded(self.grouping, self.windower)
+        late = self.windower.starts_of(cells.panes) < self.closed
+        if not late.all():
+            self._put(self.windower, cells.take(~late))
+        if late.any():
+            yield from self._late_cells(self.windower, cells.take(late))
+
+    def witness(self, latest: int) -> None:
+        """A row of this time came, maybe to another operator that shares the groups of the query with this one.
+
+        The last landmark window depends on the rows of all groups. START: there was no row.
+        """
+        if latest != START:
+            self.windower.witness(latest)
+
+    def _put(self, windower: PanedWid, cells: Cells) -> None:
+        starts = windower.starts_of(cells.panes)
+        self.first = min(self.first, int(starts.min()))
+        windower.witness(int(starts.max()))
+        windower.put(cells)
+
+    def _late_cells(self, windower: PanedWid, cells: Cells) -> Iterator[Element]:
+        starts = windower.starts_of(cells.panes)
+        windower.witness(int(starts.max()))
+        verdict = judge(self.window, starts, self.closed, consistent=self.node.lateness is Lateness.CONSISTENT)
+        self.counters.late += int(cells.state.adds[verdict.missed, 0].sum())
+        counting = cells.take(verdict.counts)
+        if len(counting) == 0:
+            return
+        if isinstance(self.window, Landmark):
+            yield from self._report(self.closed)
+            self.first = min(self.first, self.closed)
+            boundary = (self.closed - self.window.origin) // windower.pane
+            windower.put(replace(counting, panes=np.full(len(counting), boundary)))
+        else:
+            windower.amend_cells(counting, self.grouping.count)
 
     # Punctuations in
 

@@ -34,6 +34,7 @@ from windrow.plan.nodes import (
     WindowAggregate,
 )
 from windrow.plan.types import column_type
+from windrow.query.opening import open_data, watermark_slack
 from windrow.query.running import Result, gather, stream_batches
 from windrow.query.settings import WindowSettings
 from windrow.semantics.expressions import Call, Column, Expression, Literal
@@ -43,8 +44,9 @@ from windrow.semantics.windows import Window
 if TYPE_CHECKING:
     import pandas
     import polars
+    from pyspark.sql import DataFrame, SparkSession
 
-    from windrow.engines.local import Metrics
+    from windrow.engines.metrics import Metrics
     from windrow.sources.base import Source
 
 
@@ -59,11 +61,10 @@ def stream(
 ) -> Query:
     """A query over all rows of a stream; `time` is its progressing attribute.
 
-    `data` is a path, an Arrow table or reader, a pandas or polars frame, or an iterator of elements. Without
-    `progress`, only the end of the input is a promise.
+    `data` is a path, an Arrow table or reader, a pandas or polars frame, a DataFrame of PySpark (static or
+    streaming), or an iterator of elements. Without `progress`, only the end of the input is a promise, or, for a
+    DataFrame with a watermark on `time`, the delay of that watermark is the slack.
     """
-    from windrow.sources import open_source
-
     if progress is not None and not isinstance(progress, (AtEnd, Ordered, Slack, SlackRows, External)):
         raise QueryError(
             "must be a progress policy",
@@ -73,7 +74,8 @@ def stream(
         )
     path = str(data) if isinstance(data, (str, Path)) else None
     name = name or _name_from(path)
-    source = open_source(data, name=name, schema=schema)
+    source = open_data(data, name=name, schema=schema)
+    progress = progress or watermark_slack(source, time)
     waits = idle if idle is None or isinstance(idle, Idle) else make_idle(idle)
     node = Stream(name, source.schema, time, progress or AtEnd(), waits, path)
     shape_of(node)
@@ -178,7 +180,8 @@ class Query(WindowSettings):
     def run(self, **options: Any) -> Result:
         """Run to the end and keep the answer, the late rows and the metrics.
 
-        Options: engine, threads, batch_rows, checkpoint, checkpoint_every (rows), restore, on_progress.
+        Options: engine, on_progress, batch_rows, checkpoint, restore; in process also threads and checkpoint_every
+        (rows); on Spark also spark (the session), shards, memory, rate and json_lines.
         """
         return gather(self.plan, self.sources, **options)
 
@@ -208,11 +211,30 @@ class Query(WindowSettings):
 
         return write_results(self.plan, self.sources, path, late, **options)
 
-    def explain(self) -> str:
-        """The plan as text, with the strategy and its reasons."""
-        from windrow.plan.explain import explain
+    def to_spark(self, spark: SparkSession | None = None, **settings: Any) -> DataFrame:
+        """The answer as a plain DataFrame, streaming unless all data is static: go on with it as with any other.
 
-        return explain(self.plan)
+        Settings: batch_rows and rate of replayed files, partitions (tasks that read them), close (end the streams
+        now; a run from the same checkpoint closes what is open).
+        """
+        from windrow.query.frames import make_frames
+
+        return make_frames(self, spark, settings).results
+
+    def late_to_spark(self, spark: SparkSession | None = None, **settings: Any) -> DataFrame:
+        """The late rows of LATE SIDE as a DataFrame: the row, how late it was, the windows it missed, its source."""
+        from windrow.query.frames import make_frames
+
+        return make_frames(self, spark, settings).late
+
+    def explain(self, engine: str | None = None) -> str:
+        """The plan as text, with the strategy and its reasons; on Spark also how it is divided there.
+
+        Without an engine, the one that the query would run on.
+        """
+        from windrow.query.explaining import explain_on
+
+        return explain_on(self.plan, self.sources, engine)
 
     def sql(self) -> str:
         """The query as SQL text, after the declarations of its streams."""

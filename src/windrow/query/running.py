@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from windrow.aggregates.base import value_type
-from windrow.errors import ConfigurationError, UnsupportedError
+from windrow.errors import ConfigurationError
 from windrow.plan.check import check_supported, shape_of, walk
-from windrow.plan.nodes import Late, Node, Stream, WindowAggregate
+from windrow.plan.nodes import Node, Stream
 from windrow.sinks.base import fitted
 
 if TYPE_CHECKING:
-    from windrow.engines.local import Metrics
+    from windrow.engines.metrics import Metrics
     from windrow.sources.base import Source
 
 OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
 OnProgress: TypeAlias = "Callable[[Metrics], None]"
 
-ENGINES = ("local", "spark")
-OPTIONS = ("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore")
+OPTIONS = {
+    "local": ("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore"),
+    "spark": ("batch_rows", "checkpoint", "restore", "shards", "memory", "rate", "spark", "json_lines"),
+}
+"""The options of a run, by engine."""
+ENGINES = tuple(OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -43,25 +47,46 @@ def execute(
     *,
     on_late: OnBatch | None = None,
     on_progress: OnProgress | None = None,
-    engine: str = "local",
+    engine: str | None = None,
     **options: Any,
 ) -> Metrics:
-    """Run a plan to its end, handing on each result batch as its windows close."""
+    """Run a plan to its end, handing on each result batch as its windows close.
+
+    Without an engine, a query over DataFrames of Spark runs there, any other in this process.
+    """
     schema = shape_of(plan).answer
     check_supported(plan)
-    _check_engine(engine)
-    _check_options(options)
+    engine = engine_of(sources) if engine is None else engine
+    check_options(engine, options)
     bound = _bound(plan, sources)
-    from windrow.engines.local import Options, run  # here, because it brings the compiled kernels with it
-
+    run, settings = _engine(engine)
     return run(
         plan,
         bound,
         on_result=lambda batch: on_result(fitted(batch, schema)),
         on_late=on_late and (lambda batch: on_late(decoded(batch))),
         on_progress=on_progress,
-        options=Options(**options),
+        options=settings(**options),
     )
+
+
+def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any]]:
+    """What runs a plan, and its options; imported here, because engines bring compiled kernels or a JVM with them."""
+    if name == "spark":
+        from windrow.engines.spark.prerequisites import check_packages
+
+        check_packages()
+        from windrow.engines.spark import run as spark
+
+        return spark.run, spark.Options
+    from windrow.engines import local
+
+    return local.run, local.Options
+
+
+def engine_of(sources: Mapping[str, Source]) -> str:
+    """Where a query runs unless its user says: where its data lives."""
+    return "spark" if any(getattr(source, "is_frame", False) for source in sources.values()) else "local"
 
 
 def _bound(plan: Node, sources: Mapping[str, Source]) -> dict[str, Source]:
@@ -74,17 +99,15 @@ def _bound(plan: Node, sources: Mapping[str, Source]) -> dict[str, Source]:
     return {name: sources[name] for name in names}
 
 
-def _check_engine(engine: str) -> None:
-    if engine == "spark":
-        raise UnsupportedError("spark is not available yet", parameter="engine", hint="run it with engine local")
+def check_options(engine: str, options: Mapping[str, Any]) -> None:
+    """Refuse an engine there is not, and options it does not have."""
     if engine not in ENGINES:
         raise ConfigurationError("must be a known engine", parameter="engine", value=engine, allowed=ENGINES)
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
     for name in options:
-        if name not in OPTIONS:
-            raise ConfigurationError("is not an option of a run", parameter=name, allowed=OPTIONS)
+        if name not in OPTIONS[engine]:
+            raise ConfigurationError(
+                f"is not an option of a run on the {engine} engine", parameter=name, allowed=OPTIONS[engine]
+            )
     threads = options.get("threads", 1)
     if not isinstance(threads, int) or threads < 1:
         raise ConfigurationError("must be a whole number of at least 1", parameter="threads", value=threads)
@@ -92,6 +115,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
     """Run a plan and keep everything: the answer sorted by time and then by its columns from left to right."""
+    from windrow.operators.lateness import late_columns
+
     answers: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
     metrics = execute(plan, sources, answers.append, on_late=late.append, **options)
@@ -99,17 +124,6 @@ def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
     table = pa.Table.from_batches(answers, shape.answer)
     aside = pa.Table.from_batches(late, late[0].schema if late else late_columns(plan))
     return Result(in_order(table, shape.time), aside, metrics)
-
-
-def late_columns(plan: Node) -> pa.Schema:
-    """The columns of the late rows of the topmost window that gives any; none when no window does."""
-    from windrow.operators.lateness import late_schema
-
-    for node in walk(plan):
-        if isinstance(node, WindowAggregate) and node.late is not Late.DROP:
-            shape = shape_of(node.input)
-            return late_schema(shape.answer, str(shape.time), shape.domain)
-    return pa.schema([])
 
 
 def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:

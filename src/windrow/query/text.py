@@ -14,6 +14,7 @@ from windrow.errors import QueryError
 from windrow.plan.check import walk
 from windrow.plan.nodes import Node, Stream
 from windrow.query.fluent import Query
+from windrow.query.opening import open_data, watermark_slack
 from windrow.semantics.progress import AtEnd
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class _Binder:
         if isinstance(data, Query):
             assert isinstance(data.plan, Stream)
             return replace(data.plan, name=name)
-        return Stream(name, source.schema, _only_timestamp(name, source.schema), AtEnd())
+        time = _only_timestamp(name, source.schema)
+        return Stream(name, source.schema, time, watermark_slack(source, time) or AtEnd())
 
     def open(self, declaration: StreamDeclaration) -> Stream:
         """A declared stream bound to the data given under its name, else to its path."""
@@ -94,7 +96,9 @@ class _Binder:
         return path if found is None else self.given[found]
 
     def _open(self, name: str, data: Any, schema: pa.Schema | None = None) -> Source:
-        self.sources[name] = _source_of(name, data) if isinstance(data, Query) else _opened(name, data, schema)
+        self.sources[name] = (
+            _source_of(name, data) if isinstance(data, Query) else open_data(data, name=name, schema=schema)
+        )
         return self.sources[name]
 
     def sources_of(self, plan: Node) -> dict[str, Source]:
@@ -115,12 +119,6 @@ def _source_of(name: str, query: Query) -> Source:
             hint="write the rest of it in the SQL text, as a subquery in FROM",
         )
     return query.sources[query.plan.name]
-
-
-def _opened(name: str, data: Any, schema: pa.Schema | None) -> Source:
-    from windrow.sources import open_source
-
-    return open_source(data, name=name, schema=schema)
 
 
 def _declares(text: str, name: str) -> bool:

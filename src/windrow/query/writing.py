@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import Node
-from windrow.query.running import OnBatch, execute, late_columns
+from windrow.query.running import OnBatch, execute
 from windrow.sinks import open_sink
 from windrow.sinks.base import Closing, Sink
 from windrow.sinks.terminal import LIMIT
@@ -47,6 +47,8 @@ def open_outputs(
     plan: Node, target: str | Path, late: str | Path | None = None, limit: int | None = None
 ) -> Iterator[tuple[OnBatch, OnBatch | None]]:
     """Where results and late rows go; final at the end of the block, gone when it raises."""
+    from windrow.operators.lateness import late_columns
+
     with ExitStack() as stack:
         sink = stack.enter_context(open_sink(target, shape_of(plan).answer, limit=limit or LIMIT))
         side = None if late is None else stack.enter_context(LateSink(late, late_columns(plan)))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from windrow.engines.local.compiling import compile_for, small_queries
-from windrow.operators.kernels import amending, input, multisets, sessions, sliding
+from windrow.operators.kernels import amending, hashing, input, multisets, sessions, sliding
 from windrow.plan.nodes import Node
 
 QUERIES = dict(small_queries())
 CALLED = (
     amending.amend,
+    hashing.fold,
+    hashing.hash_strings,
+    hashing.hash_words,
+    hashing.spread,
     input.cut_points,
     input.cut_points_rows,
     multisets.apply_changes,

@@ -9,9 +9,9 @@ import pyarrow as pa
 import windrow as wr
 from tests.acceptance.streams import rows, table
 from windrow.engines.local import Options
-from windrow.engines.local.metrics import Metrics, known, percentile
 from windrow.engines.local.run import Runner
-from windrow.semantics.progress import END, START
+from windrow.engines.metrics import Metrics
+from windrow.semantics.progress import END, Punctuation
 
 #        t   0   5  12   3  25  14  40
 # bound  -   -   -   7  20  20  35     (slack 5; windows of 10 close at 10, 20, 30, 40)
@@ -48,6 +48,19 @@ def test_each_source_has_its_own_progress() -> None:
     found = metrics(both.window(range=10).agg(n=wr.count()))
     assert {"s": (7, 40), "other": (3, 120)} == {name: (s.rows, s.high) for name, s in found.sources.items()}
     assert (10, 120) == (found.rows_in, found.high_watermark)
+
+
+def test_the_source_that_holds_the_others_back() -> None:
+    query = stream().union(stream([100], name="other")).window(range=10).agg(n=wr.count())
+    runner = Runner(query.plan, query.sources, Options(batch_rows=1))
+    found = [runner.metrics().held_back_by]
+    for name, time in (("s", 40), ("other", 100), ("s", 120)):
+        runner.feed(name, pa.record_batch({"t": [time]}))
+        runner.feed(name, Punctuation(time - 5))
+        found.append(runner.metrics().held_back_by)
+    runner.feed("other", Punctuation(END))
+    assert [None, "other", "s", "other", "s"] == [*found, runner.metrics().held_back_by]
+    assert {"s": False, "other": True} == {name: told.ended for name, told in runner.metrics().sources.items()}
 
 
 def test_rows_of_a_union_are_filtered_once() -> None:
@@ -88,12 +101,3 @@ def test_an_empty_stream() -> None:
         found.low_watermark,
         found.high_watermark,
     )
-
-
-def test_watermarks_before_the_first_and_after_the_last_are_unknown() -> None:
-    assert [None, None, 0] == [known(START), known(END), known(0)]
-
-
-def test_percentiles() -> None:
-    assert None is percentile([], 0.5)
-    assert 2.0 == percentile([1.0, 2.0, 3.0], 0.5)

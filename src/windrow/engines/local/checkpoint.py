@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.local.build import Pipeline
+from windrow.engines.build import Pipeline
 from windrow.engines.local.ledger import Ledger, make_durable
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Counters

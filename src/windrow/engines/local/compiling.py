@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.local.run import run
+from windrow.operators.sharding import shards_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Strategy, Stream, WindowAggregate
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
@@ -77,5 +78,7 @@ def _query(
 
 
 def compile_for(plan: Node) -> None:
-    """Run one small query."""
+    """Run one small query; and give its rows to shards, as engines with several of them do."""
     run(plan, {"s": open_source(_data(), name="s")}, on_result=lambda _: None)
+    columns = [column.combine_chunks() for column in _data().columns]
+    shards_of(columns, len(columns[0]), 2)

@@ -7,26 +7,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
-from windrow.engines.local.build import Pipeline, Stage, build
+from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
+from windrow.engines.build import build
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger
-from windrow.engines.local.metrics import Metrics, SourceMetrics, known, percentile
 from windrow.engines.local.reading import Reader, interleaved, read_ahead
+from windrow.engines.metrics import Metrics, SourceMetrics, known, percentile, slowest
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.progress import Input
-from windrow.operators.session_aggregate import SessionOperator
-from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan.columns import columns_read, prune
 from windrow.plan.nodes import Node
-from windrow.semantics.progress import START, Punctuation
+from windrow.semantics.progress import END, START, Punctuation
 from windrow.sources.base import Source
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
-_NO_TIMES = np.empty(0, np.int64)
 _PROGRESS_EVERY = 0.2
 
 
@@ -112,7 +109,7 @@ class Runner:
             self.pipeline.push(name, element)
         else:
             self.read[name] += len(element)
-            self.pipeline.push(name, Batch(element, _NO_TIMES))
+            self.pipeline.push(name, Batch.unread(element))
         if self.pipeline.results > results and isinstance(element, Punctuation):
             self.latencies.append(time.perf_counter() - before)
 
@@ -132,11 +129,10 @@ class Runner:
         return operator
 
     def metrics(self) -> Metrics:
-        operators = [stage.operator for stage in self.pipeline.stages]
-        inputs = [o for o in operators if isinstance(o, Input)]
-        windows = [o for o in operators if isinstance(o, (WindowOperator, SessionOperator))]
+        inputs = [stage.operator for stage in self.pipeline.entries if isinstance(stage.operator, Input)]
         rows_in = sum(o.counters.rows_in for o in inputs)
-        late, filtered = _late_and_filtered(self.pipeline)
+        late, filtered = late_and_filtered(self.pipeline)
+        sources = {o.name: _progress_of(o) for o in inputs}
         return Metrics(
             rows_in=rows_in,
             rows_used=rows_in - late - filtered,
@@ -145,30 +141,18 @@ class Runner:
             results=self.pipeline.results,
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),
-            open_windows=sum(o.open_windows for o in windows),
-            state_bytes=sum(getattr(o, "state_bytes", 0) for o in operators),
+            open_windows=open_windows(self.pipeline),
+            state_bytes=state_bytes(self.pipeline),
             latency_p50=percentile(self.latencies, 0.5),
             latency_p99=percentile(self.latencies, 0.99),
             elapsed=time.perf_counter() - self.started,
-            sources={o.name: SourceMetrics(o.counters.rows_in, known(o.high), known(o.bound)) for o in inputs},
+            sources=sources,
+            held_back_by=slowest(sources),
         )
 
 
-def _late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
-    """Late and filtered rows of the sources: what happens to results of inner windows is not counted here."""
-    counters = {id(stage): stage.operator.counters for stage in _first_stages(pipeline)}  # a union's stages once
-    return sum(c.late for c in counters.values()), sum(c.filtered for c in counters.values())
-
-
-def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
-    """The stages that rows of the sources themselves come to, once for each source."""
-    for stage in (stage for stages in pipeline.inputs.values() for stage in stages):
-        after = stage.after
-        while after is not None:
-            yield after
-            if isinstance(after.operator, (WindowOperator, SessionOperator)):
-                break
-            after = after.after
+def _progress_of(source: Input) -> SourceMetrics:
+    return SourceMetrics(source.counters.rows_in, known(source.high), known(source.bound), source.bound == END)
 
 
 def _noting(ledger: Ledger, kind: str, deliver: Deliver) -> Deliver:

@@ -76,7 +76,7 @@ def _eight(data, at):
 
 
 @inlined
-def _hash_bytes(data, start, end):
+def hash_bytes(data, start, end):
     word = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(end - start)
     at = start
     while at + 8 <= end:
@@ -118,7 +118,7 @@ def intern_bytes(offsets, data, valid, null_code, start, index, hashes, ends, po
             out[i] = null_code
             continue
         begin, end = offsets[i], offsets[i + 1]
-        word = _hash_bytes(data, begin, end)
+        word = hash_bytes(data, begin, end)
         at = np.int64(word & np.uint64(mask))
         while index[at] >= 0:
             code = index[at]

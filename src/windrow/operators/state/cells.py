@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +13,21 @@ from windrow.operators.kernels import cells as kernels
 from windrow.operators.state.layout import LEAST, Layout, Table
 
 Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some cells: pane, group code and state of each."""
+
+    panes: Integers
+    codes: Codes
+    state: Table
+
+    def __len__(self) -> int:
+        return len(self.panes)
+
+    def take(self, rows: npt.NDArray[Any]) -> Cells:
+        return Cells(self.panes[rows], self.codes[rows], self.state.take(rows))
 
 
 class CellTable:

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,12 +41,18 @@ class AddColumn(ABC):
 
     offset = 0
     width = 0
+    wide: ClassVar[int] = 0
+    """The width after widening."""
 
     def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
         return False
 
+    def absorb(self, saved: dict[str, Any], rows: int) -> bool:
+        """Take over what another column of this kind has seen in `rows` rows; says whether this one must widen."""
+        return bool(saved["width"] > self.width)
+
     def widened(self, adds: Integers, old: Integers) -> Integers:
-        """The wider columns for stored state: `adds` is the whole table, `old` this column's part of it."""
+        """The wide columns for narrow stored state: `adds` is the whole table, `old` this column's part of it."""
         raise NotImplementedError
 
     @abstractmethod
@@ -65,11 +71,12 @@ class AddColumn(ABC):
 class ValidColumn(AddColumn):
     """Rows that are not NULL; no column at all (the row count) until the first NULL."""
 
+    wide = 1
+
     def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
         return self.width == 0 and len(lifted.valid) > 0
 
     def widened(self, adds: Integers, old: Integers) -> Integers:
-        self.width = 1
         return adds[:, :1].copy()
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
@@ -87,6 +94,7 @@ class ValidColumn(AddColumn):
 class IntegerSum(AddColumn):
     """One column while |largest value| times all rows cannot overflow, then a high and a low half."""
 
+    wide: ClassVar[int] = 2
     width: int = 1
     largest: int = 0
     rows: int = 0
@@ -95,10 +103,18 @@ class IntegerSum(AddColumn):
         if len(lifted.numbers):
             self.largest = max(self.largest, *(abs(int(extreme)) for extreme in span(lifted.numbers)))
             self.rows += rows
+        return self._could_overflow
+
+    def absorb(self, saved: dict[str, Any], rows: int) -> bool:
+        self.largest = max(self.largest, saved["largest"])
+        self.rows += rows
+        return super().absorb(saved, rows) or self._could_overflow
+
+    @property
+    def _could_overflow(self) -> bool:
         return self.width == 1 and self.largest * self.rows >= _SAFE
 
     def widened(self, adds: Integers, old: Integers) -> Integers:
-        self.width = 2
         return np.concatenate([old >> 32, old & _LOW], axis=1)
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
@@ -169,8 +185,8 @@ NARROW_LEAST, NARROW_MOST = -128, 31
 class FloatSum(AddColumn):
     """Digits of the exact sum, then, once wide, counts of NaN, +inf and -inf."""
 
+    wide: ClassVar[int] = 71
     width: int = 7
-    _wide: int = 71
 
     @property
     def base(self) -> int:
@@ -178,14 +194,13 @@ class FloatSum(AddColumn):
 
     @property
     def digits(self) -> int:
-        return 7 if self.width == 7 else self._wide - 3
+        return 7 if self.width == 7 else self.wide - 3
 
     def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
         return self.width == 7 and not digits.fits(lifted.numbers, lifted.valid, NARROW_LEAST, NARROW_MOST)
 
     def widened(self, adds: Integers, old: Integers) -> Integers:
-        self.width = self._wide
-        return _padded(old, self._wide, (NARROW_LEAST + 1088) // 32)
+        return _padded(old, self.wide, (NARROW_LEAST + 1088) // 32)
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
         special = self.offset + self.digits if self.width != 7 else -1
@@ -244,8 +259,8 @@ class IntegerSquares(AddColumn):
 class FloatSquares(AddColumn):
     """Digits of the exact sum of squares of finite floats."""
 
+    wide: ClassVar[int] = 136
     width: int = 15
-    _wide: int = 136
 
     @property
     def base(self) -> int:
@@ -255,8 +270,7 @@ class FloatSquares(AddColumn):
         return self.width == 15 and not digits.fits(lifted.numbers, lifted.valid, NARROW_LEAST, NARROW_MOST)
 
     def widened(self, adds: Integers, old: Integers) -> Integers:
-        self.width = self._wide
-        return _padded(old, self._wide, (2 * NARROW_LEAST + 2176) // 32)
+        return _padded(old, self.wide, (2 * NARROW_LEAST + 2176) // 32)
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
         digits.add_float_squares(adds, self.offset, self.base, slots, lifted.numbers, lifted.valid)

@@ -18,7 +18,7 @@ from windrow.aggregates.base import Array, Integers, is_scalar, value_type
 from windrow.operators.kernels import interning
 from windrow.operators.kernels.input import span
 from windrow.operators.kernels.panes import look_up
-from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, ordered_keys, validity
+from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, byte_strings, ordered_keys, validity
 
 Codes = npt.NDArray[np.int32]
 NO_CODES: Codes = np.empty(0, np.int32)
@@ -126,10 +126,7 @@ class BytesInterner:
             self._grow_when_full()
             self.ends[self.count] = self.used
             self.null, self.count = self.count, self.count + 1
-        array = array.cast(pa.large_binary())
-        buffers: list[Any] = array.buffers()
-        offsets = np.frombuffer(buffers[1], np.int64, count=len(array) + array.offset + 1)[array.offset :]
-        data = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None else np.empty(0, np.uint8)
+        offsets, data = byte_strings(array)
         out = np.empty(len(array), np.int32)
         reached = 0
         while True:

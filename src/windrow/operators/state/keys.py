@@ -63,6 +63,15 @@ def as_float64(array: Array) -> npt.NDArray[np.float64]:
     return numbers if numbers.dtype == np.float64 else numbers.astype(np.float64)
 
 
+def byte_strings(array: Array) -> tuple[Integers, npt.NDArray[np.uint8]]:
+    """Text or binary as offsets and bytes: string i is `data[offsets[i]:offsets[i + 1]]`."""
+    array = array.cast(pa.large_binary())
+    buffers: list[Any] = array.buffers()
+    offsets = np.frombuffer(buffers[1], np.int64, count=len(array) + array.offset + 1)[array.offset :]
+    data = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None else np.empty(0, np.uint8)
+    return offsets, data
+
+
 def float_keys(values: npt.NDArray[np.float64]) -> Integers:
     clean = np.where(np.isnan(values), np.nan, values + 0.0)
     bits = clean.view(np.int64)

@@ -165,23 +165,38 @@ class Layout:
             self._widen(widening, regrow)
         return lifted
 
+    @property
+    def adding(self) -> list[AddColumn]:
+        return [column for argument in self.arguments.values() for column in argument.adding]
+
     def _widen(self, widening: list[AddColumn], regrow: Callable[[Callable[[Table], Table]], None]) -> None:
-        columns = [column for argument in self.arguments.values() for column in argument.adding]
-        before = [(column, column.offset, column.width) for column in columns]
-
-        def convert(table: Table) -> Table:
-            pieces = [table.adds[:, :1]]
-            for column, offset, width in before:
-                old = table.adds[:, offset : offset + width]
-                if column in widening:
-                    column.width = width
-                    old = column.widened(table.adds, old)
-                pieces.append(old)
-            return Table(np.ascontiguousarray(np.concatenate(pieces, axis=1)), table.maxs, table.pairs)
-
-        convert(self.empty(0))
-        regrow(convert)
+        before = [column.width for column in self.adding]
+        for column in widening:
+            column.width = column.wide
+        regrow(lambda table: self._widened(table, before))
         self._place()
+
+    def _widened(self, table: Table, widths: list[int]) -> Table:
+        """State of columns that had these widths, in the widths of now."""
+        pieces, offset = [table.adds[:, :1]], 1
+        for column, width in zip(self.adding, widths, strict=True):
+            old = table.adds[:, offset : offset + width]
+            pieces.append(old if width == column.width else column.widened(table.adds, old))
+            offset += width
+        return Table(np.ascontiguousarray(np.concatenate(pieces, axis=1)), table.maxs, table.pairs)
+
+    def align(self, table: Table, saved: list[Any], regrow: Callable[[Callable[[Table], Table]], None]) -> Table:
+        """Settled state of another layout of the same calls, which `saved` tells, in the widths of this one.
+
+        Where the other is wider, or sums could now overflow, this one widens first; `regrow` as in `lift`.
+        """
+        rows = int(table.adds[:, 0].sum())
+        pairs = list(zip(self.adding, saved, strict=True))
+        widening = [column for column, entry in pairs if column.absorb(entry, rows)]
+        if widening:
+            self._widen(widening, regrow)
+        widths = [entry["width"] for entry in saved]
+        return table if widths == [column.width for column in self.adding] else self._widened(table, widths)
 
     def scatter(self, lifted: dict[Expression, Lifted], slots: npt.NDArray[np.int32], table: Table) -> None:
         """Put rows into their cells."""
@@ -196,9 +211,8 @@ class Layout:
                 latest.scatter(values, slots, table.pairs)
 
     def settle(self, table: Table) -> None:
-        for argument in self.arguments.values():
-            for column in argument.adding:
-                column.settle(table.adds)
+        for column in self.adding:
+            column.settle(table.adds)
 
     def read(self, part: Part, table: Table) -> Any:
         """The value of a part for every cell of a table."""
@@ -230,10 +244,9 @@ class Layout:
 
     def to_json(self) -> list[Any]:
         """What must be known to read saved tables again."""
-        return [column.to_json() for argument in self.arguments.values() for column in argument.adding]
+        return [column.to_json() for column in self.adding]
 
     def from_json(self, saved: list[Any]) -> None:
-        columns = [column for argument in self.arguments.values() for column in argument.adding]
-        for column, entry in zip(columns, saved, strict=True):
+        for column, entry in zip(self.adding, saved, strict=True):
             column.from_json(entry)
         self._place()

@@ -24,19 +24,34 @@ if TYPE_CHECKING:
     from windrow.operators.state.valuerows import ValueRows
 
 
+MATRICES = ("add", "max", "pair")
+"""How the columns of a state's three matrices are called."""
+
+
 def table_of(places: Integers, codes: Codes, state: Table) -> pa.Table:
+    return tabled(place=places, code=codes, **state_columns(state))
+
+
+def state_columns(state: Table) -> dict[str, Numbers]:
+    """The columns of a state by name: add0, add1, ..., max0, ..., pair0, ..."""
     columns: dict[str, Numbers] = {}
-    for name, matrix in (("add", state.adds), ("max", state.maxs), ("pair", state.pairs)):
+    for name, matrix in zip(MATRICES, (state.adds, state.maxs, state.pairs), strict=True):
         columns.update({f"{name}{j}": np.ascontiguousarray(matrix[:, j]) for j in range(matrix.shape[1])})
-    return tabled(place=places, code=codes, **columns)
+    return columns
 
 
 def from_table(table: pa.Table, layout: Layout) -> tuple[Integers, Codes, Table]:
-    state = layout.empty(table.num_rows)
-    for name, matrix in (("add", state.adds), ("max", state.maxs), ("pair", state.pairs)):
+    state = state_of(table, layout.widths)
+    return _numbers(table, "place"), _numbers(table, "code").astype(np.int32), state
+
+
+def state_of(table: pa.Table, widths: tuple[int, int, int]) -> Table:
+    """The state in the columns that `state_columns` named."""
+    matrices = [np.empty((table.num_rows, width), np.int64) for width in widths]
+    for name, matrix in zip(MATRICES, matrices, strict=True):
         for j in range(matrix.shape[1]):
             matrix[:, j] = _numbers(table, f"{name}{j}")
-    return _numbers(table, "place"), _numbers(table, "code").astype(np.int32), state
+    return Table(*matrices)
 
 
 def _numbers(table: pa.Table, name: str) -> Integers:
@@ -60,6 +75,7 @@ def load_cells(cells: CellTable, tables: dict[str, pa.Table]) -> tuple[Integers,
 
 
 def save_timeline(timeline: Timeline) -> dict[str, pa.Table]:
+    timeline.forget(at_once=True)
     count = timeline.count
     cells = table_of(timeline.panes[:count], timeline.codes[:count], timeline.cells.take(slice(count)))
     groups = np.arange(len(timeline.running))

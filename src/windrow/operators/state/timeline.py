@@ -180,7 +180,7 @@ class Timeline:
 
     def tidy(self) -> None:
         """Work that can wait until rows come, so that no result waits for it: forget, and flip what is due."""
-        self._forget()
+        self.forget()
         tail, head = int(self.position[TAIL]), int(self.position[HEAD])
         if tail < head and not self.forever:
             for stacks, state, back in (
@@ -219,12 +219,12 @@ class Timeline:
             self.pair_stacks.rebuild(*window, self.cells.pairs, self.running.pairs)
         self.stale = False
 
-    def _forget(self) -> None:
-        """Let go of cells that no window needs."""
+    def forget(self, *, at_once: bool = False) -> None:
+        """Let go of cells that no window needs, when they are many or `at_once`."""
         gone = int(self.position[HEAD] if self.forever else self.position[TAIL])
         if self.keep_from is not None:
             gone = min(gone, int(np.searchsorted(self.panes[: self.count], self.keep_from)))
-        if gone == 0 or (gone < self.count and gone < max(1024, self.count // 2)):
+        if gone == 0 or (not at_once and gone < self.count and gone < max(1024, self.count // 2)):
             return
         for array in (self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs):
             array[: self.count - gone] = array[gone : self.count].copy()

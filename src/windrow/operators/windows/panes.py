@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.kernels.panes import pane_numbers, pane_slots
-from windrow.operators.state.cells import CellTable
+from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
@@ -60,6 +60,16 @@ class PanedWid:
         panes = np.empty(len(times), np.int64)
         pane_numbers(times, self.window.origin, self.pane, panes)
         return panes
+
+    def starts_of(self, panes: Integers) -> Integers:
+        """The least time in each pane."""
+        return self.window.origin + panes * self.pane
+
+    def put(self, cells: Cells) -> None:
+        """Cells in time, made elsewhere from rows: does what `add` does with the rows."""
+        self.timeline.tidy()
+        self.first_pane = min(self.first_pane, int(cells.panes.min()))
+        self.cells.combine(cells.panes, cells.codes, cells.state)
 
     def add(self, rows: Rows, groups: int) -> None:
         self.timeline.tidy()
@@ -107,11 +117,15 @@ class PanedWid:
         late = CellTable(self.layout)
         self.layout.scatter(rows.lifted, late.slots(panes, rows.codes), late.state)
         self.layout.settle(late.state)
-        self.timeline.amend(*late.content(), groups)
+        self.amend_cells(Cells(*late.content()), groups)
         for part, store in self.values.items():
             store.amend(*rows.values(part, panes))
         for custom, states in self.customs.items():
             states.amend(rows.custom_cells(custom, panes))
+
+    def amend_cells(self, cells: Cells, groups: int) -> None:
+        """Late cells, settled and each once, that still count in some open window."""
+        self.timeline.amend(cells.panes, cells.codes, cells.state, groups)
 
     def witness(self, latest: int) -> None:
         """A row came at this time; windows up to it are to be reported."""

@@ -8,9 +8,11 @@ from math import gcd
 
 import pyarrow as pa
 
+from windrow.errors import InternalError
 from windrow.operators.base import Batch, Element, LateRows, Operator
 from windrow.operators.distinct import DupElim
 from windrow.operators.meld import Meld
+from windrow.operators.partials import Partials
 from windrow.operators.progress import Grid, Input
 from windrow.operators.project import Project
 from windrow.operators.select import Select
@@ -42,13 +44,35 @@ class Pipeline:
     late_schema: pa.Schema | None = None
     stages: list[Stage] = field(default_factory=list)
     inputs: dict[str, list[Stage]] = field(default_factory=dict)
+    entries: list[Stage] = field(default_factory=list)
+    """The stages of `inputs` in the order of the plan's streams, left to right."""
     on_result: Callable[[pa.RecordBatch], None] = lambda _: None
     on_late: Callable[[pa.RecordBatch], None] = lambda _: None
     results: int = 0
 
     def push(self, source: str, element: Batch | Punctuation) -> None:
         for stage in self.inputs[source]:
-            self._feed(stage, element, 0)
+            self.feed(stage, element)
+
+    def feed(self, stage: Stage, element: Batch | Punctuation) -> None:
+        """An element of a source into one of the places where it is read."""
+        self._feed(stage, element, 0)
+
+    def merge(self, stage: Stage, partials: Partials) -> None:
+        """Pane partials of rows that would have come in at this stage."""
+        stage.operator.counters.rows_in += partials.rows
+        window, operator = self.window_above(stage)
+        for out in operator.merge(partials):
+            self._feed(window.after, out, window.port)
+
+    def window_above(self, stage: Stage) -> tuple[Stage, WindowOperator]:
+        """The window aggregate that takes the rows of an input; nothing but unions may lie between."""
+        above = stage.after
+        while above is not None and isinstance(above.operator, Meld):
+            above = above.after
+        if above is None or not isinstance(above.operator, WindowOperator):
+            raise InternalError("must be followed by a window aggregate", parameter=stage.label)
+        return above, above.operator
 
     def _feed(self, stage: Stage | None, element: Element, port: int) -> None:
         if isinstance(element, LateRows):
@@ -81,6 +105,7 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
     if isinstance(node, nodes.Stream):
         stage = _stage(pipeline, _input(node, grid), f"input {node.name}", after, port)
         pipeline.inputs.setdefault(node.name, []).append(stage)
+        pipeline.entries.append(stage)
     elif isinstance(node, nodes.Filter):
         stage = _stage(pipeline, Select(node.predicate), "select", after, port)
         _add(pipeline, node.input, stage, 0, grid, threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,11 +13,12 @@ from windrow.semantics.progress import END, START
 
 @dataclass
 class SourceMetrics:
-    """Progress of one source: rows read, largest value seen, promise in force."""
+    """Progress of one source: rows read, largest value seen, promise in force, and whether nothing more comes."""
 
     rows: int = 0
     high: int | None = None
     low: int | None = None
+    ended: bool = False
 
 
 @dataclass
@@ -24,7 +26,8 @@ class Metrics:
     """Counts and progress of a query. Rows in = used (in full) + late (for some window) + filtered.
 
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
-    punctuation coming in to its last result going out.
+    punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
+    `batch_seconds` is the time of the last micro-batch, where there are such.
     """
 
     rows_in: int = 0
@@ -40,6 +43,8 @@ class Metrics:
     latency_p99: float | None = None
     elapsed: float = 0.0
     sources: dict[str, SourceMetrics] = field(default_factory=dict)
+    held_back_by: str | None = None
+    batch_seconds: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -48,6 +53,22 @@ class Metrics:
 def known(value: int) -> int | None:
     """A watermark, or None before the first and after the last."""
     return None if value in (START, END) else value
+
+
+def slowest(sources: Mapping[str, SourceMetrics]) -> str | None:
+    """The source that holds the others back: one that promised nothing yet, else the one that promised least.
+
+    None when there is one source, when all have ended or promised nothing, and when none is behind another.
+
+    >>> slowest({"trades": SourceMetrics(9, 70, 60), "quotes": SourceMetrics(4, 50, 40)})
+    'quotes'
+    """
+    lows = {name: source.low for name, source in sources.items() if not source.ended}
+    if len(sources) < 2 or all(low is None for low in lows.values()):
+        return None
+    if len(lows) == len(sources) and len(set(lows.values())) == 1:
+        return None
+    return min(lows, key=lambda name: (lows[name] is not None, lows[name] or 0))
 
 
 def percentile(samples: list[float], share: float) -> float | None:

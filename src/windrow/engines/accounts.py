@@ -1,0 +1,39 @@
+"""What became of the rows of a query's sources: late, filtered, or used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.engines.build import Pipeline, Stage
+from windrow.operators.session_aggregate import SessionOperator
+from windrow.operators.window_aggregate import WindowOperator
+
+
+def late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
+    """Late and filtered rows of the sources: what happens to results of inner windows is not counted here."""
+    counters = {id(stage): stage.operator.counters for stage in _first_stages(pipeline)}  # a union's stages once
+    return sum(c.late for c in counters.values()), sum(c.filtered for c in counters.values())
+
+
+def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
+    """The stages that rows of the sources themselves come to, once for each source."""
+    for stage in pipeline.entries:
+        after = stage.after
+        while after is not None:
+            yield after
+            if isinstance(after.operator, (WindowOperator, SessionOperator)):
+                break
+            after = after.after
+
+
+def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator]:
+    operators = [stage.operator for stage in pipeline.stages]
+    return [operator for operator in operators if isinstance(operator, (WindowOperator, SessionOperator))]
+
+
+def open_windows(pipeline: Pipeline) -> int:
+    return sum(operator.open_windows for operator in windows_of(pipeline))
+
+
+def state_bytes(pipeline: Pipeline) -> int:
+    return sum(getattr(stage.operator, "state_bytes", 0) for stage in pipeline.stages)

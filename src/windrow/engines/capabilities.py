@@ -1,0 +1,196 @@
+"""What each engine can do: a table, from which `docs/capabilities.md` is made.
+
+    python -m windrow.engines.capabilities > docs/capabilities.md
+
+A reason why not is what the error says that users get; a remark on how something runs on Spark is what `explain` says.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Yes:
+    """It runs; the remark says what to know about it."""
+
+    remark: str = ""
+
+    def __str__(self) -> str:
+        return f"yes; {self.remark}" if self.remark else "yes"
+
+
+@dataclass(frozen=True)
+class No:
+    """It is refused, with these words."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"no: {self.reason}"
+
+
+Answer: TypeAlias = Yes | No
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Something a query may ask for, and what each engine answers."""
+
+    name: str
+    local: Answer = Yes()
+    spark: Answer = Yes()
+
+
+def nowhere(name: str, reason: str) -> Feature:
+    """A feature that no engine has yet."""
+    return Feature(name, No(reason), No(reason))
+
+
+_NO_ROWS = "count and per-row windows are not available yet"
+
+TABLE: dict[str, tuple[Feature, ...]] = {
+    "Windows": (
+        Feature("sliding and tumbling windows, on time or on integers"),
+        Feature("landmark windows"),
+        Feature("session windows", spark=Yes("rows are sent: session windows have no panes")),
+        nowhere("windows of rows (RANGE n ROWS)", _NO_ROWS),
+        nowhere("windows of rows per key (PATTR)", _NO_ROWS),
+        nowhere("slide by tuple (SLIDE n ROWS)", _NO_ROWS),
+    ),
+    "Aggregates": (
+        Feature("count, sum, avg, variance and stddev"),
+        Feature("min, max, first and last of numbers and times"),
+        Feature("min, max, first and last of other values", spark=Yes("rows are sent: they keep values")),
+        Feature(
+            "median, quantile, mode, count distinct, top-k, heavy hitters and collect",
+            spark=Yes("rows are sent: they keep values"),
+        ),
+        Feature(
+            "your own aggregates",
+            spark=Yes("rows are sent: each keeps a state of its own. Their code travels to the workers"),
+        ),
+    ),
+    "Queries": (
+        Feature("filters and expressions, below and above windows"),
+        Feature("groups by columns and expressions"),
+        Feature("windows without groups", spark=Yes("one shard: there are no groups")),
+        Feature("no windows: filters and expressions alone", spark=Yes("one shard: nothing in the query has groups")),
+        Feature("unions of streams"),
+        Feature("distinct rows"),
+        Feature("windows over the results of windows, with a key in common"),
+        Feature(
+            "windows over the results of windows, without one",
+            spark=Yes("one shard: no key is common to all operators with state"),
+        ),
+        Feature(
+            "landmark windows in a nested query",
+            spark=Yes("one shard: landmark windows in a nested query look at the last row of all groups"),
+        ),
+        Feature("several windows over one stream, put together with UNION ALL"),
+        nowhere("different windows in one SELECT", "window must be the same for all aggregates of a query"),
+        nowhere("joins", "joins are not available yet"),
+    ),
+    "Which windows are reported": (
+        Feature("those that hold a row"),
+        Feature("EMIT EMPTY"),
+        Feature(
+            "EMIT COMPLETE",
+            spark=Yes(
+                "rows are sent: EMIT COMPLETE asks for the time of the first row, not only for its pane; "
+                "one shard: EMIT COMPLETE looks at the first row of all groups"
+            ),
+        ),
+    ),
+    "Late rows": (
+        Feature("LATE DROP, counted"),
+        Feature("LATE SIDE", spark=Yes("rows are sent: LATE SIDE keeps the rows themselves")),
+        Feature("LATE REVISE", spark=Yes("rows are sent: LATE REVISE keeps the rows themselves")),
+        nowhere("LATE REVISE of sessions", "late is not available for session windows"),
+        nowhere("LATE REVISE of landmark windows", "late is not available for landmark windows"),
+        nowhere("LATE REVISE with EMIT EMPTY", "late is not available for EMIT EMPTY"),
+        nowhere(
+            "windows over results of LATE REVISE",
+            "windows over results that are corrected later are not available yet",
+        ),
+        Feature("generous and consistent"),
+    ),
+    "Progress": (
+        Feature("at the end", spark=Yes("streams of DataFrames end with `close=True`")),
+        Feature("ordered", spark=Yes("after each micro-batch")),
+        Feature("slack in time", spark=Yes("after each micro-batch")),
+        Feature(
+            "slack in rows",
+            spark=Yes("after each micro-batch; rows of a DataFrame count in the order of its partitions"),
+        ),
+        Feature("punctuations and heartbeats in a column", spark=Yes("after each micro-batch")),
+        Feature(
+            "punctuations among the elements of an iterator",
+            spark=Yes("after each micro-batch; DataFrames carry them in a column"),
+        ),
+        nowhere("punctuations for single groups", "punctuations for single groups are not available yet"),
+        Feature("idle by stream time"),
+        Feature("idle by the clock", spark=Yes("judged when a micro-batch runs")),
+    ),
+    "Data": (
+        Feature("files, Arrow, pandas, Polars"),
+        Feature(
+            "iterators of elements",
+            spark=Yes("read to their end first, into files that the workers read"),
+        ),
+        Feature(
+            "static DataFrames of Spark",
+            local=Yes("read into this process"),
+            spark=Yes("nothing is late, everything closes at the end"),
+        ),
+        Feature(
+            "streaming DataFrames of Spark",
+            local=No("frame is a streaming DataFrame, which the local engine does not read"),
+        ),
+        Feature(
+            "static and streaming DataFrames in one query", spark=No("streams must all be streams or all be static")
+        ),
+    ),
+    "Running": (
+        Feature("strategy panes"),
+        Feature("strategy wid", spark=Yes("rows are sent: STRATEGY wid has no panes")),
+        Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
+        nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
+        nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
+        nowhere("a strategy for sessions", "strategy must be auto for session windows"),
+        Feature(
+            "checkpoint and restore",
+            local=Yes("every so many rows"),
+            spark=Yes("every micro-batch"),
+        ),
+        Feature("threads", spark=No("threads is not an option of a run on the spark engine")),
+        Feature("shards", local=No("shards is not an option of a run on the local engine")),
+        Feature("rate", local=No("rate is not an option of a run on the local engine")),
+    ),
+}
+
+_PREFACE = """\
+# What runs where
+
+Made by `python -m windrow.engines.capabilities`. What is refused is refused with these words before anything runs. On
+[Spark](spark.md), "rows are sent" means that rows themselves go to the shards, where otherwise pane aggregates do, and
+"one shard" that one task does all of the work above the shuffle; `explain` says so too.
+"""
+
+
+def page() -> str:
+    """The table as a page of the docs."""
+    return "\n".join([_PREFACE, *(line for topic, rows in TABLE.items() for line in _section(topic, rows))])
+
+
+def _section(topic: str, rows: tuple[Feature, ...]) -> Iterator[str]:
+    yield from (f"## {topic}", "", "| | local | Spark |", "|---|---|---|")
+    yield from (f"| {row.name} | {row.local} | {row.spark} |" for row in rows)
+    yield ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,72 @@
+"""How a plan would run on Spark, in words: what is sent, to which shards, and who speaks of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from windrow.engines.spark.inputs import FrameSource
+from windrow.engines.spark.spread import Spread, is_stateless, spread
+from windrow.engines.spark.types import watermark_of
+from windrow.plan.nodes import Node, Stream
+from windrow.semantics.amounts import Amount, Domain, render
+from windrow.semantics.progress import Slack
+from windrow.sources.base import Source
+
+WIDTH = len("watermark")
+
+
+def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> str:
+    """The section on Spark that follows a plan; `sources` are asked whether they are static and have a watermark."""
+    divided = spread(plan)
+    frames = {name: source for name, source in (sources or {}).items() if isinstance(source, FrameSource)}
+    static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
+    entries = [
+        ("sent", [f"{branch.stream.name}: {branch.reason}" for branch in divided.branches]),
+        ("shards", [_shards(divided)]),
+        ("progress", [_STATIC if static else _STREAMING]),
+        ("watermark", [] if static else list(_watermarks(divided, frames))),
+    ]
+    return "\n".join(["On Spark", *(line for name, texts in entries for line in _lines(name, texts))])
+
+
+def _lines(name: str, texts: list[str]) -> Iterator[str]:
+    for index, text in enumerate(texts):
+        yield f"   {name if index == 0 else '':<{WIDTH}}  {text}"
+
+
+def _shards(divided: Spread) -> str:
+    if is_stateless(divided.plan):
+        return f"one: {divided.one_shard}; filters and expressions run there"
+    if divided.one_shard is not None:
+        return f"one: {divided.one_shard}"
+    return f"one for each of spark.sql.shuffle.partitions; rows are routed by {_routes(divided)}"
+
+
+def _routes(divided: Spread) -> str:
+    """What rows are routed by, with the stream's name where streams differ."""
+    routes = [(branch.stream.name, ", ".join(map(str, branch.route))) for branch in divided.branches]
+    if len({route for _, route in routes}) == 1:
+        return routes[0][1]
+    return "; ".join(dict.fromkeys(f"{route} of {name}" for name, route in routes))
+
+
+_STREAMING = (
+    "the policy speaks after each micro-batch, about all rows up to there; "
+    "rows are judged by what was promised before their micro-batch"
+)
+_STATIC = "all data is static: nothing is late, and everything closes at the end"
+
+
+def _watermarks(divided: Spread, frames: Mapping[str, FrameSource]) -> Iterator[str]:
+    """What becomes of the watermark that a DataFrame brings along."""
+    for stream in dict.fromkeys(branch.stream for branch in divided.branches):
+        delay = watermark_of(frames[stream.name].frame.schema, stream.time) if stream.name in frames else None
+        if delay is not None:
+            yield f"{stream.name}: {_watermark(stream, delay)}"
+
+
+def _watermark(stream: Stream, delay: int) -> str:
+    shown = render(delay * 1000, Domain.TIME) if delay else "0 s"
+    if stream.policy == Slack(Amount.of(f"{delay} ms")):
+        return f"the delay of the DataFrame's own watermark, {shown}, is the slack; Spark itself drops no row"
+    return f"the DataFrame's own one ({shown}) has no effect here: Spark drops no row, the policy above decides"

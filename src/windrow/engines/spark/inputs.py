@@ -1,0 +1,80 @@
+"""DataFrames as sources of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.engines.spark.connectors import reader
+from windrow.engines.spark.session import embedded
+from windrow.engines.spark.types import arrow_schema, refuse_unread
+from windrow.errors import UnsupportedError
+from windrow.sinks.base import fitted
+from windrow.sources.base import BATCH_ROWS, Element, Source, narrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a DataFrame of PySpark, classic or Connect; asked without importing it."""
+    kind = type(data)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """A DataFrame, static or streaming. The local engine reads static ones only."""
+
+    name: str
+    frame: DataFrame
+    schema: pa.Schema
+    is_frame: bool = True
+
+    @property
+    def is_streaming(self) -> bool:
+        return bool(self.frame.isStreaming)
+
+    @property
+    def total_rows(self) -> int | None:
+        return None
+
+    def describe(self) -> str:
+        return f"{'streaming' if self.is_streaming else 'static'} DataFrame of Spark"
+
+    def select(self, columns: Sequence[str]) -> Source:
+        return FrameSource(self.name, self.frame, narrow(self.schema, columns, self.name))
+
+    def named(self, columns: Sequence[str]) -> list[Column]:
+        """Columns by their exact names, dots and all."""
+        from pyspark.sql import functions as sf
+
+        return [sf.col("`" + name.replace("`", "``") + "`") for name in columns]
+
+    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
+        if self.is_streaming:
+            raise UnsupportedError(
+                "is a streaming DataFrame, which the local engine does not read",
+                parameter=self.name,
+                hint="run it with engine='spark', or give a path or a static DataFrame",
+            )
+        table = self.frame.select(*self.named(self.schema.names)).toArrow().slice(skip_rows)
+        for batch in table.to_batches(max_chunksize=batch_rows):
+            yield fitted(batch, self.schema)
+
+
+def open_frame(frame: DataFrame, *, name: str, schema: pa.Schema | None = None) -> FrameSource:
+    """The source for a DataFrame, with the declared columns or all that Windrow can read."""
+    found = arrow_schema(frame.schema)
+    if schema is not None:
+        refuse_unread(frame.schema, schema.names)
+    return FrameSource(name, frame, found if schema is None else narrow(found, schema.names, name))
+
+
+def open_uri(uri: str, *, name: str, schema: pa.Schema | None = None) -> FrameSource:
+    """The source for an address that Spark reads, such as `kafka://host:9092/topic`, as a stream."""
+    frame = reader(embedded(), uri, {}, schema)
+    return open_frame(frame, name=name, schema=schema)

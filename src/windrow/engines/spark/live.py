@@ -1,0 +1,81 @@
+"""Run a query from and to addresses of Spark's: results leave as windows close, until the streams end or it is stopped.
+
+Late rows are a second query with a checkpoint of its own: each sink is then written exactly once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windrow.engines.metrics import Metrics
+from windrow.engines.spark.connectors import writer
+from windrow.engines.spark.faults import explained
+from windrow.engines.spark.frames import Frames, Settings, frames
+from windrow.engines.spark.run import Options, claim, session_of, working_folder
+from windrow.engines.spark.watch import Watch
+from windrow.plan.nodes import Node
+from windrow.sources.base import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+def run_live(
+    plan: Node,
+    sources: Mapping[str, Source],
+    output: str,
+    *,
+    late: str | None = None,
+    once: bool = False,
+    on_progress: Callable[[Metrics], None] | None = None,
+    options: Options | None = None,
+) -> Metrics:
+    """Start the query and watch it; with `once`, stop when all that is there now has been read."""
+    options = options or Options()
+    options.check()
+    started = time.perf_counter()
+    spark = session_of(sources) or options.session()
+    try:
+        with working_folder(options) as folder:
+            settings = Settings(options.batch_rows, rate=options.rate, spool=folder / "spool")
+            made = frames(spark, plan, sources, settings)
+            claim(folder, made, restore=options.restore)
+            bounded = not any(getattr(source, "is_frame", False) for source in sources.values())
+            running = _started(made, output, late, folder, now=once or bounded)
+            metrics = _watched(running, on_progress, options)
+    except Exception as error:
+        raise explained(error) from error
+    return replace(metrics, elapsed=time.perf_counter() - started)
+
+
+def _started(made: Frames, output: str, late: str | None, folder: Path, *, now: bool) -> list[StreamingQuery]:
+    started = [_start(made.results, output, folder / "spark", now=now)]
+    if late is not None:
+        started.append(_start(made.late, late, folder / "late", now=now))
+    return started
+
+
+def _start(frame: DataFrame, uri: str, checkpoint: Path, *, now: bool) -> StreamingQuery:
+    output = writer(frame, uri, {})
+    prepared = output.writer.option("checkpointLocation", str(checkpoint))
+    return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
+
+
+def _watched(running: list[StreamingQuery], on_progress: Callable[[Metrics], None] | None, options: Options) -> Metrics:
+    """To the end of all queries; an interrupt or the fault of one stops them all in good order."""
+    watch = Watch(running[0], on_progress, json_lines=options.json_lines)
+    try:
+        metrics = watch.to_the_end()
+        for query in running[1:]:
+            query.awaitTermination()
+    except KeyboardInterrupt:
+        metrics = watch.look()
+    finally:
+        for query in running:
+            query.stop()
+    return metrics

@@ -1,0 +1,188 @@
+"""The low level: what happens to rows where they are read, before anything is shuffled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.aggregates import UserAggregate, register
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Array, Integers
+from windrow.engines.spark.progress import Sighting, slack_rows_of
+from windrow.engines.spark.spread import Branch
+from windrow.engines.spark.wire import bodies_batch, pack
+from windrow.operators.base import Batch, Operator
+from windrow.operators.evaluate import evaluate
+from windrow.operators.kernels.input import span
+from windrow.operators.meld import Meld
+from windrow.operators.partials import PaneAggregate
+from windrow.operators.progress import Input, to_units
+from windrow.operators.project import Project
+from windrow.operators.select import Select
+from windrow.operators.sharding import Shards, shards_of
+from windrow.operators.window_aggregate import refuse_group
+from windrow.plan import nodes
+from windrow.plan.check import shape_of
+from windrow.semantics.progress import START, AtEnd, External, Punctuation
+
+FLUSH_BYTES = 64 << 20
+"""Partials of a task are sent on when they take more than this, so that many groups do not fill its memory."""
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """The low level of one stream: a description that travels to the workers."""
+
+    branch: Branch
+    place: int
+    """Which of the plan's streams this is."""
+    shards: tuple[int, ...]
+    """The number Spark knows each shard by."""
+    own: tuple[UserAggregate, ...] = ()
+    """The user's own aggregates."""
+
+    def bodies(
+        self, elements: Iterable[pa.RecordBatch | Punctuation], *, order: int = 0, ends: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows for the shards as they come, and to every shard at the end what was seen."""
+        make_known(self.own)
+        task = Task(self, order)
+        for element in elements:
+            yield from task.take(element)
+        yield from task.finish(ends)
+
+
+class Task:
+    """The rows of one stream that one task of Spark reads in one micro-batch."""
+
+    def __init__(self, lowering: Lowering, order: int) -> None:
+        self.lowering = lowering
+        branch = lowering.branch
+        self.stream = branch.stream
+        self.input = Input(self.stream.name, self.stream.time, AtEnd())
+        self.path = path_operators(branch.path)
+        self.schema = shape_of(branch.top).schema
+        self.seen = Sighting(order=order, wall=time.time())
+        self.merging = None
+        if branch.merging is not None:
+            self.merging = PaneAggregate(branch.merging, shape_of(branch.top))
+
+    def take(self, element: pa.RecordBatch | Punctuation) -> Iterator[pa.RecordBatch]:
+        """One element of the source through the path."""
+        if isinstance(element, Punctuation):
+            refuse_group(element)
+            self.seen.promised = max(self.seen.promised, element.value)
+            return
+        for batch in self.input.process(Batch.unread(self._unpunctuated(element))):
+            assert isinstance(batch, Batch)
+            self._note_times(batch.times)
+            yield from self._send(self._through(batch))
+
+    def _unpunctuated(self, data: pa.RecordBatch) -> pa.RecordBatch:
+        """The data rows; rows that carry a punctuation are taken note of."""
+        policy = self.stream.policy
+        if not isinstance(policy, External) or policy.column is None:
+            return data
+        marks = data.column(policy.column)
+        if marks.null_count < len(marks):
+            promised = to_units(marks.drop_null(), policy.column)
+            self.seen.promised = max(self.seen.promised, int(span(promised)[1]))
+            data = data.filter(pc.is_null(marks))
+        return data
+
+    def _note_times(self, times: Integers) -> None:
+        seen, wanted = self.seen, slack_rows_of(self.stream)
+        seen.rows += len(times)
+        seen.high = max(seen.high, self.input.high)
+        if wanted:
+            trail = np.concatenate([np.array(seen.recent, np.int64), times])
+            settled, recent = trail[:-wanted], trail[-wanted:]
+            seen.before = max(seen.before, int(settled.max()) if len(settled) else START)
+            seen.recent = recent.tolist()
+
+    def _through(self, batch: Batch) -> Batch:
+        for operator in self.path:
+            for out in operator.process(batch, 0):
+                assert isinstance(out, Batch)
+                batch = out
+        return batch
+
+    def _send(self, batch: Batch) -> Iterator[pa.RecordBatch]:
+        if self.merging is not None:
+            self.merging.add(batch)
+            if self.merging.nbytes > FLUSH_BYTES:
+                yield from self._flush()
+            return
+        batch = batch.compact()
+        if len(batch) == 0:
+            return
+        self.seen.latest = max(self.seen.latest, int(span(batch.times)[1]))
+        keys = [evaluate(e, batch.data) for e in self.lowering.branch.route]
+        yield self._divided(batch.data, self._shards(keys, len(batch)), "rows")
+
+    def _shards(self, keys: Sequence[Array], rows: int) -> Shards:
+        return shards_of(keys, rows, len(self.lowering.shards))
+
+    def _flush(self) -> Iterator[pa.RecordBatch]:
+        assert self.merging is not None
+        assert self.lowering.branch.merging is not None
+        partials = self.merging.take()
+        if partials is None:
+            return
+        names = [name for name, _ in self.lowering.branch.merging.keys]
+        known = pa.RecordBatch.from_arrays(partials.keys, names=names) if names else None
+        keys = [evaluate(e, known) for e in self.lowering.branch.key_route] if known is not None else []
+        yield self._divided(partials.to_batch(), self._shards(keys, len(partials)), "cells")
+
+    def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str) -> pa.RecordBatch:
+        """One body for each shard that gets something."""
+        note = {"input": self.lowering.place, "kind": kind, "wall": self.seen.wall}
+        if len(self.lowering.shards) == 1:
+            return bodies_batch([self.lowering.shards[0]], [pack([data], data.schema, note)])
+        order = np.argsort(shards, kind="stable")
+        cuts = np.searchsorted(shards[order], np.arange(len(self.lowering.shards) + 1))
+        ordered = data.take(arrow(order))
+        present = [shard for shard in range(len(self.lowering.shards)) if cuts[shard + 1] > cuts[shard]]
+        bodies = [pack([ordered.slice(cuts[s], cuts[s + 1] - cuts[s])], data.schema, note) for s in present]
+        return bodies_batch([self.lowering.shards[s] for s in present], bodies)
+
+    def finish(self, ends: bool) -> Iterator[pa.RecordBatch]:
+        """The rest, then what was seen, to every shard."""
+        if self.merging is not None:
+            yield from self._flush()
+            self.seen.latest = max(self.seen.latest, self.merging.latest)
+        self.seen.filtered = sum(operator.counters.filtered for operator in self.path)
+        self.seen.ends = ends
+        yield told(self.lowering, self.seen)
+
+
+def make_known(aggregates: Sequence[UserAggregate]) -> None:
+    """Register a user's aggregates in a process that has not seen them."""
+    for aggregate in aggregates:
+        register(aggregate)
+
+
+def told(lowering: Lowering, seen: Sighting) -> pa.RecordBatch:
+    """A body for every shard that says what was seen."""
+    note: dict[str, Any] = {"input": lowering.place, "kind": "seen", "wall": seen.wall, "seen": seen.to_json()}
+    body = pack([], pa.schema([]), {**note, "shards": len(lowering.shards)})
+    return bodies_batch(list(lowering.shards), [body] * len(lowering.shards))
+
+
+def path_operators(path: Sequence[nodes.Node]) -> list[Operator]:
+    """The operators of nodes that remember nothing, bottom up; a union only brings columns to its types."""
+    made: list[Operator] = []
+    for node in path:
+        if isinstance(node, nodes.Filter):
+            made.append(Select(node.predicate))
+        elif isinstance(node, nodes.Project):
+            made.append(Project(node.columns, shape_of(node).schema))
+        else:
+            made.append(Meld(1, shape_of(node).schema))
+    return made

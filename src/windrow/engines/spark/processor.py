@@ -1,0 +1,113 @@
+"""The high level inside Spark: one key a shard, its state in a map of chunks.
+
+A Python worker keeps the shards it ran last. State on disk bears the mark of the micro-batch that wrote it; a worker
+that still has the shard with that very mark goes on with it and reads nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from windrow.engines.spark import chunks
+from windrow.engines.spark.chunks import Key
+from windrow.engines.spark.shard import Job, Outcome, Shard
+from windrow.engines.spark.signature import check_facts
+from windrow.engines.spark.wire import COUNTED
+
+if TYPE_CHECKING:
+    import pandas
+    from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
+
+KEPT_SHARDS = 16
+"""Shards a worker remembers; one of a large state is worth more than the memory of many."""
+_kept: OrderedDict[tuple[str, int], tuple[str, Shard, dict[Key, bytes]]] = OrderedDict()
+
+
+class ShardProcessor(StatefulProcessor):
+    """Runs a `Shard` for each key."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.chunks: MapState = handle.getMapState("chunks", "name string, number bigint", "body binary")
+        self.facts: ValueState = handle.getValueState("facts", "json string")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        """Spark's name for: these rows came for this key."""
+        shard, known = self._found(int(key[0]))
+        bodies = (body for frame in rows for body in frame["body"])
+        yield _frame(shard.run(bodies))
+        self._save(shard, known)
+
+    def close(self) -> None:
+        pass
+
+    def _found(self, number: int) -> tuple[Shard, dict[Key, bytes]]:
+        """The shard as the last micro-batch left it; it is not kept while it changes."""
+        saved = self.facts.get()
+        if saved is None:
+            return Shard(self.job, number), {}
+        facts = json.loads(saved[0])
+        mark, shard, known = _kept.pop((facts["lineage"], number), ("", None, {}))
+        if shard is not None and mark == facts["mark"] and shard.job == self.job:
+            return shard, known
+        shard = Shard(self.job, number)
+        check_facts(facts, shard.facts())
+        tables, known = chunks.load(((str(k[0]), int(k[1])), bytes(v[0])) for k, v in self.chunks.iterator())
+        shard.restore(facts, tables)
+        shard.lineage = facts["lineage"]
+        return shard, known
+
+    def _save(self, shard: Shard, known: dict[Key, bytes]) -> None:
+        mark = uuid4().hex
+        now = chunks.save(shard.tables(), known, _MapStore(self.chunks))
+        self.facts.update((json.dumps({**shard.facts(), "mark": mark, "lineage": shard.lineage}),))
+        _kept[shard.lineage, shard.number] = mark, shard, now
+        while len(_kept) > KEPT_SHARDS:
+            _kept.popitem(last=False)
+
+
+class _MapStore:
+    """Chunks in Spark's map state."""
+
+    def __init__(self, state: MapState) -> None:
+        self.state = state
+
+    def put(self, key: Key, body: bytes) -> None:
+        self.state.updateValue(key, (body,))
+
+    def remove(self, key: Key) -> None:
+        self.state.removeKey(key)
+
+
+def _frame(outcomes: Iterable[Outcome]) -> pandas.DataFrame:
+    """Outcomes as the frame that Spark asks for; numbers that are missing stay missing."""
+    import pandas as pd
+
+    given = [asdict(outcome) for outcome in outcomes]
+    columns = {name: [one[name] for one in given] for name in given[0]}
+    return pd.DataFrame({n: pd.array(v, "Int64") if n in COUNTED else v for n, v in columns.items()})
+
+
+def run_whole(job: Job, number: int, bodies: Iterable[pa.Buffer]) -> pa.RecordBatch:
+    """A shard of a static frame: all of its rows at once."""
+    given = [asdict(outcome) for outcome in Shard(job, number).run(bodies, whole=True)]
+    return pa.RecordBatch.from_pylist(given, schema=OUTCOME_SCHEMA)
+
+
+_KINDS: dict[str, pa.DataType] = {
+    "kind": pa.int32(),
+    "body": pa.binary(),
+    **dict.fromkeys(COUNTED, pa.int64()),
+    "sources": pa.string(),
+}
+OUTCOME_SCHEMA = pa.schema(_KINDS)

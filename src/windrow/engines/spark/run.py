@@ -1,0 +1,206 @@
+"""Run a plan on Spark to the end of its sources, and hand over everything it gives.
+
+A stream's outcomes go to a ledger, a folder of Parquet files that Spark's own file sink writes exactly once; when the
+run is over, the ledger holds the whole answer, whatever happened on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from windrow.engines.metrics import Metrics
+from windrow.engines.spark.faults import explained
+from windrow.engines.spark.frames import BATCH_ROWS, Frames, Settings, frames
+from windrow.engines.spark.inputs import FrameSource
+from windrow.engines.spark.session import check, embedded
+from windrow.engines.spark.signature import VERSION, check_facts
+from windrow.engines.spark.watch import OBSERVED, Watch, metrics_of
+from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of
+from windrow.errors import ConfigurationError
+from windrow.plan.nodes import Node
+from windrow.sources.base import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
+MANIFEST = "windrow.json"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run: rows a micro-batch, where the checkpoint is, the session (an embedded one unless given)."""
+
+    batch_rows: int = BATCH_ROWS
+    checkpoint: str | None = None
+    restore: bool = False
+    shards: int | None = None
+    memory: str | None = None
+    rate: float | None = None
+    spark: SparkSession | None = None
+    json_lines: str | None = None
+    """Where to write the metrics of each micro-batch."""
+
+    def check(self) -> None:
+        for name in ("batch_rows", "shards", "rate"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError("must be at least 1", parameter=name, value=value)
+        if self.restore and not self.checkpoint:
+            raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
+
+    def session(self) -> SparkSession:
+        if self.spark is None:
+            return embedded(shards=self.shards, memory=self.memory)
+        check(self.spark)
+        return self.spark
+
+
+def run(
+    plan: Node,
+    sources: Mapping[str, Source],
+    *,
+    on_result: Deliver,
+    on_late: Deliver | None = None,
+    on_progress: Callable[[Metrics], None] | None = None,
+    options: Options | None = None,
+) -> Metrics:
+    """Run to the end: streams are drained and closed, static frames are read whole."""
+    options = options or Options()
+    options.check()
+    started = time.perf_counter()
+    spark = session_of(sources) or options.session()
+    deliveries = {RESULT: on_result, LATE: on_late or (lambda _: None)}
+    try:
+        with working_folder(options) as folder:
+            settings = Settings(options.batch_rows, rate=options.rate, spool=folder / "spool")
+            made = frames(spark, plan, sources, settings)
+            if not made.outcomes.isStreaming:
+                metrics = _whole(made, deliveries)
+            else:
+                run = _Streaming(spark, plan, sources, settings, folder, options, on_progress)
+                metrics = run.to_the_end(made)
+                run.hand_over(deliveries)
+    except Exception as error:
+        raise explained(error) from error
+    return replace(metrics, elapsed=time.perf_counter() - started)
+
+
+def session_of(sources: Mapping[str, Source]) -> SparkSession | None:
+    """The session that the query's DataFrames live in."""
+    for source in sources.values():
+        if isinstance(source, FrameSource):
+            check(source.frame.sparkSession)
+            return source.frame.sparkSession
+    return None
+
+
+@contextmanager
+def working_folder(options: Options) -> Iterator[Path]:
+    """Where the run keeps its checkpoint and its ledger: the user's folder, or one that is gone afterwards."""
+    if options.checkpoint:
+        yield Path(options.checkpoint).absolute()
+        return
+    folder = Path(tempfile.mkdtemp(prefix="windrow-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def claim(folder: Path, made: Frames, *, restore: bool) -> None:
+    """The folder belongs to this query from now on, or is refused."""
+    mine = {"version": VERSION, "query": made.job.signature, "shards": len(made.job.shards)}
+    manifest = folder / MANIFEST
+    if manifest.exists():
+        if not restore:
+            raise ConfigurationError(
+                "holds a run already",
+                parameter="checkpoint",
+                value=str(folder),
+                hint="go on from it with restore, or choose an empty folder",
+            )
+        check_facts(json.loads(manifest.read_text()), mine)
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest.write_text(json.dumps(mine))
+
+
+def _whole(made: Frames, deliveries: dict[int, Deliver]) -> Metrics:
+    table = made.outcomes.toArrow()
+    counts = [row for row in table.to_pylist() if row["kind"] == COUNTS]
+    for row in table.to_pylist():
+        if row["kind"] != COUNTS:
+            _deliver(row["kind"], row["body"], deliveries)
+    sums: dict[str, Any] = {name: sum(row[name] for row in counts) for name in COUNTED}
+    told = next((row["sources"] for row in counts if row["sources"] is not None), "{}")
+    return metrics_of({"observedMetrics": {OBSERVED: {**sums, "sources": told}}})
+
+
+def _deliver(kind: int, body: bytes, deliveries: dict[int, Deliver]) -> None:
+    for batch in batches_of(body):
+        deliveries[kind](batch)
+
+
+class _Streaming:
+    """One run of a streaming query, and of its end."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: Node,
+        sources: Mapping[str, Source],
+        settings: Settings,
+        folder: Path,
+        options: Options,
+        on_progress: Callable[[Metrics], None] | None,
+    ) -> None:
+        self.spark = spark
+        self.plan = plan
+        self.sources = sources
+        self.settings = settings
+        self.folder = folder
+        self.options = options
+        self.on_progress = on_progress
+        self.metrics = Metrics()
+
+    def to_the_end(self, made: Frames) -> Metrics:
+        """Drain; then, where the streams do not end by themselves, end them."""
+        claim(self.folder, made, restore=self.options.restore)
+        self._drain(made.outcomes)
+        if any(isinstance(source, FrameSource) for source in self.sources.values()):
+            closing = replace(self.settings, close=True)
+            self._drain(frames(self.spark, self.plan, self.sources, closing).outcomes)
+        return self.metrics
+
+    def _drain(self, outcomes: DataFrame) -> None:
+        writer = outcomes.filter(f"kind <> {COUNTS}").select("kind", "body").writeStream.format("parquet")
+        query = (
+            writer.outputMode("append")
+            .option("path", str(self.folder / "given"))
+            .option("checkpointLocation", str(self.folder / "spark"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        watch = Watch(query, self._told, json_lines=self.options.json_lines)
+        watch.to_the_end()
+
+    def _told(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        if self.on_progress is not None:
+            self.on_progress(metrics)
+
+    def hand_over(self, deliveries: dict[int, Deliver]) -> None:
+        """Everything the ledger holds."""
+        ledger = self.spark.read.schema("kind int, body binary").parquet(str(self.folder / "given"))
+        for row in ledger.toLocalIterator(prefetchPartitions=True):
+            _deliver(row["kind"], bytes(row["body"]), deliveries)

@@ -1,0 +1,192 @@
+"""One shard: the operators above the shuffle for the groups that live there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
+from windrow.engines.build import Pipeline, build
+from windrow.engines.spark.low import make_known
+from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
+from windrow.engines.spark.signature import VERSION, check_facts, signature
+from windrow.engines.spark.spread import Spread
+from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, unpack
+from windrow.operators.base import Batch, Counters
+from windrow.operators.meld import Meld
+from windrow.operators.partials import Partials
+from windrow.plan.nodes import Stream, WindowAggregate
+from windrow.semantics.progress import END, START, Punctuation
+from windrow.semantics.windows import Landmark
+from windrow.sinks.base import fitted
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A row that a shard gives: a body of results or late rows, or the counts so far."""
+
+    kind: int
+    body: bytes | None = None
+    late: int | None = None
+    filtered: int | None = None
+    results: int | None = None
+    windows: int | None = None
+    bytes: int | None = None
+    sources: str | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the high level of a query needs to know: a description that travels to the workers."""
+
+    spread: Spread
+    shards: tuple[int, ...]
+    answer: pa.Schema
+    """The columns of the results."""
+    late: pa.Schema
+    """The columns of the late rows; none when the query gives none."""
+
+    @property
+    def streams(self) -> list[Stream]:
+        return [branch.stream for branch in self.spread.branches]
+
+    @property
+    def signature(self) -> list[str]:
+        return signature(self.spread)
+
+
+class Shard:
+    """Takes the bodies of one micro-batch after another, and gives what they complete."""
+
+    def __init__(self, job: Job, number: int) -> None:
+        self.job = job
+        self.number = number
+        self.lineage = uuid4().hex
+        """Which state this is, through all its micro-batches."""
+        make_known(job.spread.own)
+        self.pipeline: Pipeline = build(job.spread.high)
+        self.progress = [Progress() for _ in job.streams]
+        self.given: list[Outcome] = []
+        self.pipeline.on_result = lambda batch: self._give(RESULT, batch, job.answer)
+        self.pipeline.on_late = lambda batch: self._give(LATE, batch, job.late)
+        self.now = 0.0
+        """The time of day as the tasks told it, for idle times by the clock."""
+        self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, Meld)]
+        for meld in self.melds:
+            meld.clock = lambda: self.now
+
+    def _give(self, kind: int, batch: pa.RecordBatch, schema: pa.Schema) -> None:
+        if len(schema):
+            self.given.append(Outcome(kind, pack([fitted(batch, schema)], schema)))
+
+    def run(self, bodies: Iterable[bytes | pa.Buffer], *, whole: bool = False) -> Iterator[Outcome]:
+        """All rows of a micro-batch, then the promises that hold after it. With `whole`, nothing follows."""
+        sightings: list[list[Sighting]] = [[] for _ in self.progress]
+        for body in bodies:
+            note, batches = unpack(body)
+            self._hear(note["wall"])
+            if note["kind"] == "seen":
+                self._check_shards(note["shards"])
+                sightings[note["input"]].append(Sighting(**note["seen"]))
+            else:
+                self._take(note, batches)
+            yield from self._handed_over()
+        self._advance(sightings, whole)
+        yield from self._handed_over()
+        yield self.counts()
+
+    def _hear(self, wall: float) -> None:
+        if self.now == 0.0:
+            for meld in self.melds:
+                meld.heard = [wall] * len(meld.heard)
+        self.now = max(self.now, wall)
+
+    def _check_shards(self, shards: int) -> None:
+        check_facts({"shards": shards}, {"shards": len(self.job.shards)})
+
+    def _handed_over(self) -> Iterator[Outcome]:
+        given, self.given = self.given, []
+        yield from given
+
+    def _take(self, note: dict[str, Any], batches: Iterable[pa.RecordBatch]) -> None:
+        stage = self.pipeline.entries[note["input"]]
+        for batch in batches:
+            if note["kind"] == "cells":
+                self.pipeline.merge(stage, Partials.from_batch(batch))
+            else:
+                self.pipeline.feed(stage, Batch.unread(batch.replace_schema_metadata(None)))
+
+    def _advance(self, sightings: list[list[Sighting]], whole: bool) -> None:
+        for stream, progress, seen in zip(self.job.streams, self.progress, sightings, strict=True):
+            progress.see(seen, slack_rows_of(stream))
+            progress.ended = progress.ended or whole
+        self._witness()
+        for stage, stream, progress in zip(self.pipeline.entries, self.job.streams, self.progress, strict=True):
+            before = progress.bound
+            if progress.advance(stream) > before:
+                self.pipeline.feed(stage, Punctuation(progress.bound))
+
+    def _witness(self) -> None:
+        """Landmark windows go on to the last row of any group, in whichever shard it lives."""
+        for stage, branch, progress in zip(self.pipeline.entries, self.job.spread.branches, self.progress, strict=True):
+            head = branch.head
+            if isinstance(head, WindowAggregate) and isinstance(head.window, Landmark) and progress.latest != START:
+                self.pipeline.window_above(stage)[1].witness(progress.latest)
+
+    def counts(self) -> Outcome:
+        """Everything so far; rows of the sources are counted by the first shard alone."""
+        late, filtered = late_and_filtered(self.pipeline)
+        first = self.number == self.job.shards[0]
+        return Outcome(
+            COUNTS,
+            late=late,
+            filtered=filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
+            results=self.pipeline.results,
+            windows=open_windows(self.pipeline),
+            bytes=state_bytes(self.pipeline),
+            sources=json.dumps(self._sources()) if first else None,
+        )
+
+    def _sources(self) -> dict[str, dict[str, int | bool | None]]:
+        told: dict[str, dict[str, int | bool | None]] = {}
+        for stream, progress in zip(self.job.streams, self.progress, strict=True):
+            low, high = (None if value in (START, END) else value for value in (progress.bound, progress.high))
+            told[stream.name] = {"rows": progress.rows, "high": high, "low": low, "ended": progress.ended}
+        return told
+
+    # State
+
+    def facts(self) -> dict[str, Any]:
+        """What it knows besides tables."""
+        return {
+            "version": VERSION,
+            "query": self.job.signature,
+            "shards": len(self.job.shards),
+            "progress": [asdict(progress) for progress in self.progress],
+            "counters": {stage.label: vars(stage.operator.counters) for stage in self.pipeline.stages},
+            "results": self.pipeline.results,
+            "now": self.now,
+        }
+
+    def tables(self) -> dict[str, pa.Table]:
+        return {
+            f"{stage.label}/{name}": table
+            for stage in self.pipeline.stages
+            for name, table in stage.operator.state().items()
+        }
+
+    def restore(self, facts: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+        """Remember what `facts` and `tables` gave."""
+        self.now = facts["now"]
+        for stage in self.pipeline.stages:
+            prefix = f"{stage.label}/"
+            own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
+            stage.operator.restore(own)
+            stage.operator.counters = Counters(**facts["counters"][stage.label])
+        self.progress = [Progress(**saved) for saved in facts["progress"]]
+        self.pipeline.results = facts["results"]

@@ -1,0 +1,78 @@
+"""What saved state depends on, and the refusal of state that another query or another version wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from windrow.engines.spark.spread import Spread
+from windrow.errors import ConfigurationError
+from windrow.plan.check import shape_of, walk
+from windrow.plan.nodes import Distinct, Late, WindowAggregate
+from windrow.plan.planner import choose
+from windrow.plan.types import type_of
+from windrow.semantics.windows import Session
+
+VERSION = 1
+"""Of the saved state. State of another version is refused."""
+
+
+def signature(spread: Spread) -> list[str]:
+    """A line for each thing that state depends on: operators with state and streams. Filters, expressions above the
+    windows, slack and idle times are not among them, so those may change between two runs.
+    """
+    lines = [f"stream {branch.stream.name}" for branch in spread.branches]
+    for node in walk(spread.plan):
+        if isinstance(node, WindowAggregate):
+            lines.append(_window(node))
+        elif isinstance(node, Distinct):
+            lines.append("distinct " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
+    return lines
+
+
+def _window(node: WindowAggregate) -> str:
+    schema = shape_of(node.input).schema
+    keys = ", ".join(f"{expression} {type_of(expression, schema)}" for _, expression in node.keys)
+    calls = ", ".join(str(replace(call, name="")) for call in node.aggregates)
+    kinds = ", ".join(str(type_of(c.argument, schema)) for c in node.aggregates if c.argument is not None)
+    late = "" if node.late is Late.DROP else f" late {node.late.value}"
+    if node.late is Late.SIDE and not isinstance(node.window, Session):
+        late = ""  # whether late rows are shown changes nothing that is kept
+    within = "" if node.within is None else f" within {node.within}"
+    return (
+        f"{node.window} by ({keys}) of {calls} on ({kinds}) emit {node.emit.value} {node.lateness.value}"
+        f"{late}{within} strategy {choose(node).strategy.value}"
+    )
+
+
+def check_facts(saved: dict[str, Any], mine: dict[str, Any]) -> None:
+    """Refuse state that this query cannot go on from, and say what differs."""
+    if saved.get("version", VERSION) != VERSION:
+        raise ConfigurationError(
+            f"must be of state format {VERSION}",
+            parameter="checkpoint",
+            value=f"format {saved['version']}",
+            hint="begin with an empty checkpoint folder, or go on with the Windrow that wrote it",
+        )
+    if saved["shards"] != mine["shards"]:
+        raise ConfigurationError(
+            f"must have as many shards as this run ({mine['shards']})",
+            parameter="checkpoint",
+            value=f"{saved['shards']} shards",
+            hint=f"set spark.sql.shuffle.partitions to {saved['shards']}, or begin with an empty checkpoint folder",
+        )
+    theirs, ours = saved.get("query", []), mine.get("query", saved.get("query", []))
+    if theirs != ours:
+        differing = next((t, o) for t, o in _aligned(theirs, ours) if t != o)
+        raise ConfigurationError(
+            f"must be of a query that keeps the same state; this one has {differing[1]}",
+            parameter="checkpoint",
+            value=differing[0],
+            hint="begin with an empty checkpoint folder; what may change is listed in docs/spark.md",
+        )
+
+
+def _aligned(left: list[str], right: list[str]) -> list[tuple[str, str]]:
+    size = max(len(left), len(right))
+    padded = [[*lines, *["nothing more"] * (size - len(lines))] for lines in (left, right)]
+    return list(zip(*padded, strict=True))

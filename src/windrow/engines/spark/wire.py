@@ -1,0 +1,54 @@
+"""What travels between the levels: bodies, each an Arrow IPC stream with a note in its schema's metadata.
+
+A row of Spark's shuffle carries one body: rows or pane partials of one stream for one shard, and in the note how far
+the stream has come. Many rows travel as one value, so Spark converts next to nothing. No pickle.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.errors import InternalError
+
+_NOTE = b"windrow"
+BODIES = "shard int, body binary"
+"""The columns between low and high level."""
+COUNTED = ("late", "filtered", "results", "windows", "bytes")
+OUTCOMES = ", ".join(["kind int", "body binary", *(f"{name} bigint" for name in COUNTED), "sources string"])
+"""The columns a shard gives: results and late rows as bodies, then one row of counts."""
+RESULT, LATE, COUNTS = 0, 1, 2
+
+
+def pack(batches: Iterable[pa.RecordBatch], schema: pa.Schema, note: dict[str, Any] | None = None) -> bytes:
+    """Batches of one schema, and a note, as bytes."""
+    metadata = {**(schema.metadata or {}), _NOTE: json.dumps(note or {}).encode()}
+    schema = schema.with_metadata(metadata)
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch.replace_schema_metadata(metadata))
+    return out.getvalue().to_pybytes()
+
+
+def unpack(body: bytes | pa.Buffer) -> tuple[dict[str, Any], pa.RecordBatchReader]:
+    """The note of a body and a reader of its batches."""
+    reader = pa.ipc.open_stream(body)
+    metadata = reader.schema.metadata or {}
+    if _NOTE not in metadata:
+        raise InternalError("must carry a note", parameter="body")
+    note: dict[str, Any] = json.loads(metadata[_NOTE])
+    return note, reader
+
+
+def batches_of(body: bytes | pa.Buffer) -> Iterator[pa.RecordBatch]:
+    """The batches of a body without its note."""
+    for batch in pa.ipc.open_stream(body):
+        yield batch.replace_schema_metadata(None)
+
+
+def bodies_batch(shards: list[int], bodies: list[bytes]) -> pa.RecordBatch:
+    return pa.record_batch([pa.array(shards, pa.int32()), pa.array(bodies, pa.binary())], names=["shard", "body"])

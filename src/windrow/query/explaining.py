@@ -1,0 +1,25 @@
+"""A plan in words, and what an engine has to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from windrow.plan.explain import explain
+from windrow.plan.nodes import Node
+from windrow.query.running import check_options, engine_of
+
+if TYPE_CHECKING:
+    from windrow.sources.base import Source
+
+
+def explain_on(plan: Node, sources: Mapping[str, Source], engine: str | None) -> str:
+    """The plan as text; on Spark a section follows that says how it runs there."""
+    engine = engine_of(sources) if engine is None else engine
+    check_options(engine, {})
+    text = explain(plan)
+    if engine != "spark":
+        return text
+    from windrow.engines.spark.explain import explain_spread
+
+    return f"{text}\n\n{explain_spread(plan, sources)}"

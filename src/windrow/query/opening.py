@@ -1,0 +1,44 @@
+"""The source behind whatever a user calls data."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.semantics.amounts import Amount
+from windrow.semantics.progress import Slack
+
+if TYPE_CHECKING:
+    from windrow.sources.base import Source
+
+_URI = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
+"""A scheme of two letters or more: one letter is a drive."""
+
+
+def open_data(data: Any, *, name: str, schema: pa.Schema | None = None) -> Source:
+    """The source for a path, Arrow data, a frame, elements, or a DataFrame of Spark."""
+    kind = type(data)
+    if kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql."):
+        from windrow.engines.spark.inputs import open_frame
+
+        return open_frame(data, name=name, schema=schema)
+    if isinstance(data, str) and _URI.match(data):
+        from windrow.engines.spark.inputs import open_uri
+
+        return open_uri(data, name=name, schema=schema)
+    from windrow.sources import open_source
+
+    return open_source(data, name=name, schema=schema)
+
+
+def watermark_slack(source: Source, time: str) -> Slack | None:
+    """The delay of a DataFrame's own watermark on its time column, as slack; None without one."""
+    if not getattr(source, "is_frame", False):
+        return None
+    from windrow.engines.spark.inputs import FrameSource
+    from windrow.engines.spark.types import watermark_of
+
+    delay = watermark_of(source.frame.schema, time) if isinstance(source, FrameSource) else None
+    return None if delay is None else Slack(Amount.of(f"{delay} ms"))

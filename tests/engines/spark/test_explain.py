@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import StructField, StructType, TimestampType
+
+from tests.plan.streams import COUNT, MINUTE, call, columns, windowed
+from windrow.engines.spark.explain import explain_spread
+from windrow.engines.spark.inputs import FrameSource
+from windrow.engines.spark.types import WATERMARK
+from windrow.errors import UnsupportedError
+from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Stream, Union
+from windrow.semantics.amounts import Amount
+from windrow.semantics.expressions import Column
+from windrow.semantics.progress import AtEnd, Slack
+from windrow.semantics.windows import Rows, Session
+
+SCHEMA = columns(symbol=pa.string(), price=pa.int64(), time=pa.timestamp("us", tz="UTC"))
+UBSN = call("=", Column("symbol"), "UBSN")
+MEDIAN = (AggregateCall("p50", "median", Column("price")),)
+
+
+def ticks(name: str = "trades", **settings: Any) -> Stream:
+    return Stream(name, SCHEMA, "time", **{"policy": Slack(Amount.of("60 seconds")), **settings})
+
+
+def frame(name: str, *, streaming: bool, delay: int | None = None) -> FrameSource:
+    """A DataFrame as far as an explanation looks at it."""
+    metadata = {} if delay is None else {WATERMARK: delay}
+    schema = StructType([StructField("time", TimestampType(), True, metadata)])
+    data: Any = SimpleNamespace(isStreaming=streaming, schema=schema)
+    return FrameSource(name, data, SCHEMA)
+
+
+PANES = """
+On Spark
+   sent       trades: rows are aggregated into panes before they are sent
+   shards     one for each of spark.sql.shuffle.partitions; rows are routed by symbol
+   progress   the policy speaks after each micro-batch, about all rows up to there; \
+rows are judged by what was promised before their micro-batch
+"""
+
+NO_GROUPS = """
+On Spark
+   sent       a: its rows are sent: median(price) keeps values
+              b: its rows are sent: median(price) keeps values
+   shards     one: there are no groups
+   progress   the policy speaks after each micro-batch, about all rows up to there; \
+rows are judged by what was promised before their micro-batch
+"""
+
+ROUTES = """
+On Spark
+   sent       a: its rows are sent: session windows have no panes
+              b: its rows are sent: LATE SIDE keeps the rows themselves
+   shards     one for each of spark.sql.shuffle.partitions; rows are routed by symbol of a; upper(symbol) of b
+   progress   the policy speaks after each micro-batch, about all rows up to there; \
+rows are judged by what was promised before their micro-batch
+"""
+
+ROWS_ALONE = """
+On Spark
+   sent       trades: its rows are sent
+   shards     one: nothing in the query has groups; filters and expressions run there
+   progress   the policy speaks after each micro-batch, about all rows up to there; \
+rows are judged by what was promised before their micro-batch
+"""
+
+
+def two_windows() -> Node:
+    visits = windowed(ticks("a"), Session("time", MINUTE), ("symbol",))
+    loud = windowed(ticks("b"), None, (), (COUNT,), late=Late.SIDE)
+    keys = (("symbol", call("upper", Column("symbol"))),)
+    return Union((visits, type(loud)(loud.input, loud.window, keys, loud.aggregates, late=loud.late)))
+
+
+@pytest.mark.parametrize(
+    ("expected", "node"),
+    [
+        (PANES, windowed(Filter(ticks(), UBSN), None, ("symbol",))),
+        (NO_GROUPS, windowed(Union((ticks("a"), ticks("b"))), None, (), MEDIAN)),
+        (ROUTES, two_windows()),
+        (ROWS_ALONE, Filter(ticks(), UBSN)),
+    ],
+)
+def test_plans_on_spark_as_text(expected: str, node: Node) -> None:
+    assert expected.strip() == explain_spread(node)
+
+
+def last_line(policy: Any, source: FrameSource) -> str:
+    plan = windowed(ticks(policy=policy), None, ("symbol",))
+    return explain_spread(plan, {"trades": source}).splitlines()[-1].strip()
+
+
+@pytest.mark.parametrize(
+    ("expected", "policy", "delay"),
+    [
+        (
+            "watermark  trades: the delay of the DataFrame's own watermark, 10 s, is the slack; "
+            "Spark itself drops no row",
+            Slack(Amount.of("10000 ms")),
+            10_000,
+        ),
+        (
+            "watermark  trades: the DataFrame's own one (10 s) has no effect here: "
+            "Spark drops no row, the policy above decides",
+            AtEnd(),
+            10_000,
+        ),
+    ],
+)
+def test_a_watermark_of_the_frames_own_is_explained(expected: str, policy: Any, delay: int) -> None:
+    assert expected == last_line(policy, frame("trades", streaming=True, delay=delay))
+
+
+def test_without_a_watermark_nothing_is_said_of_one() -> None:
+    assert "watermark" not in explain_spread(ticks(), {"trades": frame("trades", streaming=True)})
+
+
+def test_static_frames_close_at_the_end() -> None:
+    expected = "progress   all data is static: nothing is late, and everything closes at the end"
+    assert expected == last_line(AtEnd(), frame("trades", streaming=False, delay=10_000))
+
+
+def test_what_spark_does_not_run_is_not_explained() -> None:
+    with pytest.raises(UnsupportedError, match=r"\Acount and per-row windows are not available yet\. .*\Z"):
+        explain_spread(windowed(ticks(), Rows(5, 5)))

@@ -1,0 +1,236 @@
+"""What Spark says when something fails, and what Windrow makes of it.
+
+`fault_texts.json` holds what Spark 4.3 says on a classic and on a Connect session, less most lines of Java.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from windrow.engines.spark.faults import explained, rebuilt
+from windrow.engines.spark.known_faults import known
+from windrow.errors import (
+    ConfigurationError,
+    DataError,
+    Position,
+    QueryError,
+    SourceError,
+    SumOverflowError,
+    WindrowError,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TEXTS: dict[str, dict[str, dict[str, str]]] = json.loads(Path(__file__).with_name("fault_texts.json").read_text())
+
+DISK = (
+    "`disk` is full (no space left on device). Hint: make room where the checkpoint, the output and spark.local.dir "
+    "are, then go on from the checkpoint."
+)
+DIED = (
+    "`Spark` lost a Python worker, which crashed or was killed, most often for lack of memory. Hint: take fewer rows "
+    "in a micro-batch, fewer cores, or a machine with more memory; spark.python.worker.faulthandler.enabled=true shows "
+    "where a crash was."
+)
+DAMAGED = (
+    "`file` cannot be read; it is damaged, incomplete or of another format, got /data/{}. Hint: replace or remove it."
+)
+OTHER = (
+    "`checkpoint` is of another query, or of this one before it changed, got {}. Hint: begin with an empty checkpoint "
+    "folder, or run the query that wrote this one."
+)
+MODE = (
+    "`output mode` must be append, because a result is given once, when its window closes, got {}. Hint: leave it out."
+)
+NULL_TIME = "`time` must not be null, got None. Hint: filter such rows\nor repair them."
+
+EXPECTED: dict[str, tuple[type[WindrowError], str]] = {
+    "map": (DataError, NULL_TIME),
+    "stream": (DataError, NULL_TIME),
+    "place in the query": (
+        QueryError,
+        "`range` must be positive, got 0.\nline 1, column 8:\n  SELECT x FROM s\n         ^",
+    ),
+    "state": (
+        SumOverflowError,
+        "`sum(x)` does not fit into 64 bits. Hint: sum a double: sum(x * 1.0).",
+    ),
+    "source offset": (SourceError, "`trades` must exist, got x.parquet. Hint: check the path."),
+    "source read": (SourceError, "`trades` must be a Parquet file, got x.parquet."),
+    "source options": (ConfigurationError, "`foo` is not an option (one of a, b)."),
+    "worker exits": (ConfigurationError, DIED),
+    "worker crashes": (ConfigurationError, DIED),
+    "other state": (
+        ConfigurationError,
+        OTHER.format("Provided value schema does not match existing state value schema"),
+    ),
+    "other key": (
+        ConfigurationError,
+        OTHER.format("Provided key schema does not match existing state key schema"),
+    ),
+    "more sources": (
+        ConfigurationError,
+        OTHER.format("There are [1] sources in the checkpoint offsets and now there are [2]"),
+    ),
+    "other operators": (
+        ConfigurationError,
+        OTHER.format("Streaming stateful operator name does not match with the operator in state metadata"),
+    ),
+    "other source": (ConfigurationError, OTHER.format("No usable value for logOffset")),
+    "damaged line": (SourceError, DAMAGED.format("m.jsonl")),
+    "damaged footer": (SourceError, DAMAGED.format("corrupt/a.parquet")),
+    "wrong type": (
+        SourceError,
+        "`id` has another type than declared in {file}, got BINARY where bigint was expected. "
+        "Hint: declare the column as it is in the file.",
+    ),
+    "missing path": (SourceError, "`path` does not exist, got /data/nope. Hint: check the path."),
+    "complete": (ConfigurationError, MODE.format("complete")),
+    "update": (ConfigurationError, MODE.format("update")),
+    "disk full in Python": (ConfigurationError, DISK),
+    "no kafka": (
+        ConfigurationError,
+        "`kafka` is not part of this Spark. Hint: start Spark with the package "
+        "org.apache.spark:spark-sql-kafka-0-10_2.13 of its own version in spark.jars.packages.",
+    ),
+    "no delta": (
+        ConfigurationError,
+        "`delta` is not a format that this Spark knows. Hint: start Spark with the package that has it in "
+        "spark.jars.packages.",
+    ),
+    "no module": (
+        ConfigurationError,
+        "`nosuchmodule` is not installed where Spark's workers run. Hint: install it there too, or set PYSPARK_PYTHON "
+        "to a Python that has it.",
+    ),
+}
+
+
+def raised(mode: str, name: str) -> Exception:
+    """An error of PySpark's that says what Spark said."""
+    told = TEXTS[mode][name]
+    kind: type[Exception] = type(told["kind"], (Exception,), {"__module__": "pyspark.errors"})
+    return kind(told["text"])
+
+
+@pytest.mark.parametrize("mode", ["classic", "connect"])
+@pytest.mark.parametrize("name", EXPECTED)
+def test_what_spark_says_becomes_a_clear_error(mode: str, name: str) -> None:
+    kind, message = EXPECTED[name]
+    found = explained(raised(mode, name))
+    part = next((word for word in TEXTS[mode][name]["text"].split() if word.startswith("file:///data/other")), "")
+    assert (kind, message.replace("{file}", part.removeprefix("file://").rstrip("."))) == (type(found), str(found))
+
+
+@pytest.mark.parametrize("mode", ["classic", "connect"])
+@pytest.mark.parametrize("name", ["damaged file", "damaged file in a stream"])
+def test_the_damaged_file_is_named(mode: str, name: str) -> None:
+    found = explained(raised(mode, name))
+    assert str(found) in {DAMAGED.format(f"corrupt/{letter}.parquet") for letter in "ab"}
+
+
+@pytest.mark.parametrize("name", ["disk full at the checkpoint", "disk full at the output"])
+def test_a_full_disk_is_told_from_the_cause(name: str) -> None:
+    """On Connect the cause is in the text; on a classic session it is in the error behind the error."""
+    assert DISK == str(explained(raised("connect", name)))
+    error = raised("classic", name)
+    error.__context__ = RuntimeError("Caused by: java.io.IOException: No space left on device")
+    assert DISK == str(explained(error))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "disk full at the checkpoint",
+            "`checkpoint` cannot be written. Hint: check that its disk has room and that the folder may be written to, "
+            "then go on from it.",
+        ),
+        (
+            "disk full at the output",
+            "`output` cannot be written, got /full/out. Hint: check that its disk has room and that the folder may be "
+            "written to, then go on from the checkpoint.",
+        ),
+    ],
+)
+def test_what_cannot_be_written_where_the_cause_is_not_told(name: str, message: str) -> None:
+    found = explained(raised("classic", name))
+    assert (ConfigurationError, message) == (type(found), str(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: 3.11, PySpark "
+            "cannot run with different minor versions.",
+            "`Python` must be the same version for the driver and the workers, got 3.10 in a worker, 3.11 in the "
+            "driver. Hint: set PYSPARK_PYTHON to the driver's Python.",
+        ),
+        (
+            "Caused by: java.lang.OutOfMemoryError: Java heap space",
+            "`memory` is too small for the JVM. Hint: give Spark more, such as memory='4g', or take fewer rows in a "
+            "micro-batch.",
+        ),
+    ],
+)
+def test_faults_known_by_a_line(text: str, message: str) -> None:
+    found = known(text)
+    assert (ConfigurationError, message) == (type(found), str(found))
+
+
+@pytest.mark.parametrize("mode", ["classic", "connect"])
+@pytest.mark.parametrize("name", ["any error", "batch on a stream"])
+def test_anything_else_stays_as_it_is(mode: str, name: str) -> None:
+    error = raised(mode, name)
+    assert error is explained(error)
+
+
+def test_errors_that_are_not_sparks_stay_as_they_are() -> None:
+    """Whatever their text says."""
+    for error in (ValueError("No space left on device"), DataError("java.lang.OutOfMemoryError")):
+        assert error is explained(error)
+
+
+ERRORS = [
+    DataError("must not be null", parameter="time", value="null at row 3", hint="filter it. Or not"),
+    QueryError("is wrong"),
+    QueryError("must be one", parameter="a b", value="", allowed=("x", "y")),
+    ConfigurationError("has `ticks` inside... and dots", value=1.5),
+    QueryError(
+        "is late", parameter="late", hint="say\nLATE DROP", position=Position("SELECT a,\n\tb c\nFROM s", 11, 14)
+    ),
+    SourceError("is gone", parameter="file", value="Hint"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=str)
+def test_an_error_rebuilt_says_the_same(error: WindrowError) -> None:
+    found = rebuilt(type(error), str(error))
+    assert (str(error), error.parameter, error.hint) == (str(found), found.parameter, found.hint)
+    assert type(error) is type(found)
+
+
+def test_an_error_of_a_worker_comes_back_whole(spark: SparkSession) -> None:
+    def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from windrow.errors import SourceError
+
+        for _ in batches:
+            try:
+                raise OSError("first")
+            except OSError as error:
+                raise SourceError("is broken", parameter="trades", value="x.csv", hint="repair it") from error
+        yield from ()
+
+    with pytest.raises(Exception, match="is broken") as caught:
+        spark.range(1).mapInArrow(fail, "x long").collect()
+    found: Any = explained(caught.value)
+    assert (SourceError, "`trades` is broken, got x.csv. Hint: repair it.") == (type(found), str(found))
+    assert ("trades", "repair it") == (found.parameter, found.hint)

@@ -1,0 +1,179 @@
+"""Low level, wire, shards and saved state, without Spark: any query, disorder, tasks and shards equal the oracle."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import strategies as streams
+from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
+from windrow.engines.spark import chunks
+from windrow.engines.spark.chunks import Key
+from windrow.engines.spark.keys import shard_keys
+from windrow.engines.spark.low import Lowering
+from windrow.engines.spark.shard import Job, Outcome, Shard
+from windrow.engines.spark.spread import spread
+from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of
+from windrow.errors import SumOverflowError
+from windrow.operators.lateness import late_columns
+from windrow.plan.check import shape_of
+from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, WindowAggregate
+from windrow.semantics import oracle
+from windrow.semantics.expressions import Column
+from windrow.semantics.progress import Punctuation
+
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
+MicroBatch = list[Any]
+
+
+@dataclass
+class Kept:
+    """A store of chunks as Spark's map state would be one."""
+
+    chunks: dict[Key, bytes] = field(default_factory=dict)
+    writes: int = 0
+
+    def put(self, key: Key, body: bytes) -> None:
+        self.chunks[key] = body
+        self.writes += 1
+
+    def remove(self, key: Key) -> None:
+        del self.chunks[key]
+
+
+class Cluster:
+    """All shards of a query, driven as Spark would: tasks, shuffle, shards, state."""
+
+    def __init__(self, plan: Node, shards: int, seed: int = 0) -> None:
+        divided = spread(plan)
+        keys = tuple(shard_keys(shards)[: 1 if divided.one_shard else shards])
+        self.job = Job(divided, keys, shape_of(plan).answer, late_columns(plan))
+        self.random = random.Random(seed)
+        self.shards = {key: Shard(self.job, key) for key in keys}
+        self.stores = {key: Kept() for key in keys}
+        self.known: dict[int, dict[Key, bytes]] = {key: {} for key in keys}
+        self.results: list[dict[str, Any]] = []
+        self.late: list[dict[str, Any]] = []
+        self.counts: list[Outcome] = []
+
+    def micro_batch(self, elements: Sequence[Sequence[Any]], tasks: int, *, ends: bool = False) -> None:
+        """The elements of each stream, divided among tasks; promises come at the end of the last task."""
+        bodies: dict[int, list[bytes]] = {key: [] for key in self.job.shards}
+        for place, (branch, mine) in enumerate(zip(self.job.spread.branches, elements, strict=True)):
+            lowering = Lowering(branch, place, self.job.shards)
+            for order, part in enumerate(_parts(mine, tasks)):
+                schema = branch.stream.schema
+                for sent in lowering.bodies(_batches(part, schema), order=order, ends=ends and order == tasks - 1):
+                    for row in sent.to_pylist():
+                        bodies[row["shard"]].append(row["body"])
+        self.counts = []
+        for key, shard in self.shards.items():
+            self.random.shuffle(bodies[key])
+            for outcome in shard.run(bodies[key]):
+                self._take(outcome)
+
+    def _take(self, outcome: Outcome) -> None:
+        if outcome.kind == COUNTS:
+            self.counts.append(outcome)
+            return
+        assert outcome.body is not None
+        into = {RESULT: self.results, LATE: self.late}[outcome.kind]
+        into.extend(row for batch in batches_of(outcome.body) for row in batch.to_pylist())
+
+    def save(self) -> None:
+        for key, shard in self.shards.items():
+            self.known[key] = chunks.save(shard.tables(), self.known[key], self.stores[key])
+
+    def restart(self) -> None:
+        """Every shard from its saved state."""
+        for key, shard in list(self.shards.items()):
+            tables, self.known[key] = chunks.load(iter(self.stores[key].chunks.items()))
+            anew = Shard(self.job, key)
+            anew.restore(shard.facts(), tables)
+            self.shards[key] = anew
+
+    def total(self, name: str) -> int:
+        return sum(getattr(outcome, name) for outcome in self.counts)
+
+
+def _parts(elements: Sequence[Any], tasks: int) -> Iterator[Sequence[Any]]:
+    size = -(-len(elements) // tasks)
+    for task in range(tasks):
+        yield elements[task * size : (task + 1) * size]
+
+
+def _batches(elements: Iterable[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch | Punctuation]:
+    rows: list[dict[str, Any]] = []
+    for element in elements:
+        if isinstance(element, Punctuation):
+            yield element
+        else:
+            rows.append({name: element[name] for name in schema.names})
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema)
+
+
+def micro_batches(elements: Sequence[Any], cuts: set[int]) -> list[MicroBatch]:
+    """Elements cut after each punctuation, because it speaks for the whole micro-batch, and at the given places."""
+    made: list[MicroBatch] = [[]]
+    for i, element in enumerate(elements):
+        if i in cuts and made[-1]:
+            made.append([])
+        made[-1].append(element)
+        if isinstance(element, Punctuation):
+            made.append([])
+    return made
+
+
+@settings(max_examples=20_000 if SOAK else 800, deadline=None)
+@given(data=st.data())
+def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
+    window = data.draw(streams.windows())
+    elements = data.draw(streams.elements(late=True))
+    calls = [
+        AggregateCall(c.name, c.function, c.argument, c.parameters)
+        for c in streams.calls(data.draw(streams.aggregate_lists()))
+    ]
+    keys = tuple((name, Column(name)) for name in data.draw(KEYS))
+    emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
+    late = data.draw(st.sampled_from((Late.DROP, Late.SIDE)))
+    node = WindowAggregate(STREAM, window, keys, tuple(calls), emit=emit, late=late, lateness=lateness)
+    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    tasks, restarts = data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12)))
+    batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
+    try:
+        expected = oracle.answer(
+            elements, window, keys=keys, aggregates=calls, emit=emit, late=late.value, lateness=lateness.value
+        )
+    except SumOverflowError:
+        with pytest.raises(SumOverflowError):
+            _drive(cluster, batches, tasks, restarts)
+        return
+    _drive(cluster, batches, tasks, restarts)
+    assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
+        approximately(cluster.results, calls)
+    )
+    account = expected.account
+    sent = sum(not isinstance(element, Punctuation) for element in elements)
+    assert (account.late, 0, sent) == (cluster.total("late"), cluster.total("filtered"), account.rows_in)
+    assert len(cluster.results) == cluster.total("results")
+    if late is Late.SIDE:
+        rows = [{n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed]
+        assert streams.comparable(rows) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in cluster.late)
+
+
+def _drive(cluster: Cluster, batches: Sequence[MicroBatch], tasks: int, restarts: set[int]) -> None:
+    for i, batch in enumerate(batches):
+        cluster.micro_batch([batch], tasks, ends=i == len(batches) - 1)
+        cluster.save()
+        if i in restarts:
+            cluster.restart()

@@ -1,0 +1,251 @@
+"""The table of capabilities against the engines: every line that can be tried without Spark is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.aggregates import UserAggregate
+from windrow.engines.build import build
+from windrow.engines.capabilities import TABLE, Feature, No, Yes, page
+from windrow.engines.spark.frames import _refuse_mix
+from windrow.engines.spark.inputs import FrameSource
+from windrow.engines.spark.spread import Spread, is_stateless, spread
+from windrow.errors import WindrowError
+from windrow.operators.partials import why_not_partial
+from windrow.operators.window_aggregate import refuse_group
+from windrow.plan.check import walk
+from windrow.plan.nodes import WindowAggregate
+from windrow.query.running import check_options
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = pa.table({"k": ["a"], "x": [1], "t": [1], "p": pa.nulls(1, pa.int64())})
+FEATURES = {feature.name: feature for rows in TABLE.values() for feature in rows}
+
+
+class Product(UserAggregate):
+    """An aggregate of a user."""
+
+    name = "capable_product"
+    result = pa.int64()
+
+    def lift(self, values: Any) -> Any:
+        return (values,)
+
+    def combine(self, left: Any, right: Any) -> Any:
+        return (np.multiply(left[0], right[0]),)
+
+    def finish(self, state: Any, parameters: Any) -> Any:
+        return state[0]
+
+
+wr.register(Product())
+
+
+def stream(name: str = "s", **settings: Any) -> wr.Query:
+    return wr.stream(DATA, time="t", name=name, **settings)
+
+
+def windows(query: wr.Query | None = None, **window: Any) -> wr.Query:
+    window = window or {"range": 10, "slide": 5}
+    return (query or stream()).group_by("k").window(**window).agg(n=wr.count())
+
+
+def answers(*calls: Any) -> wr.Query:
+    return stream().group_by("k").window(range=10).agg(**{f"a{i}": call for i, call in enumerate(calls)})
+
+
+def again(query: wr.Query, *keys: str) -> wr.Query:
+    """A window over the results of windows."""
+    return query.group_by(*keys).window(range=20).agg(m=wr.count())
+
+
+def over(progress: Any = None, **settings: Any) -> Callable[[], wr.Query]:
+    return lambda: windows(stream(progress=progress, **settings))
+
+
+def sql(text: str) -> Callable[[], wr.Query]:
+    return lambda: wr.sql(text, s=stream())
+
+
+PLANS: dict[str, Callable[[], wr.Query]] = {
+    "sliding and tumbling windows, on time or on integers": windows,
+    "landmark windows": lambda: windows(range="unbounded", slide=5),
+    "session windows": lambda: windows(gap=5),
+    "windows of rows (RANGE n ROWS)": lambda: windows(rows=5),
+    "windows of rows per key (PATTR)": lambda: windows(rows=5, partition="k"),
+    "slide by tuple (SLIDE n ROWS)": lambda: windows(range=5, slide="1 row"),
+    "count, sum, avg, variance and stddev": lambda: answers(
+        wr.count(), wr.sum("x"), wr.avg("x"), wr.variance("x"), wr.stddev("x")
+    ),
+    "min, max, first and last of numbers and times": lambda: answers(
+        wr.min("x"), wr.max("t"), wr.first("x"), wr.last("x")
+    ),
+    "min, max, first and last of other values": lambda: answers(wr.min("k"), wr.last("k")),
+    "median, quantile, mode, count distinct, top-k, heavy hitters and collect": lambda: answers(
+        wr.median("x"),
+        wr.quantile("x", 0.1),
+        wr.mode("x"),
+        wr.count_distinct("x"),
+        wr.top_k("x", 2),
+        wr.heavy_hitters("x", 0.1),
+        wr.collect("x"),
+    ),
+    "your own aggregates": lambda: answers(wr.aggregate(Product.name, "x")),
+    "filters and expressions, below and above windows": lambda: windows(stream().where("x > 1")).where("n > 1"),
+    "groups by columns and expressions": lambda: stream().group_by("k", y="x + 1").window(range=5).agg(n=wr.count()),
+    "windows without groups": lambda: stream().window(range=5).agg(n=wr.count()),
+    "no windows: filters and expressions alone": lambda: stream().where("x > 1").select("t", y="x + 1"),
+    "unions of streams": lambda: windows(stream("a").union(stream("b"))),
+    "distinct rows": lambda: stream().distinct(),
+    "windows over the results of windows, with a key in common": lambda: again(windows(), "k"),
+    "windows over the results of windows, without one": lambda: again(windows(), "n"),
+    "landmark windows in a nested query": lambda: again(windows(range="unbounded", slide=5), "k"),
+    "several windows over one stream, put together with UNION ALL": lambda: windows().union(windows(range=20)),
+    "different windows in one SELECT": sql("SELECT count(*) [RANGE 1, WA t] AS a, sum(x) [RANGE 2, WA t] AS b FROM s"),
+    "joins": sql("SELECT a.k FROM s AS a JOIN s AS b ON a.k = b.k"),
+    "those that hold a row": lambda: windows().emit("nonempty"),
+    "EMIT EMPTY": lambda: windows().emit("empty"),
+    "EMIT COMPLETE": lambda: windows().emit("complete"),
+    "LATE DROP, counted": lambda: windows().late("drop"),
+    "LATE SIDE": lambda: windows().late("side"),
+    "LATE REVISE": lambda: windows().late("revise"),
+    "LATE REVISE of sessions": lambda: windows(gap=5).late("revise"),
+    "LATE REVISE of landmark windows": lambda: windows(range="unbounded", slide=5).late("revise"),
+    "LATE REVISE with EMIT EMPTY": lambda: windows().late("revise").emit("empty"),
+    "windows over results of LATE REVISE": lambda: again(windows().late("revise"), "k"),
+    "generous and consistent": lambda: windows().lateness("consistent"),
+    "at the end": over(),
+    "ordered": over(wr.ordered()),
+    "slack in time": over(wr.slack(3)),
+    "slack in rows": over(wr.slack("3 rows")),
+    "punctuations and heartbeats in a column": over(wr.punctuated("p")),
+    "punctuations among the elements of an iterator": over(wr.punctuated()),
+    "idle by stream time": over(idle=3),
+    "idle by the clock": over(idle=wr.idle("3 s", wall_clock=True)),
+    "strategy panes": lambda: windows().strategy("panes"),
+    "strategy wid": lambda: windows().strategy("wid"),
+    "strategy buffer": lambda: windows().strategy("buffer"),
+    "strategy wid for landmark windows": lambda: windows(range="unbounded", slide=5).strategy("wid"),
+    "strategy wid or buffer with LATE REVISE": lambda: windows().late("revise").strategy("wid"),
+    "a strategy for sessions": lambda: windows(gap=5).strategy("panes"),
+}
+"""A query for each feature that a plan shows."""
+
+
+def streaming_frame() -> None:
+    list(FrameSource("frame", SimpleNamespace(isStreaming=True), DATA.schema).elements())  # type: ignore[arg-type]
+
+
+REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {
+    ("local", "punctuations for single groups"): lambda: refuse_group(wr.Punctuation(1, ("a",))),
+    ("spark", "punctuations for single groups"): lambda: refuse_group(wr.Punctuation(1, ("a",))),
+    ("local", "streaming DataFrames of Spark"): streaming_frame,
+    ("spark", "static and streaming DataFrames in one query"): lambda: _refuse_mix(
+        spread(stream("a").union(stream("b")).plan), [True, False]
+    ),
+    ("spark", "threads"): lambda: check_options("spark", {"threads": 2}),
+    ("local", "shards"): lambda: check_options("local", {"shards": 2}),
+    ("local", "rate"): lambda: check_options("local", {"rate": 2}),
+}
+"""What is refused for reasons that no plan shows."""
+ELSEWHERE = (
+    "files, Arrow, pandas, Polars",
+    "iterators of elements",
+    "static DataFrames of Spark",
+    "checkpoint and restore",
+)
+"""Features that are about data and runs; each has tests of its own."""
+
+
+def run_local(query: wr.Query) -> None:
+    build(query.plan)
+
+
+def run_spark(query: wr.Query) -> None:
+    build(spread(query.plan).high)
+
+
+ENGINES: dict[str, Callable[[wr.Query], None]] = {"local": run_local, "spark": run_spark}
+
+
+def answer(feature: Feature, engine: str) -> Yes | No:
+    found: Yes | No = getattr(feature, engine)
+    return found
+
+
+def test_every_feature_is_tried_somewhere() -> None:
+    assert set(FEATURES) == {*PLANS, *ELSEWHERE, *(name for _, name in REFUSALS)}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", PLANS)
+def test_the_table_says_what_the_engine_does(name: str, engine: str) -> None:
+    said = answer(FEATURES[name], engine)
+    if isinstance(said, Yes):
+        ENGINES[engine](PLANS[name]())
+        return
+    with pytest.raises(WindrowError) as caught:
+        ENGINES[engine](PLANS[name]())
+    assert str(caught.value).replace("`", "").startswith(said.reason)
+
+
+@pytest.mark.parametrize(("engine", "name"), REFUSALS)
+def test_refusals_that_no_plan_shows(engine: str, name: str) -> None:
+    said = answer(FEATURES[name], engine)
+    assert isinstance(said, No)
+    with pytest.raises(WindrowError) as caught:
+        REFUSALS[engine, name]()
+    assert str(caught.value).replace("`", "").startswith(said.reason)
+
+
+def remarks(divided: Spread) -> Iterator[str]:
+    """What the engine itself says about how a plan is divided."""
+    heads = [] if is_stateless(divided.plan) else [branch.head for branch in divided.branches]
+    for head in heads:
+        why = why_not_partial(head) if isinstance(head, WindowAggregate) else None
+        if why is not None:
+            yield f"rows are sent: {why}"
+    if divided.one_shard is not None:
+        yield f"one shard: {divided.one_shard}"
+
+
+def general(remark: str) -> str:
+    """A remark without the aggregate that it happens to name."""
+    head, _, why = remark.partition(": ")
+    for end, words in ((") keeps values", "they keep values"), (") keeps a state", "each keeps a state of its own")):
+        if end in why:
+            return f"{head}: {words}"
+    return remark
+
+
+@pytest.mark.parametrize("name", [name for name in PLANS if isinstance(FEATURES[name].spark, Yes)])
+def test_remarks_on_spark_are_what_the_planner_says(name: str) -> None:
+    said = answer(FEATURES[name], "spark")
+    assert isinstance(said, Yes)
+    plan = PLANS[name]().plan
+    found = list(dict.fromkeys(map(general, remarks(spread(plan)))))
+    assert [] == [remark for remark in found if remark not in said.remark]
+    assert any(remark.startswith("rows are sent") for remark in found) == ("rows are sent" in said.remark)
+    assert any(remark.startswith("one shard") for remark in found) == ("one shard" in said.remark)
+
+
+def test_every_aggregate_of_the_kept_values_keeps_them() -> None:
+    plan = PLANS["median, quantile, mode, count distinct, top-k, heavy hitters and collect"]().plan
+    (node,) = (part for part in walk(plan) if isinstance(part, WindowAggregate))
+    for call in node.aggregates:
+        alone = answers(wr.aggregate(call.function, call.argument, *call.parameters)).plan
+        assert isinstance(alone, WindowAggregate)
+        assert f"{call} keeps values" == why_not_partial(alone)
+
+
+def test_the_page_is_current() -> None:
+    """When this fails: python -m windrow.engines.capabilities > docs/capabilities.md"""
+    assert page() == (ROOT / "docs" / "capabilities.md").read_text(encoding="utf-8")
