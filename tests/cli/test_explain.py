@@ -16,6 +16,14 @@ def test_every_query_is_explained_without_data() -> None:
     assert "RANGE 10 min SLIDE 1 min on time, each row in up to 10 windows" in first
 
 
+def test_spark_has_a_section_of_its_own() -> None:
+    done = CliRunner().invoke(main, ["explain", "-e", DECLARED + SELECT, "--engine", "spark"])
+    assert 0 == done.exit_code, done.output
+    first, second = done.stdout.split("\n\n")
+    assert ["WindowAggregate", "On Spark"] == [first.splitlines()[0], second.splitlines()[0]]
+    assert "shards     one for each of spark.sql.shuffle.partitions; rows are routed by symbol" in second
+
+
 def test_a_mistake_ends_with_code_2() -> None:
     done = CliRunner().invoke(main, ["explain", "-e", DECLARED])
     assert (2, "Error: `FILE` must hold a query, got TEXT. Hint: add a SELECT after the declarations.\n") == (

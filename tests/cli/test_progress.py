@@ -16,7 +16,7 @@ def metrics(**values: Any) -> Any:
 
 def test_a_line_says_how_far_the_run_is() -> None:
     line = progress.describe(metrics(rows_in=3_000_000), Domain.TIME, seconds=2.0)
-    assert "3,000,000 rows, 1.5 M rows/s, watermark 1970-01-01 00:01:00, 3 open windows" == line
+    assert "3,000,000 rows, 1.5 M rows/s, watermark 1970-01-01 00:01:00, 3 open windows, 1 late" == line
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_terminal_gets_a_live_line_that_goes_away(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(progress, "_bar", lambda total: Bar())
     with progress.reporting(Domain.TIME, 10) as report:
         report(metrics(rows_in=4))
-    assert [10, (4, "3 open windows"), "gone"] == seen
+    assert [10, (4, "1 late"), "gone"] == seen
 
 
 def test_the_bar_shows_the_rest_only_when_it_is_known() -> None:

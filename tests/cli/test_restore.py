@@ -36,7 +36,7 @@ main()
 
 
 def windrow(folder: Path, kill_at: int, *options: str) -> int:
-    command = [sys.executable, "-c", RUN, str(kill_at), "run", "query.sql", *options]
+    command = [sys.executable, "-c", RUN, str(kill_at), "run", "--engine", "local", "query.sql", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
 
 

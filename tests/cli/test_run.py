@@ -26,7 +26,7 @@ def declared(tmp_path: Path) -> str:
 
 
 def windrow(*arguments: str | Path, text: str | None = None) -> Result:
-    return CliRunner().invoke(main, ["run", *map(str, arguments)], input=text)
+    return CliRunner().invoke(main, ["run", "--engine", "local", *map(str, arguments)], input=text)
 
 
 def test_the_answer_goes_to_stdout_and_the_account_to_stderr(engine: FakeEngine, declared: str) -> None:
@@ -109,10 +109,19 @@ def test_mistakes_end_with_code_2_and_one_message(engine: FakeEngine, message: s
     assert (2, f"Error: {message}\n") == (done.exit_code, done.stderr)
 
 
-def test_the_spark_engine_is_not_there_yet(engine: FakeEngine, declared: str) -> None:
-    done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--engine", "spark")
+@pytest.mark.parametrize(
+    ("engine_name", "flag", "other"),
+    [
+        ("spark", ["--threads", "2"], "local"),
+        ("local", ["--shards", "2"], "spark"),
+        ("local", ["--json-lines", "x"], "spark"),
+    ],
+)
+def test_an_option_of_the_other_engine_is_refused(engine_name: str, flag: list[str], other: str, declared: str) -> None:
+    done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--engine", engine_name, *flag)
     assert 2 == done.exit_code
-    assert "Error: `engine` spark is not available yet. Hint: run it with engine local.\n" == done.stderr
+    hint = f"Hint: leave it out, or say --engine {other}."
+    assert f"Error: `{flag[0]}` is for the {other} engine. {hint}\n" == done.stderr
 
 
 def test_a_mistake_in_the_text_is_shown_in_its_place(engine: FakeEngine, declared: str) -> None:

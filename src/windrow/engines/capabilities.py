@@ -175,7 +175,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
 _PREFACE = """\
 # What runs where
 
-Made by `python -m windrow.engines.capabilities`. What is refused is refused with these words before anything runs. On
+Made by `python -m windrow.engines.capabilities`. What is refused is refused with these words. On
 [Spark](spark.md), "rows are sent" means that rows themselves go to the shards, where otherwise pane aggregates do, and
 "one shard" that one task does all of the work above the shuffle; `explain` says so too.
 """

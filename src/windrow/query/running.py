@@ -76,12 +76,13 @@ def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any]]:
         from windrow.engines.spark.prerequisites import check_packages
 
         check_packages()
-        from windrow.engines.spark import run as spark
+        from windrow.engines.spark.run import Options as SparkOptions
+        from windrow.engines.spark.run import run as run_on_spark
 
-        return spark.run, spark.Options
-    from windrow.engines import local
+        return run_on_spark, SparkOptions
+    from windrow.engines.local import Options, run
 
-    return local.run, local.Options
+    return run, Options
 
 
 def engine_of(sources: Mapping[str, Source]) -> str:

@@ -1,10 +1,14 @@
-"""Where Spark reads and writes, as users write it: `kafka://host:9092/trades`, `table:results`, `out.parquet`."""
+"""Where Spark reads and writes, as users write it: `kafka://host:9092/trades`, `table:results`, `out.parquet`.
+
+Options of Spark's follow after a question mark: `kafka://host:9092/trades?startingOffsets=earliest`.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from windrow.errors import ConfigurationError
 from windrow.sources.paths import Kind, find_files, kind_of
@@ -16,6 +20,7 @@ _STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", 
 """Schemes of file systems: what follows is a path like any other."""
 _FORMATS = {Kind.PARQUET: "parquet", Kind.CSV: "csv", Kind.TSV: "csv", Kind.JSON: "json"}
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(.*)", re.S)  # two letters at least: C:\ is a drive
+_OPTIONS = re.compile(r"\?((?:[A-Za-z][\w.]*=[^&]*)(?:&[A-Za-z][\w.]*=[^&]*)*)$")
 _KAFKA = re.compile(r"//([^/\s]+:\d+)/([^/\s]+)")
 SPELLINGS = (
     "kafka://host:port/topic",
@@ -42,7 +47,13 @@ def address(uri: str, parameter: str) -> Address:
     Address(format='table', target='results', options={})
     >>> address("answers.csv", "output")
     Address(format='csv', target='answers.csv', options={})
+    >>> address("rate:?rowsPerSecond=5", "source")
+    Address(format='rate', target='', options={'rowsPerSecond': '5'})
     """
+    asked = _OPTIONS.search(uri) if _SCHEME.match(uri) else None
+    if asked is not None:
+        plain = address(uri[: asked.start()], parameter)
+        return replace(plain, options={**plain.options, **dict(parse_qsl(asked[1], keep_blank_values=True))})
     found = _SCHEME.fullmatch(uri)
     scheme = found[1].lower() if found else ""
     if found is None or scheme in _STORES:

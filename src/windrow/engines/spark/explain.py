@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from windrow.engines.spark.inputs import FrameSource
-from windrow.engines.spark.spread import Spread, is_stateless, spread
+from windrow.engines.spark.native import why_not_native
+from windrow.engines.spark.spread import Branch, Spread, is_stateless, spread
 from windrow.engines.spark.types import watermark_of
 from windrow.plan.nodes import Node, Stream
 from windrow.semantics.amounts import Amount, Domain, render
@@ -21,7 +22,7 @@ def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> s
     frames = {name: source for name, source in (sources or {}).items() if isinstance(source, FrameSource)}
     static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
     entries = [
-        ("sent", [f"{branch.stream.name}: {branch.reason}" for branch in divided.branches]),
+        ("sent", [_sent(branch, static) for branch in divided.branches]),
         ("shards", [_shards(divided)]),
         ("progress", [_STATIC if static else _STREAMING]),
         ("watermark", [] if static else list(_watermarks(divided, frames))),
@@ -32,6 +33,15 @@ def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> s
 def _lines(name: str, texts: list[str]) -> Iterator[str]:
     for index, text in enumerate(texts):
         yield f"   {name if index == 0 else '':<{WIDTH}}  {text}"
+
+
+def _sent(branch: Branch, static: bool) -> str:
+    """What a stream sends; of static data also who puts it into panes."""
+    text = f"{branch.stream.name}: {branch.reason}"
+    if not static or branch.merging is None:
+        return text
+    why = why_not_native(branch)
+    return f"{text}, by Spark's own aggregation" if why is None else f"{text}, in Python: {why}"
 
 
 def _shards(divided: Spread) -> str:

@@ -16,6 +16,7 @@ from windrow.engines.spark.control import end_class
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.keys import shard_keys
 from windrow.engines.spark.low import Lowering
+from windrow.engines.spark.native import native_panes, why_not_native
 from windrow.engines.spark.processor import ShardProcessor, run_whole
 from windrow.engines.spark.replay import Span, replay_class
 from windrow.engines.spark.session import PARTITIONS
@@ -25,6 +26,7 @@ from windrow.engines.spark.spread import Spread, spread
 from windrow.engines.spark.types import for_spark, spark_schema
 from windrow.engines.spark.watch import OBSERVED
 from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of
+from windrow.engines.spark.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.operators.lateness import late_columns
 from windrow.plan.check import shape_of
@@ -77,6 +79,7 @@ class Frames:
 
     def _decoded(self, kind: int, schema: pa.Schema) -> DataFrame:
         def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            settle()
             for batch in batches:
                 for body in batch.column("body"):
                     yield from (for_spark(piece, schema) for piece in batches_of(body.as_buffer()))
@@ -87,7 +90,7 @@ class Frames:
 def frames(spark: SparkSession, plan: Node, sources: Mapping[str, Source], settings: Settings) -> Frames:
     """The query over these sources: a static DataFrame when all of them are static, else a streaming one."""
     divided = spread(plan)
-    keys = shard_keys_of(spark)[:1] if divided.one_shard else shard_keys_of(spark)
+    keys = (0,) if divided.one_shard else shard_keys_of(spark)
     job = Job(divided, keys, shape_of(plan).answer, late_columns(plan))
     given = [sources[branch.stream.name] for branch in divided.branches]
     static = [isinstance(source, FrameSource) and not source.is_streaming for source in given]
@@ -116,6 +119,8 @@ def _joined(parts: list[DataFrame]) -> DataFrame:
 def _low(spark: SparkSession, lowering: Lowering, source: Source, settings: Settings) -> DataFrame:
     """The bodies of one stream."""
     columns = lowering.branch.stream.schema.names
+    if isinstance(source, FrameSource) and not source.is_streaming and why_not_native(lowering.branch) is None:
+        return native_panes(source.frame, lowering)
     if isinstance(source, FrameSource):
         return source.frame.select(*source.named(columns)).mapInArrow(_mapping(lowering), BODIES)
     if not isinstance(source, FileSource):

@@ -9,7 +9,8 @@ _SEED = 42
 def shard_keys(count: int) -> list[int]:
     """For each of `count` shuffle partitions the least number that Spark puts there.
 
-    With 0, 1, 2, ... as shards, two of them may fall into one partition and leave another without work.
+    With 0, 1, 2, ... as shards, two of them may fall into one partition and leave another without work. The number 0
+    is always among them, so that a run with another number of shards meets saved state and is refused.
 
     >>> [place_of(key, 4) for key in shard_keys(4)]
     [0, 1, 2, 3]

@@ -15,7 +15,7 @@ class MetricsListener(StreamingQueryListener):
     """Tells of each micro-batch of every query of Windrow's in a classic session.
 
     `spark.streams.addListener(MetricsListener(print))` is all it takes. `latest` has the last metrics by the query's
-    name, or by its id where it has none. On Connect, where listeners do not get results of observations, use `Watch`.
+    name, or by its id where it has none. On a Connect session use `Watch`.
     """
 
     def __init__(self, on_progress: OnProgress | None = None, json_lines: str | Path | None = None) -> None:

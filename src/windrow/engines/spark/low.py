@@ -17,11 +17,13 @@ from windrow.aggregates.base import Array, Integers
 from windrow.engines.spark.progress import Sighting, slack_rows_of
 from windrow.engines.spark.spread import Branch
 from windrow.engines.spark.wire import bodies_batch, pack
+from windrow.engines.spark.worker import settle
+from windrow.errors import DataError
 from windrow.operators.base import Batch, Operator
 from windrow.operators.evaluate import evaluate
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
-from windrow.operators.partials import PaneAggregate
+from windrow.operators.partials import PaneAggregate, Partials
 from windrow.operators.progress import Input, to_units
 from windrow.operators.project import Project
 from windrow.operators.select import Select
@@ -51,6 +53,7 @@ class Lowering:
         self, elements: Iterable[pa.RecordBatch | Punctuation], *, order: int = 0, ends: bool = False
     ) -> Iterator[pa.RecordBatch]:
         """Rows for the shards as they come, and to every shard at the end what was seen."""
+        settle()
         make_known(self.own)
         task = Task(self, order)
         for element in elements:
@@ -131,14 +134,25 @@ class Task:
 
     def _flush(self) -> Iterator[pa.RecordBatch]:
         assert self.merging is not None
-        assert self.lowering.branch.merging is not None
         partials = self.merging.take()
-        if partials is None:
-            return
-        names = [name for name, _ in self.lowering.branch.merging.keys]
+        if partials is not None:
+            yield self._cells(partials)
+
+    def _cells(self, partials: Partials) -> pa.RecordBatch:
+        """Pane partials, each to the shard of its group."""
+        branch = self.lowering.branch
+        assert branch.merging is not None
+        names = [name for name, _ in branch.merging.keys]
         known = pa.RecordBatch.from_arrays(partials.keys, names=names) if names else None
-        keys = [evaluate(e, known) for e in self.lowering.branch.key_route] if known is not None else []
-        yield self._divided(partials.to_batch(), self._shards(keys, len(partials)), "cells")
+        keys = [evaluate(e, known) for e in branch.key_route] if known is not None else []
+        return self._divided(partials.to_batch(), self._shards(keys, len(partials)), "cells")
+
+    def send_cells(self, partials: Partials, high: int) -> pa.RecordBatch:
+        """Partials that were made elsewhere from all rows of their panes; `high` is the largest time of those."""
+        self.seen.rows += partials.rows
+        self.seen.high = max(self.seen.high, high)
+        self.seen.latest = self.seen.high
+        return self._cells(partials)
 
     def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str) -> pa.RecordBatch:
         """One body for each shard that gets something."""
@@ -160,6 +174,17 @@ class Task:
         self.seen.filtered = sum(operator.counters.filtered for operator in self.path)
         self.seen.ends = ends
         yield told(self.lowering, self.seen)
+
+
+def refuse_nulls(times: Array, stream: nodes.Stream) -> None:
+    """A row without a time belongs to no window."""
+    if times.null_count:
+        raise DataError(
+            "must not be null: a row without a time belongs to no window",
+            parameter=stream.time,
+            value=f"{times.null_count} nulls in {stream.name}",
+            hint=f"filter the source, or fill it: coalesce({stream.time}, ...)",
+        )
 
 
 def make_known(aggregates: Sequence[UserAggregate]) -> None:

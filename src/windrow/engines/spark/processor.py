@@ -16,18 +16,20 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from windrow.engines.accounts import state_bytes
 from windrow.engines.spark import chunks
 from windrow.engines.spark.chunks import Key
 from windrow.engines.spark.shard import Job, Outcome, Shard
 from windrow.engines.spark.signature import check_facts
 from windrow.engines.spark.wire import COUNTED
+from windrow.engines.spark.worker import settle
 
 if TYPE_CHECKING:
     import pandas
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
 
-KEPT_SHARDS = 16
-"""Shards a worker remembers; one of a large state is worth more than the memory of many."""
+KEPT_BYTES = 512 << 20
+"""Of all shards that a worker remembers."""
 _kept: OrderedDict[tuple[str, int], tuple[str, Shard, dict[Key, bytes]]] = OrderedDict()
 
 
@@ -43,6 +45,7 @@ class ShardProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """Spark's name for: these rows came for this key."""
+        settle()
         shard, known = self._found(int(key[0]))
         bodies = (body for frame in rows for body in frame["body"])
         yield _frame(shard.run(bodies))
@@ -72,7 +75,7 @@ class ShardProcessor(StatefulProcessor):
         now = chunks.save(shard.tables(), known, _MapStore(self.chunks))
         self.facts.update((json.dumps({**shard.facts(), "mark": mark, "lineage": shard.lineage}),))
         _kept[shard.lineage, shard.number] = mark, shard, now
-        while len(_kept) > KEPT_SHARDS:
+        while sum(state_bytes(kept.pipeline) for _, kept, _ in _kept.values()) > KEPT_BYTES:
             _kept.popitem(last=False)
 
 

@@ -131,8 +131,11 @@ def claim(folder: Path, made: Frames, *, restore: bool) -> None:
                 hint="go on from it with restore, or choose an empty folder",
             )
         check_facts(json.loads(manifest.read_text()), mine)
+        return
     folder.mkdir(parents=True, exist_ok=True)
-    manifest.write_text(json.dumps(mine))
+    draft = folder / f"{MANIFEST}.draft"  # a run that is killed here leaves no half of a manifest
+    draft.write_text(json.dumps(mine))
+    draft.replace(manifest)
 
 
 def _whole(made: Frames, deliveries: dict[int, Deliver]) -> Metrics:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
-from windrow.engines.build import Pipeline, build
+from windrow.engines.build import Pipeline, Stage, build
 from windrow.engines.spark.low import make_known
 from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
 from windrow.engines.spark.signature import VERSION, check_facts, signature
@@ -139,9 +140,9 @@ class Shard:
                 self.pipeline.window_above(stage)[1].witness(progress.latest)
 
     def counts(self) -> Outcome:
-        """Everything so far; rows of the sources are counted by the first shard alone."""
+        """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
         late, filtered = late_and_filtered(self.pipeline)
-        first = self.number == self.job.shards[0]
+        first = self.number == 0
         return Outcome(
             COUNTS,
             late=late,
@@ -153,10 +154,13 @@ class Shard:
         )
 
     def _sources(self) -> dict[str, dict[str, int | bool | None]]:
+        """By the name of the stream; one that is read in several places is counted in each."""
         told: dict[str, dict[str, int | bool | None]] = {}
         for stream, progress in zip(self.job.streams, self.progress, strict=True):
             low, high = (None if value in (START, END) else value for value in (progress.bound, progress.high))
-            told[stream.name] = {"rows": progress.rows, "high": high, "low": low, "ended": progress.ended}
+            again = sum(name.partition(" ")[0] == stream.name for name in told)
+            name = f"{stream.name} ({again + 1})" if again else stream.name
+            told[name] = {"rows": progress.rows, "high": high, "low": low, "ended": progress.ended}
         return told
 
     # State
@@ -168,25 +172,33 @@ class Shard:
             "query": self.job.signature,
             "shards": len(self.job.shards),
             "progress": [asdict(progress) for progress in self.progress],
-            "counters": {stage.label: vars(stage.operator.counters) for stage in self.pipeline.stages},
+            "counters": {name: vars(stage.operator.counters) for name, stage in self._named()},
             "results": self.pipeline.results,
             "now": self.now,
         }
 
     def tables(self) -> dict[str, pa.Table]:
         return {
-            f"{stage.label}/{name}": table
-            for stage in self.pipeline.stages
-            for name, table in stage.operator.state().items()
+            f"{place}/{name}": table for place, stage in self._named() for name, table in stage.operator.state().items()
         }
+
+    def _named(self) -> Iterator[tuple[str, Stage]]:
+        """Every stage under its kind and its number among those of that kind, top down: filters and expressions, which
+        may come and go between two runs, do not change the names of the others.
+        """
+        seen: Counter[str] = Counter()
+        for stage in self.pipeline.stages:
+            kind = stage.label.partition(" ")[2]
+            seen[kind] += 1
+            yield f"{kind} {seen[kind]}", stage
 
     def restore(self, facts: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         """Remember what `facts` and `tables` gave."""
         self.now = facts["now"]
-        for stage in self.pipeline.stages:
-            prefix = f"{stage.label}/"
+        for place, stage in self._named():
+            prefix = f"{place}/"
             own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
             stage.operator.restore(own)
-            stage.operator.counters = Counters(**facts["counters"][stage.label])
+            stage.operator.counters = Counters(**facts["counters"].get(place, {}))
         self.progress = [Progress(**saved) for saved in facts["progress"]]
         self.pipeline.results = facts["results"]
