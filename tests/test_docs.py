@@ -6,6 +6,8 @@ import contextlib
 import io
 import re
 import shlex
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,13 @@ class Block:
     def is_output(self) -> bool:
         """What the block before prints; a `text` block with a note is a drawing or a grammar."""
         return self.language == "text" and not self.note
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether running it starts Spark, unless it is running."""
+        if self.language == "sh":
+            return any("windrow run " in line and "--engine local" not in line for line in self.text.splitlines())
+        return self.language == "python" and "spark" in self.text
 
 
 def blocks_of(page: str) -> list[Block]:
@@ -73,7 +82,8 @@ class Reader:
         if "SELECT" not in block.text:
             self.declarations.append(block.text)
             return ""
-        return windrow("run", "--execute", "".join([*self.declarations, block.text]))
+        # What a page says about the language holds on every engine; this one starts at once.
+        return windrow("run", "--engine", "local", "--execute", "".join([*self.declarations, block.text]))
 
     def run_shell(self, block: Block) -> str:
         commands = [shlex.split(line) for line in block.text.splitlines()]
@@ -101,11 +111,26 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@pytest.fixture(scope="session")
+def small_spark() -> Iterator[None]:
+    """One session for all pages: two cores, two shards. Pages find it running and use it."""
+    from windrow.engines.spark.session import embedded
+
+    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2]"})
+    yield
+    session.stop()
+
+
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_page_prints_what_it_says(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_prints_what_it_says(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.chdir(tmp_path)
     reader, printed = Reader(), ""
-    for block in blocks_of(path.read_text(encoding="utf-8")):
+    blocks = blocks_of(path.read_text(encoding="utf-8"))
+    if any(block.needs_spark for block in blocks):
+        request.getfixturevalue("small_spark")
+    for block in blocks:
         if block.is_output:
             assert block.text == trimmed(printed), f"line {block.line}"
             assert block.text, f"line {block.line}: an empty output says nothing"
@@ -120,15 +145,23 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
 def test_example_prints_its_closing_comment(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    if "spark" in path.read_text(encoding="utf-8"):
+        request.getfixturevalue("small_spark")
     code, comment = path.read_text(encoding="utf-8").split("\n# It prints:\n")
     expected = "".join(line.removeprefix("#").removeprefix(" ") + "\n" for line in comment.splitlines())
     exec(compile(code, str(path), "exec"), {"__name__": "__main__"})
     assert expected == trimmed(capsys.readouterr().out)
 
 
+@pytest.mark.usefixtures("small_spark")
 def test_trades_example_counts_as_duckdb_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import duckdb
 

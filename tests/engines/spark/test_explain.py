@@ -125,6 +125,19 @@ def test_static_frames_close_at_the_end() -> None:
     assert expected == last_line(AtEnd(), frame("trades", streaming=False, delay=10_000))
 
 
+@pytest.mark.parametrize(
+    ("expected", "node"),
+    [
+        ("by Spark's own aggregation", ticks()),
+        ("in Python: expressions are evaluated by Windrow", Filter(ticks(), UBSN)),
+    ],
+)
+def test_who_puts_static_rows_into_panes_is_said(expected: str, node: Node) -> None:
+    text = explain_spread(windowed(node, None, ("symbol",)), {"trades": frame("trades", streaming=False)})
+    sent = "   sent       trades: rows are aggregated into panes before they are sent, "
+    assert sent + expected == text.splitlines()[1]
+
+
 def test_what_spark_does_not_run_is_not_explained() -> None:
     with pytest.raises(UnsupportedError, match=r"\Acount and per-row windows are not available yet\. .*\Z"):
         explain_spread(windowed(ticks(), Rows(5, 5)))

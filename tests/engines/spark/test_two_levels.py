@@ -55,7 +55,7 @@ class Cluster:
 
     def __init__(self, plan: Node, shards: int, seed: int = 0) -> None:
         divided = spread(plan)
-        keys = tuple(shard_keys(shards)[: 1 if divided.one_shard else shards])
+        keys = (0,) if divided.one_shard else tuple(shard_keys(shards))
         self.job = Job(divided, keys, shape_of(plan).answer, late_columns(plan))
         self.random = random.Random(seed)
         self.shards = {key: Shard(self.job, key) for key in keys}

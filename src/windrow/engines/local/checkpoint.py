@@ -21,7 +21,7 @@ from windrow.errors import ConfigurationError
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
 
-VERSION = 1
+VERSION = 2
 
 
 def fingerprint(plan: Node) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,7 +123,9 @@ def _low(spark: SparkSession, lowering: Lowering, source: Source, settings: Sett
         return native_panes(source.frame, lowering)
     if isinstance(source, FrameSource):
         return source.frame.select(*source.named(columns)).mapInArrow(_mapping(lowering), BODIES)
-    if not isinstance(source, FileSource):
+    if isinstance(source, FileSource):  # workers may have been started in another folder
+        source = replace(source, files=tuple(path.absolute() for path in source.files))
+    else:
         source = spooled(source, _spool_of(settings, lowering))
     return _replayed(spark, lowering, source.select(columns), settings)
 

@@ -1,0 +1,233 @@
+"""What breaks a query on Spark is told clearly; once mended, it goes on from its checkpoint to the whole answer."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+import windrow as wr
+from tests.acceptance.streams import KINDS
+from tests.strategies import comparable
+from windrow.engines.spark.faults import explained
+from windrow.engines.spark.run import MANIFEST, claim
+from windrow.engines.spark.signature import VERSION
+from windrow.errors import ConfigurationError, SourceError, WindrowError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCH_ROWS = 50
+ROWS = [{"ts": 3 * i - i % 7, "k": "abc"[i % 3], "x": i} for i in range(200)]
+TRAPPED = 110
+"""The value at which things go wrong: it comes in the third micro-batch of four."""
+DIED = (
+    "`Spark` lost a Python worker, which crashed or was killed, most often for lack of memory. Hint: take fewer rows "
+    "in a micro-batch, fewer cores, or a machine with more memory; spark.python.worker.faulthandler.enabled=true shows "
+    "where a crash was."
+)
+
+
+def trapped_sum(name: str, trap: Path, spring: Callable[[], None]) -> str:
+    """An aggregate, a sum, that springs a trap once, when it meets `TRAPPED` while the trap is set."""
+
+    class TrappedSum(wr.UserAggregate):  # defined in here so that it travels by value
+        result = pa.int64()
+
+        def lift(self, values: Any) -> Any:
+            if (np.asarray(values) == TRAPPED).any() and trap.exists():
+                trap.unlink()
+                spring()
+            return (np.asarray(values, np.int64),)
+
+        def combine(self, left: Any, right: Any) -> Any:
+            return (left[0] + right[0],)
+
+        def finish(self, state: Any, parameters: tuple[Any, ...]) -> Any:
+            return state[0]
+
+    TrappedSum.name = name
+    wr.register(TrappedSum())
+    return name
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def query(aggregate: str, data: Any = None, window: int = 60) -> wr.Query:
+    given = pa.Table.from_pylist(ROWS, pa.schema(KINDS)) if data is None else data
+    stream = wr.stream(given, time="ts", progress=wr.slack(7), name="s")
+    spec = {"n": wr.count(), "total": wr.aggregate(aggregate, "x")}
+    return stream.group_by("k").window(range=window, slide=20).agg(**spec)
+
+
+def refused(kind: type[WindrowError], message: str) -> Any:
+    return pytest.raises(kind, match=f"^{re.escape(message)}$")
+
+
+def answer(given: wr.Query, **options: Any) -> list[tuple[Any, ...]]:
+    return comparable(given.collect(**options).to_pylist())
+
+
+def on_spark(spark: SparkSession, folder: Path) -> dict[str, Any]:
+    return {
+        "engine": "spark",
+        "spark": spark,
+        "batch_rows": BATCH_ROWS,
+        "checkpoint": str(folder / "state"),
+        "restore": True,
+    }
+
+
+def test_a_worker_that_dies(spark: SparkSession, tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    given = query(trapped_sum("sum_dying", trap, die))
+    expected = answer(given)
+    trap.touch()
+    with refused(ConfigurationError, DIED):
+        given.run(**on_spark(spark, tmp_path))
+    assert expected == answer(given, **on_spark(spark, tmp_path))
+
+
+def test_a_damaged_file_in_the_middle(spark: SparkSession, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for number, start in enumerate(range(0, len(ROWS), 50)):
+        rows = pa.Table.from_pylist(ROWS[start : start + 50], pa.schema(KINDS))
+        parquet.write_table(rows, data / f"{number}.parquet")
+    given = query("sum", str(data / "*.parquet"))
+    expected = answer(given)
+    damaged = data / "2.parquet"
+    sound = damaged.read_bytes()
+    footer = 8 + int.from_bytes(sound[-8:-4], "little")
+    damaged.write_bytes(b"PAR1" + bytes(len(sound) - footer - 4) + sound[-footer:])
+    message = (
+        f"`s` must be a readable Parquet file (row group 0 of 1 is damaged, counted from 0), got {damaged}. "
+        "Hint: write the file again from where it came."
+    )
+    with refused(SourceError, message):
+        given.run(**on_spark(spark, tmp_path))
+    damaged.write_bytes(sound)
+    assert expected == answer(given, **on_spark(spark, tmp_path))
+
+
+def test_an_output_that_cannot_be_written(spark: SparkSession, tmp_path: Path) -> None:
+    """In the place of the folder that results are written to there is suddenly a file."""
+    trap, output, aside = tmp_path / "trap", tmp_path / "state" / "given", tmp_path / "aside"
+
+    def block() -> None:
+        output.rename(aside)
+        output.touch()
+
+    given = query(trapped_sum("sum_blocking", trap, block))
+    expected = answer(given)
+    trap.touch()
+    message = (
+        f"`output` cannot be written, got {output}. Hint: check that its disk has room and that the folder may be "
+        "written to, then go on from the checkpoint."
+    )
+    with refused(ConfigurationError, message):
+        given.run(**on_spark(spark, tmp_path))
+    output.unlink()
+    aside.rename(output)
+    assert expected == answer(given, **on_spark(spark, tmp_path))
+
+
+def test_state_of_another_query_is_refused_by_the_workers(spark: SparkSession, tmp_path: Path) -> None:
+    """A frame's checkpoint is Spark's own: what it holds is found out where the state is read."""
+    trap = tmp_path / "trap"
+    given = query(trapped_sum("sum_leaving", trap, die))
+    expected = answer(given)
+    trap.touch()
+    with refused(ConfigurationError, DIED):
+        write(given, spark, tmp_path)
+    line = "Sliding(attribute='ts', range={}, slide=20, origin=0) by (k string) of count(*), sum_leaving(x) "
+    line += "on (int64) emit nonempty generous strategy panes"
+    other = (
+        f"`checkpoint` must be of a query that keeps the same state; this one has {line.format(80)}, "
+        f"got {line.format(60)}. "
+        "Hint: begin with an empty checkpoint folder; what may change is listed in docs/spark.md."
+    )
+    with refused(ConfigurationError, other):
+        write(query("sum_leaving", window=80), spark, tmp_path)
+    more = spark.newSession()
+    more.conf.set("spark.sql.shuffle.partitions", "3")
+    shards = (
+        "`checkpoint` must have as many shards as this run (3), got 2 shards. "
+        "Hint: set spark.sql.shuffle.partitions to 2, or begin with an empty checkpoint folder."
+    )
+    with refused(ConfigurationError, shards):
+        write(given, more, tmp_path)
+    write(given, spark, tmp_path)
+    assert expected == comparable(spark.read.parquet(str(tmp_path / "out")).toArrow().to_pylist())
+
+
+def write(given: wr.Query, spark: SparkSession, folder: Path) -> None:
+    """Let the frame's own sink write it, as users do."""
+    writer = given.to_spark(spark, batch_rows=BATCH_ROWS).writeStream.format("parquet")
+    located = writer.option("checkpointLocation", str(folder / "state")).option("path", str(folder / "out"))
+    started = located.trigger(availableNow=True).start()
+    try:
+        started.awaitTermination()
+    except Exception as error:
+        raise explained(error) from error
+
+
+def made(shards: int = 2) -> Any:
+    """As much of a query's frames as a claim looks at."""
+    return SimpleNamespace(job=SimpleNamespace(signature=["stream s"], shards=range(shards)))
+
+
+def test_a_folder_that_holds_a_run_is_refused_unless_it_is_restored(tmp_path: Path) -> None:
+    claim(tmp_path / "state", made(), restore=False)
+    message = (
+        f"`checkpoint` holds a run already, got {tmp_path / 'state'}. "
+        "Hint: go on from it with restore, or choose an empty folder."
+    )
+    with refused(ConfigurationError, message):
+        claim(tmp_path / "state", made(), restore=False)
+    claim(tmp_path / "state", made(), restore=True)
+
+
+def test_a_folder_of_other_state_is_refused(tmp_path: Path) -> None:
+    claim(tmp_path, made(), restore=False)
+    shards = (
+        "`checkpoint` must have as many shards as this run (3), got 2 shards. "
+        "Hint: set spark.sql.shuffle.partitions to 2, or begin with an empty checkpoint folder."
+    )
+    with refused(ConfigurationError, shards):
+        claim(tmp_path, made(3), restore=True)
+    manifest = tmp_path / MANIFEST
+    manifest.write_text(manifest.read_text().replace(f'"version": {VERSION}', '"version": 0'))
+    version = (
+        f"`checkpoint` must be of state format {VERSION}, got format 0. "
+        "Hint: begin with an empty checkpoint folder, or go on with the Windrow that wrote it."
+    )
+    with refused(ConfigurationError, version):
+        claim(tmp_path, made(), restore=True)
+
+
+def test_a_run_killed_while_it_claims_its_folder_can_be_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(path: Path, text: str) -> int:
+        path.write_bytes(text[: len(text) // 2].encode())
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", half)
+        with pytest.raises(KeyboardInterrupt):
+            claim(tmp_path, made(), restore=True)
+    for _ in range(2):
+        claim(tmp_path, made(), restore=True)
+    assert [MANIFEST] == [path.name for path in tmp_path.iterdir()]
