@@ -1,0 +1,57 @@
+"""The engines that this process runs the contract on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.contract.engines import CONNECT, NAMES, Engine, local, on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+collect_ignore = ["test_connect.py"] if CONNECT else []
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Two cores, two shards: a classic session, or one of Spark Connect with a server of its own."""
+    session = connected() if CONNECT else classic()
+    yield session
+    session.stop()
+
+
+def classic() -> SparkSession:
+    from windrow.engines.spark.session import embedded
+
+    return embedded(shards=2, memory="1g", **{"spark.master": "local[2]"})
+
+
+def connected() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    from windrow.engines.spark.session import EMBEDDED
+
+    settings = {**EMBEDDED, "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+    builder = SparkSession.builder.remote(settings.pop("spark.master").replace("*", "2"))
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():  # settings that the server took at its start are offered to the session once more
+        warnings.filterwarnings("ignore", "Failed to set", UserWarning)
+        return builder.getOrCreate()
+
+
+@pytest.fixture(params=NAMES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "local":
+        return local()
+    return on_spark(request.param, request.getfixturevalue("spark"))
+
+
+@pytest.fixture
+def on_frames(spark: SparkSession) -> Engine:
+    """The engine that takes DataFrames."""
+    return on_spark(NAMES[-1], spark)

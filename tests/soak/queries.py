@@ -1,0 +1,107 @@
+"""Queries that are killed on Spark, over seeded streams that give the same answer however they are cut.
+
+Rows of files keep their promises; elements with late rows carry their punctuations where micro-batches end.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+import windrow as wr
+from windrow.semantics.progress import Punctuation
+
+BATCH_ROWS = 150
+BATCHES = 12
+DISORDER = 40
+KINDS: dict[str, pa.DataType] = {"ts": pa.int64(), "k": pa.string(), "g": pa.int64(), "x": pa.int64()}
+SCHEMA = pa.schema(KINDS)
+
+
+def rows(seed: int, *, late: float = 0.0) -> list[dict[str, Any]]:
+    """Rows up to `DISORDER` behind the latest; a part of them, `late`, far behind it."""
+    chance = random.Random(seed)
+    found, now = [], 0
+    for _ in range(BATCH_ROWS * BATCHES):
+        now += chance.choice((0, 0, 1, 3, 30 if chance.random() < 0.05 else 0))
+        back = 10 * DISORDER if chance.random() < late else DISORDER
+        k, g, x = chance.choice(("a", "b", "c", "d", None)), chance.randrange(20), chance.choice((None, *range(9)))
+        found.append({"ts": now - chance.randrange(back + 1), "k": k, "g": g, "x": x})
+    return found
+
+
+def stream(folder: Path, seed: int = 1) -> wr.Query:
+    """The rows in a file that is written once."""
+    path = folder / f"s{seed}.parquet"
+    if not path.exists():
+        parquet.write_table(pa.Table.from_pylist(rows(seed), SCHEMA), path)
+    return wr.stream(path, time="ts", progress=wr.slack(DISORDER))
+
+
+def punctuated(seed: int = 2) -> wr.Query:
+    """Elements with late rows; a promise after every `BATCH_ROWS` rows."""
+    given: list[Any] = []
+    for place, row in enumerate(rows(seed, late=0.1), 1):
+        given.append(row)
+        if place % BATCH_ROWS == 0:
+            given.append(Punctuation(max(one["ts"] for one in given if isinstance(one, dict)) - DISORDER))
+    return wr.stream(given, time="ts", progress=wr.punctuated(), schema=SCHEMA, name="told")
+
+
+def partials(folder: Path) -> wr.Query:
+    spec = {"n": wr.count(), "total": wr.sum("x"), "most": wr.max("x")}
+    return stream(folder).where("g <> 3").group_by("k").window(range=60, slide=10).agg(**spec)
+
+
+def median(folder: Path) -> wr.Query:
+    spec = {"middle": wr.median("x"), "all": wr.collect("g")}
+    return stream(folder).group_by("k").window(range=60, slide=20).agg(**spec)
+
+
+def session(folder: Path) -> wr.Query:
+    return stream(folder).group_by("k", "g").window(gap=25).agg(n=wr.count(), total=wr.sum("x"))
+
+
+def landmark(folder: Path) -> wr.Query:
+    return stream(folder).group_by("k").window(range="unbounded", slide=50).agg(n=wr.count(), last=wr.last("x"))
+
+
+def side(_: Path) -> wr.Query:
+    return punctuated().group_by("k").window(range=60, slide=20).agg(n=wr.count(), total=wr.sum("x")).late("side")
+
+
+def revise(_: Path) -> wr.Query:
+    spec = {"n": wr.count(), "total": wr.sum("x")}
+    return punctuated().group_by("k").window(range=60, slide=20).agg(**spec).late("revise", within=200)
+
+
+def union(folder: Path) -> wr.Query:
+    both = stream(folder).union(stream(folder, 3))
+    return both.group_by("k").window(range=40, slide=10).agg(n=wr.count(), mean=wr.avg("x"))
+
+
+def distinct(folder: Path) -> wr.Query:
+    return stream(folder).select("ts", "k").distinct()
+
+
+def nested(folder: Path) -> wr.Query:
+    inner = stream(folder).group_by("k", "g").window(range=20).agg(n=wr.count())
+    return inner.group_by("k").window(range=80, slide=40).agg(most=wr.max("n"), groups=wr.count_distinct("g"))
+
+
+CASES: tuple[Callable[[Path], wr.Query], ...] = (
+    partials,
+    median,
+    session,
+    landmark,
+    side,
+    revise,
+    union,
+    distinct,
+    nested,
+)

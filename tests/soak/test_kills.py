@@ -1,0 +1,107 @@
+"""Spark is killed at random moments, JVM and workers too, and started again: nothing is lost, nothing comes twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+
+import windrow as wr
+from tests.soak import victim
+from tests.soak.queries import BATCH_ROWS, CASES
+from tests.strategies import comparable
+
+pytestmark = [pytest.mark.soak]
+KILLS = 6
+PATIENCE = 600.0
+"""Seconds that a life may last before it counts as hanging."""
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("way", victim.WAYS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_a_killed_query_gives_everything_once(case: Callable[[Path], wr.Query], way: str, tmp_path: Path) -> None:
+    chance = random.Random(f"{case.__name__} {way}")
+    check(case, way, tmp_path, [moment(life, chance) for life in range(KILLS)])
+
+
+def moment(life: int, chance: random.Random) -> tuple[int, float]:
+    """When to kill: after so many more micro-batches, and so many seconds; the first life ends while Spark starts."""
+    return (0, chance.uniform(0, 12)) if life == 0 else (chance.randrange(1, 4), chance.uniform(0, 2))
+
+
+def check(case: Callable[[Path], wr.Query], way: str, folder: Path, moments: list[tuple[int, float]]) -> None:
+    expected = case(folder).run(batch_rows=BATCH_ROWS)
+    for number, (batches, seconds) in enumerate(moments, 1):
+        if live(case.__name__, way, folder, batches, seconds):
+            print(f"{case.__name__} {way}: done before kill {number}")
+            break
+        print(f"{case.__name__} {way}: kill {number} after micro-batch {committed(way, folder)}", flush=True)
+    else:
+        assert live(case.__name__, way, folder, 1 << 30, PATIENCE)
+    late, results = (parquet.read_table(folder / name).to_pylist() for name in victim.ANSWERS)
+    assert comparable(expected.table.to_pylist()) == comparable(results)
+    if way == "run":  # a frame of results has no late rows
+        assert comparable(expected.late.to_pylist()) == comparable(late)
+
+
+def live(case: str, way: str, folder: Path, batches: int, seconds: float) -> bool:
+    """Run until it is done, or until it has committed so many more micro-batches and then so many seconds passed."""
+    before = committed(way, folder)
+    with (folder / "stderr").open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.soak.victim", case, way, str(folder)],
+            cwd=ROOT,
+            stderr=said,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        )
+    try:
+        _await(process, lambda: committed(way, folder) >= before + batches, PATIENCE)
+        _await(process, lambda: False, seconds)
+    finally:
+        kill(process)
+    assert process.returncode in (0, -signal.SIGKILL), (folder / "stderr").read_text()
+    return (folder / victim.ANSWERS[-1]).exists()
+
+
+def _await(process: subprocess.Popen[bytes], reached: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while process.poll() is None and not reached() and (left := end - time.monotonic()) > 0:
+        try:
+            process.wait(min(0.02, left))
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def committed(way: str, folder: Path) -> int:
+    """The micro-batches that are done."""
+    return sum(path.name.isdigit() for path in (folder / victim.WAYS[way]).glob("*"))
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End everything that the process started: its workers are in groups of their own, but in its session."""
+    for pid in [process.pid, *_session(process.pid)]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    process.wait()
+
+
+def _session(leader: int) -> Iterator[int]:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader:
+            yield int(stat.parent.name)

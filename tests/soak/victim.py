@@ -1,0 +1,52 @@
+"""Runs one query on Spark, from its checkpoint where there is one, to its end: `python victim.py CASE WAY FOLDER`.
+
+The answer appears in the folder when all is done, as two files that are never half written.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from tests.soak.queries import BATCH_ROWS, CASES
+from windrow.engines.spark.session import embedded
+
+if TYPE_CHECKING:
+    import windrow as wr
+
+STATE = "state"
+WAYS = {"run": f"{STATE}/spark/commits", "frame": f"{STATE}/commits"}
+"""How a query is run, and where Spark notes the micro-batches that are done."""
+ANSWERS = ("late.parquet", "results.parquet")
+"""Written in this order: with the second all is there."""
+
+
+def main(case: str, way: str, folder: Path) -> None:
+    spark = embedded(shards=2, memory="1g", **{"spark.master": "local[2]"})
+    query = {one.__name__: one for one in CASES}[case](folder)
+    tables = _run(query, spark, folder) if way == "run" else _frame(query, spark, folder)
+    for name, table in zip(ANSWERS, tables, strict=True):
+        parquet.write_table(table, folder / "unfinished")
+        (folder / "unfinished").rename(folder / name)
+
+
+def _run(query: wr.Query, spark: Any, folder: Path) -> tuple[pa.Table, pa.Table]:
+    options = {"batch_rows": BATCH_ROWS, "checkpoint": str(folder / STATE), "restore": True}
+    result = query.run(engine="spark", spark=spark, **options)
+    return result.late, result.table
+
+
+def _frame(query: wr.Query, spark: Any, folder: Path) -> tuple[pa.Table, pa.Table]:
+    """What a reader of the sink's folder sees: Spark's own log of it says which files count."""
+    writer = query.to_spark(spark, batch_rows=BATCH_ROWS).writeStream.format("parquet")
+    located = writer.option("checkpointLocation", str(folder / STATE)).option("path", str(folder / "out"))
+    located.trigger(availableNow=True).start().awaitTermination()
+    return pa.table({}), spark.read.parquet(str(folder / "out")).toArrow()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
