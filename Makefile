@@ -12,10 +12,10 @@ MAKEFLAGS += --no-print-directory
 menu: ## this menu
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.runtime ## a disordered stream of trades, one query, its answer
+demo: $(VENV)/.runtime ## a disordered stream of trades, one query on an embedded Spark, its answer
 	@mkdir -p $(DEMO)
 	$(BIN)/windrow generate trades $(DEMO)/trades.parquet --rows $(ROWS) --seed 1 --disorder "band 30 s"
-	$(BIN)/windrow run examples/trades.sql
+	$(BIN)/windrow run examples/trades.sql --batch-rows 100000
 
 test: $(VENV)/.dev ## every test, doctest, example and snippet of the docs
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
@@ -34,7 +34,7 @@ bench: $(VENV)/.dev ## every benchmark, one after the other
 	  echo "== $$file"; $(BIN)/python "$$file"; \
 	done
 
-soak: $(VENV)/.dev ## the randomised tests with 50,000 examples each (hours)
+soak: $(VENV)/.dev ## the randomised tests with many examples, and Spark killed again and again (hours)
 	@WINDROW_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m soak
 
 docs: $(VENV)/.dev ## run every snippet of README, docs and examples

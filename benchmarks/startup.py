@@ -36,7 +36,7 @@ def prepare(folder: Path) -> Path:
 
 def first_result(query: Path) -> tuple[float, float]:
     """Seconds to the first byte of the answer on standard output and to the end of the process."""
-    command = [sys.executable, "-c", PROGRAM, "run", str(query)]
+    command = [sys.executable, "-c", PROGRAM, "run", "--engine", "local", str(query)]
     started = time.perf_counter()
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -50,7 +50,7 @@ def first_result(query: Path) -> tuple[float, float]:
 
 def heaviest(query: Path, count: int = 5) -> list[list[str]]:
     """The imports that took longest themselves, from `-X importtime`."""
-    command = [sys.executable, "-X", "importtime", "-c", PROGRAM, "run", str(query)]
+    command = [sys.executable, "-X", "importtime", "-c", PROGRAM, "run", "--engine", "local", str(query)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = []
     for line in done.stderr.splitlines():

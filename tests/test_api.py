@@ -263,7 +263,11 @@ def test_wrong_streams_are_refused_at_once(message: str, settings: dict[str, Any
             r"`engine` must be a known engine \(one of local, spark\), got flink\.",
             {"engine": "flink"},
         ),
-        (ConfigurationError, r"`treads` is not an option of a run on the local engine \(one of threads, .*\)\.", {"treads": 2}),
+        (
+            ConfigurationError,
+            r"`treads` is not an option of a run on the local engine \(one of threads, .*\)\.",
+            {"treads": 2},
+        ),
         (ConfigurationError, r"`threads` must be a whole number of at least 1, got 0\.", {"threads": 0}),
     ],
 )

@@ -7,8 +7,8 @@ import windrow as wr
 from tests.fake_engine import FakeEngine, Options
 from tests.fake_engine import engine as engine
 from windrow.errors import ConfigurationError, DataError
-from windrow.plan.nodes import Stream
 from windrow.operators.lateness import late_columns
+from windrow.plan.nodes import Stream
 from windrow.query.running import gather, in_order
 
 TABLE = pa.table({"seq": [3, 1, 2, 1], "key": pa.array(["a", "b", "c", "a"]).dictionary_encode()})

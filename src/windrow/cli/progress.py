@@ -83,7 +83,8 @@ def native_line(plan: Node, metrics: Metrics) -> str | None:
     if len(windows) != 1 or not isinstance(windows[0], Sliding) or windows[0].is_tumbling or not used:
         return None
     copies = -(-windows[0].range // windows[0].slide)
-    dropped = f" and dropped {metrics.rows_late:,} late rows unseen" if metrics.rows_late else ""
+    late = metrics.rows_late
+    dropped = f" and dropped {late:,} late row{'s' if late > 1 else ''} unseen" if late else ""
     return (
         f"Spark's own window() would have copied each row into {copies:,} windows, {short(used * copies)} rows "
         f"in place of {short(used)}{dropped}; here each row went into one pane"

@@ -34,11 +34,16 @@ def open_data(data: Any, *, name: str, schema: pa.Schema | None = None) -> Sourc
 
 
 def watermark_slack(source: Source, time: str) -> Slack | None:
-    """The delay of a DataFrame's own watermark on its time column, as slack; None without one."""
+    """The delay of a DataFrame's own watermark on its time column, as slack; None without one.
+
+    A time column of a type that Windrow does not read is refused here, by its Spark type.
+    """
     if not getattr(source, "is_frame", False):
         return None
     from windrow.engines.spark.inputs import FrameSource
-    from windrow.engines.spark.types import watermark_of
+    from windrow.engines.spark.types import refuse_unread, watermark_of
 
-    delay = watermark_of(source.frame.schema, time) if isinstance(source, FrameSource) else None
+    assert isinstance(source, FrameSource)
+    refuse_unread(source.frame.schema, [time])
+    delay = watermark_of(source.frame.schema, time)
     return None if delay is None else Slack(Amount.of(f"{delay} ms"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -159,7 +161,10 @@ def _replayed(spark: SparkSession, lowering: Lowering, source: Source, settings:
 
 
 def _spool_of(settings: Settings, lowering: Lowering) -> Path:
-    folder = settings.spool or Path(tempfile.mkdtemp(prefix="windrow-"))
+    folder = settings.spool
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="windrow-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the stream may be read as long as this lives
     return folder / f"{lowering.place}-{lowering.branch.stream.name}"
 
 

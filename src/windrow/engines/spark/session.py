@@ -34,6 +34,7 @@ EMBEDDED: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
     STATE_STORE: ROCKSDB,
     CHANGELOG: "true",
+    "spark.python.daemon.module": "windrow.engines.spark.daemon",
 }
 """Settings of a session that nobody else configured."""
 
