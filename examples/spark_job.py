@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import windrow as wr
-from windrow.engines.spark.format import WindrowSource
-from windrow.engines.spark.session import embedded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +24,7 @@ QUERY = """
 
 def generated(spark: SparkSession) -> wr.Query:
     """Half an hour of trades, up to 30 s out of order; the column `punctuation` says what cannot come any more."""
-    spark.dataSource.register(WindrowSource)
+    spark.dataSource.register(wr.spark_source())
     reader = spark.readStream.format("windrow").option("recipe", "trades").option("rows", 18000)
     reader = reader.option("eventRate", 10).option("seed", 1).option("disorder", "band 30 s")
     trades = reader.option("punctuate", "30 s").option("batchRows", 10000).load()
@@ -47,7 +45,7 @@ def main() -> None:
     parser.add_argument("--checkpoint", default=f"{here}/busy-checkpoint", help="what a restart goes on from")
     given = parser.parse_args()
 
-    spark = embedded()  # the session of spark-submit, or one in this process
+    spark = wr.spark_session()  # the session of spark-submit, or one in this process
     trades = landed(spark, given.source) if given.source else generated(spark)
     answers = wr.sql(QUERY, trades=trades).to_spark()
     writer = answers.writeStream.format("parquet").option("path", given.output)

@@ -1,10 +1,16 @@
-"""Hypothesis profiles: repeatable by default, long and random for `make soak`."""
+"""Hypothesis profiles: repeatable by default, long and random for `make soak`. And one Spark for all tests."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # No deadline: the first call of a kernel compiles it, and time limits belong to benchmarks.
 settings.register_profile(
@@ -15,3 +21,14 @@ settings.register_profile(
 )
 settings.register_profile("hurry", settings.get_profile("default"), phases=[Phase.generate])  # finds, does not shrink
 settings.load_profile("soak" if os.environ.get("WINDROW_SOAK") else os.environ.get("WINDROW_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Two cores, two shards; it starts with the first test that asks for it and ends with the process."""
+    from windrow.engines.spark.session import embedded
+
+    tables = str(tmp_path_factory.mktemp("tables"))
+    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2]", "spark.sql.warehouse.dir": tables})
+    yield session
+    session.stop()

@@ -7,7 +7,6 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,16 +110,6 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.fixture(scope="session")
-def small_spark() -> Iterator[None]:
-    """One session for all pages: two cores, two shards. Pages find it running and use it."""
-    from windrow.engines.spark.session import embedded
-
-    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2]"})
-    yield
-    session.stop()
-
-
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_page_prints_what_it_says(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -129,7 +118,7 @@ def test_page_prints_what_it_says(
     reader, printed = Reader(), ""
     blocks = blocks_of(path.read_text(encoding="utf-8"))
     if any(block.needs_spark for block in blocks):
-        request.getfixturevalue("small_spark")
+        request.getfixturevalue("spark")
     for block in blocks:
         if block.is_output:
             assert block.text == trimmed(printed), f"line {block.line}"
@@ -154,14 +143,14 @@ def test_example_prints_its_closing_comment(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(path)])
     if "spark" in path.read_text(encoding="utf-8"):
-        request.getfixturevalue("small_spark")
+        request.getfixturevalue("spark")
     code, comment = path.read_text(encoding="utf-8").split("\n# It prints:\n")
     expected = "".join(line.removeprefix("#").removeprefix(" ") + "\n" for line in comment.splitlines())
     exec(compile(code, str(path), "exec"), {"__name__": "__main__"})
     assert expected == trimmed(capsys.readouterr().out)
 
 
-@pytest.mark.usefixtures("small_spark")
+@pytest.mark.usefixtures("spark")
 def test_trades_example_counts_as_duckdb_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import duckdb
 

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     from windrow.query import sql as sql
     from windrow.query import stream as stream
     from windrow.query.frames import spark_listener as spark_listener
+    from windrow.query.frames import spark_session as spark_session
     from windrow.query.frames import spark_source as spark_source
+    from windrow.query.frames import spark_watch as spark_watch
     from windrow.query.frames import transform as transform
     from windrow.semantics.progress import Punctuation as Punctuation
 
@@ -64,7 +66,7 @@ _HOMES = {
         "ordered punctuated quantile slack stddev stddev_pop sum top_k var_pop variance"
     ),
     "windrow.query": "GroupedQuery Query Result Script script sql stream",
-    "windrow.query.frames": "spark_listener spark_source transform",
+    "windrow.query.frames": "spark_listener spark_session spark_source spark_watch transform",
     "windrow.semantics.progress": "Punctuation",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

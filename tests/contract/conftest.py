@@ -16,18 +16,14 @@ if TYPE_CHECKING:
 collect_ignore = ["test_connect.py"] if CONNECT else []
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Two cores, two shards: a classic session, or one of Spark Connect with a server of its own."""
-    session = connected() if CONNECT else classic()
-    yield session
-    session.stop()
+if CONNECT:
 
-
-def classic() -> SparkSession:
-    from windrow.engines.spark.session import embedded
-
-    return embedded(shards=2, memory="1g", **{"spark.master": "local[2]"})
+    @pytest.fixture(scope="session")
+    def spark() -> Iterator[SparkSession]:
+        """A session of Spark Connect with a server of its own, in place of the classic one of all other tests."""
+        session = connected()
+        yield session
+        session.stop()
 
 
 def connected() -> SparkSession:

@@ -261,7 +261,7 @@ def _need(package: str) -> None:
 
     if find_spec(package) is None:
         raise ConfigurationError(
-            "is not installed", parameter=package, hint=f"pip install {package}, or use collect() for Arrow"
+            "is not installed", parameter=package, hint=f"pip install windrow[{package}], or use collect() for Arrow"
         )
 
 

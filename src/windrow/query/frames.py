@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import DataSource
     from pyspark.sql.streaming.listener import StreamingQueryListener
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from windrow.engines.metrics import Metrics
     from windrow.engines.spark.frames import Frames
+    from windrow.engines.spark.watch import Watch
     from windrow.query.fluent import Query
 
 SETTINGS = ("batch_rows", "partitions", "rate", "close")
@@ -52,6 +54,16 @@ def transform(query: str | Callable[[Query], Query], *, name: str = "input", **s
     return apply
 
 
+def spark_session(*, shards: int | None = None, memory: str | None = None, **conf: str) -> SparkSession:
+    """The running session, or the one that spark-submit gives, or an embedded one, set up for Windrow."""
+    from windrow.engines.spark.prerequisites import check_packages
+
+    check_packages()
+    from windrow.engines.spark.session import embedded
+
+    return embedded(shards=shards, memory=memory, **conf)
+
+
 def spark_source() -> type[DataSource]:
     """The format `windrow` for `spark.dataSource.register`: replays a file or a recipe as a disordered stream."""
     from windrow.engines.spark.format import WindrowSource
@@ -64,3 +76,12 @@ def spark_listener(on_progress: Callable[[Metrics], None], json_lines: str | Non
     from windrow.engines.spark.listener import MetricsListener
 
     return MetricsListener(on_progress, json_lines)
+
+
+def spark_watch(
+    query: StreamingQuery, on_progress: Callable[[Metrics], None] | None = None, json_lines: str | None = None
+) -> Watch:
+    """Watches a running query on any kind of session: `to_the_end()` waits for it, `look()` tells what is new."""
+    from windrow.engines.spark.watch import Watch
+
+    return Watch(query, on_progress, json_lines)

@@ -134,7 +134,7 @@ def micro_batches(elements: Sequence[Any], cuts: set[int]) -> list[MicroBatch]:
     return made
 
 
-@settings(max_examples=20_000 if SOAK else 800, deadline=None)
+@settings(max_examples=20_000 if SOAK else 300, deadline=None)
 @given(data=st.data())
 def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     window = data.draw(streams.windows())
