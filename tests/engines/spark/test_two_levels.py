@@ -56,7 +56,7 @@ class Cluster:
     def __init__(self, plan: Node, shards: int, seed: int = 0) -> None:
         divided = spread(plan)
         keys = (0,) if divided.one_shard else tuple(shard_keys(shards))
-        self.job = Job(divided, keys, shape_of(plan).answer, late_columns(plan))
+        self.job = Job(divided, keys, shape_of(plan).answer, late_columns(plan), shape_of(plan).time)
         self.random = random.Random(seed)
         self.shards = {key: Shard(self.job, key) for key in keys}
         self.stores = {key: Kept() for key in keys}

@@ -93,7 +93,8 @@ def frames(spark: SparkSession, plan: Node, sources: Mapping[str, Source], setti
     """The query over these sources: a static DataFrame when all of them are static, else a streaming one."""
     divided = spread(plan)
     keys = (0,) if divided.one_shard else shard_keys_of(spark)
-    job = Job(divided, keys, shape_of(plan).answer, late_columns(plan))
+    shape = shape_of(plan)
+    job = Job(divided, keys, shape.answer, late_columns(plan), shape.time)
     given = [sources[branch.stream.name] for branch in divided.branches]
     static = [isinstance(source, FrameSource) and not source.is_streaming for source in given]
     if any(static) and not all(static):

@@ -98,7 +98,7 @@ def _frame(outcomes: Iterable[Outcome]) -> pandas.DataFrame:
 
     given = [asdict(outcome) for outcome in outcomes]
     columns = {name: [one[name] for one in given] for name in given[0]}
-    return pd.DataFrame({n: pd.array(v, "Int64") if n in COUNTED else v for n, v in columns.items()})
+    return pd.DataFrame({n: pd.array(v, "Int64") if n in ("time", *COUNTED) else v for n, v in columns.items()})
 
 
 def run_whole(job: Job, number: int, bodies: Iterable[pa.Buffer]) -> pa.RecordBatch:
@@ -109,6 +109,7 @@ def run_whole(job: Job, number: int, bodies: Iterable[pa.Buffer]) -> pa.RecordBa
 
 _KINDS: dict[str, pa.DataType] = {
     "kind": pa.int32(),
+    "time": pa.int64(),
     "body": pa.binary(),
     **dict.fromkeys(COUNTED, pa.int64()),
     "sources": pa.string(),

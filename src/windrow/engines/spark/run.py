@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +27,8 @@ from windrow.engines.spark.signature import VERSION, check_facts
 from windrow.engines.spark.watch import OBSERVED, Watch, metrics_of
 from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of
 from windrow.errors import ConfigurationError
+from windrow.operators.kernels.input import span
+from windrow.operators.progress import to_units
 from windrow.plan.nodes import Node
 from windrow.sources.base import Source
 
@@ -90,7 +92,7 @@ def run(
             else:
                 run = _Streaming(spark, plan, sources, settings, folder, options, on_progress)
                 metrics = run.to_the_end(made)
-                run.hand_over(deliveries)
+                run.hand_over(deliveries, made.job.time)
     except Exception as error:
         raise explained(error) from error
     return replace(metrics, elapsed=time.perf_counter() - started)
@@ -139,19 +141,44 @@ def claim(folder: Path, made: Frames, *, restore: bool) -> None:
 
 
 def _whole(made: Frames, deliveries: dict[int, Deliver]) -> Metrics:
-    table = made.outcomes.toArrow()
-    counts = [row for row in table.to_pylist() if row["kind"] == COUNTS]
-    for row in table.to_pylist():
-        if row["kind"] != COUNTS:
-            _deliver(row["kind"], row["body"], deliveries)
+    rows = made.outcomes.orderBy("time").toArrow().to_pylist()
+    counts = [row for row in rows if row["kind"] == COUNTS]
+    deliver_in_order((row for row in rows if row["kind"] != COUNTS), deliveries, made.job.time)
     sums: dict[str, Any] = {name: sum(row[name] for row in counts) for name in COUNTED}
     told = next((row["sources"] for row in counts if row["sources"] is not None), "{}")
     return metrics_of({"observedMetrics": {OBSERVED: {**sums, "sources": told}}})
 
 
-def _deliver(kind: int, body: bytes, deliveries: dict[int, Deliver]) -> None:
-    for batch in batches_of(body):
-        deliveries[kind](batch)
+def deliver_in_order(rows: Iterable[Any], deliveries: dict[int, Deliver], time: str | None) -> None:
+    """Bodies that come in order of their first time, with the rows of those that overlap in order of theirs.
+
+    Shards give results of the same windows side by side; a micro-batch gives later ones than the one before, so that
+    no more than what one of them gave is held.
+    """
+    held: list[pa.RecordBatch] = []
+    last: Any = None
+    for row in rows:
+        batches = list(batches_of(bytes(row["body"])))
+        if row["kind"] != RESULT or time is None:
+            _hand_on(batches, deliveries[row["kind"]])
+            continue
+        if held and row["time"] > last:
+            _hand_on(_sorted(held, time), deliveries[RESULT])
+            held = []
+        held += batches
+        last = max(int(span(to_units(batch.column(time)))[1]) for batch in held)
+    _hand_on(_sorted(held, time), deliveries[RESULT])
+
+
+def _hand_on(batches: Iterable[pa.RecordBatch], deliver: Deliver) -> None:
+    for batch in batches:
+        deliver(batch)
+
+
+def _sorted(batches: list[pa.RecordBatch], time: str | None) -> list[pa.RecordBatch]:
+    if len(batches) < 2 or time is None:
+        return batches
+    return pa.Table.from_batches(batches).sort_by(time).combine_chunks().to_batches()
 
 
 class _Streaming:
@@ -186,7 +213,7 @@ class _Streaming:
         return self.metrics
 
     def _drain(self, outcomes: DataFrame) -> None:
-        writer = outcomes.filter(f"kind <> {COUNTS}").select("kind", "body").writeStream.format("parquet")
+        writer = outcomes.filter(f"kind <> {COUNTS}").select("kind", "time", "body").writeStream.format("parquet")
         query = (
             writer.outputMode("append")
             .option("path", str(self.folder / "given"))
@@ -202,8 +229,7 @@ class _Streaming:
         if self.on_progress is not None:
             self.on_progress(metrics)
 
-    def hand_over(self, deliveries: dict[int, Deliver]) -> None:
+    def hand_over(self, deliveries: dict[int, Deliver], time: str | None) -> None:
         """Everything the ledger holds."""
-        ledger = self.spark.read.schema("kind int, body binary").parquet(str(self.folder / "given"))
-        for row in ledger.toLocalIterator(prefetchPartitions=True):
-            _deliver(row["kind"], bytes(row["body"]), deliveries)
+        ledger = self.spark.read.schema("kind int, time bigint, body binary").parquet(str(self.folder / "given"))
+        deliver_in_order(ledger.orderBy("time").toLocalIterator(prefetchPartitions=True), deliveries, time)

@@ -19,8 +19,10 @@ from windrow.engines.spark.signature import VERSION, check_facts, signature
 from windrow.engines.spark.spread import Spread
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, unpack
 from windrow.operators.base import Batch, Counters
+from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
+from windrow.operators.progress import to_units
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress import END, START, Punctuation
 from windrow.semantics.windows import Landmark
@@ -32,6 +34,7 @@ class Outcome:
     """A row that a shard gives: a body of results or late rows, or the counts so far."""
 
     kind: int
+    time: int | None = None
     body: bytes | None = None
     late: int | None = None
     filtered: int | None = None
@@ -51,6 +54,8 @@ class Job:
     """The columns of the results."""
     late: pa.Schema
     """The columns of the late rows; none when the query gives none."""
+    time: str | None
+    """The column that results are in order of, if it is one of theirs."""
 
     @property
     def streams(self) -> list[Stream]:
@@ -83,7 +88,13 @@ class Shard:
 
     def _give(self, kind: int, batch: pa.RecordBatch, schema: pa.Schema) -> None:
         if len(schema):
-            self.given.append(Outcome(kind, pack([fitted(batch, schema)], schema)))
+            self.given.append(Outcome(kind, self._first(kind, batch), pack([fitted(batch, schema)], schema)))
+
+    def _first(self, kind: int, batch: pa.RecordBatch) -> int | None:
+        """The least time of some results, so that whoever reads them can put them in order."""
+        if kind != RESULT or self.job.time is None:
+            return None
+        return int(span(to_units(batch.column(self.job.time)))[0])
 
     def run(self, bodies: Iterable[bytes | pa.Buffer], *, whole: bool = False) -> Iterator[Outcome]:
         """All rows of a micro-batch, then the promises that hold after it. With `whole`, nothing follows."""

@@ -1,0 +1,45 @@
+"""What a run on Spark hands over, without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from windrow.engines.spark.run import Options, deliver_in_order
+from windrow.engines.spark.wire import LATE, RESULT, pack
+from windrow.errors import ConfigurationError
+
+
+def body(kind: int, key: str, ends: list[int]) -> dict[str, Any]:
+    batch = pa.record_batch({"key": [key] * len(ends), "window_end": ends})
+    return {"kind": kind, "time": min(ends) if kind == RESULT else None, "body": pack([batch], batch.schema)}
+
+
+def test_results_of_shards_side_by_side_are_put_in_order() -> None:
+    rows = [
+        body(LATE, "late", [1]),
+        body(RESULT, "a", [10, 20, 30]),
+        body(RESULT, "b", [10, 30]),
+        body(RESULT, "a", [40, 50]),
+    ]
+    given: list[pa.RecordBatch] = []
+    late: list[pa.RecordBatch] = []
+    deliver_in_order(rows, {RESULT: given.append, LATE: late.append}, "window_end")
+    table = pa.Table.from_batches(given)
+    assert [10, 10, 20, 30, 30, 40, 50] == table["window_end"].to_pylist()
+    assert ["a", "b", "a", "a", "b", "a", "a"] == table["key"].to_pylist()
+    assert [{"key": "late", "window_end": 1}] == late[0].to_pylist()
+    assert 2 == len(given)  # what the first micro-batch gave does not wait for the second
+
+
+@pytest.mark.parametrize("name", ["batch_rows", "shards", "rate"])
+def test_options_must_be_positive(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be at least 1, got 0\.\Z"):
+        Options(**{name: 0}).check()
+
+
+def test_a_restore_needs_a_folder() -> None:
+    with pytest.raises(ConfigurationError, match=r"\A`checkpoint` needs a folder\. Hint: give checkpoint='folder'\.\Z"):
+        Options(restore=True).check()
