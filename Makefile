@@ -15,7 +15,7 @@ menu: ## this menu
 demo: $(VENV)/.runtime ## a disordered stream of trades, one query on an embedded Spark, its answer
 	@mkdir -p $(DEMO)
 	$(BIN)/windrow generate trades $(DEMO)/trades.parquet --rows $(ROWS) --seed 1 --disorder "band 30 s"
-	$(BIN)/windrow run examples/trades.sql --batch-rows 100000
+	$(BIN)/windrow run examples/trades.sql --batch-rows 200000
 
 test: $(VENV)/.dev ## every test, doctest, example and snippet of the docs
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"

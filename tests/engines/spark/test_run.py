@@ -36,8 +36,9 @@ def test_results_of_shards_side_by_side_are_put_in_order() -> None:
 
 @pytest.mark.parametrize("name", ["batch_rows", "shards", "rate"])
 def test_options_must_be_positive(name: str) -> None:
+    options: dict[str, Any] = {name: 0}
     with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be at least 1, got 0\.\Z"):
-        Options(**{name: 0}).check()
+        Options(**options).check()
 
 
 def test_a_restore_needs_a_folder() -> None:
