@@ -17,6 +17,7 @@ def command() -> None:
     """
     from windrow.cli.progress import stepping
     from windrow.engines.local.compiling import compile_for, small_queries
+    from windrow.engines.spark.compiling import compile_two_levels
 
     started = time.perf_counter()
     queries = list(small_queries())
@@ -24,4 +25,5 @@ def command() -> None:
         for name, plan in queries:
             step(name)
             compile_for(plan)
+            compile_two_levels(plan)
     click.echo(f"compiled in {time.perf_counter() - started:.1f} s", err=True)

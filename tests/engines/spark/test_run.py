@@ -13,7 +13,8 @@ from windrow.errors import ConfigurationError
 
 
 def body(kind: int, key: str, ends: list[int]) -> dict[str, Any]:
-    batch = pa.record_batch({"key": [key] * len(ends), "window_end": ends})
+    columns: dict[str, list[Any]] = {"key": [key] * len(ends), "window_end": ends}
+    batch = pa.record_batch(columns)
     return {"kind": kind, "time": min(ends) if kind == RESULT else None, "body": pack([batch], batch.schema)}
 
 

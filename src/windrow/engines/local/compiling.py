@@ -28,7 +28,7 @@ _BOUNDED = ("count", "sum", "avg", "variance", "min", "max", "first", "last")
 _HOLISTIC = ("median", "mode", "collect")
 
 
-def _data() -> pa.Table:
+def small_data() -> pa.Table:
     """Rows with ties, NULLs, disorder, a row that is late for some of its windows and one for all."""
     size = 64
     times = [i * 3 - (i % 5) * 2 for i in range(size)]
@@ -79,6 +79,6 @@ def _query(
 
 def compile_for(plan: Node) -> None:
     """Run one small query; and give its rows to shards, as engines with several of them do."""
-    run(plan, {"s": open_source(_data(), name="s")}, on_result=lambda _: None)
-    columns = [column.combine_chunks() for column in _data().columns]
+    run(plan, {"s": open_source(small_data(), name="s")}, on_result=lambda _: None)
+    columns = [column.combine_chunks() for column in small_data().columns]
     shards_of(columns, len(columns[0]), 2)

@@ -19,12 +19,13 @@ def load() -> None:
 
     import windrow.engines.spark.processor
     import windrow.engines.spark.replay  # noqa: F401
-    from windrow.engines.local.compiling import compile_for, small_queries
+    from windrow.engines.local.compiling import small_queries
+    from windrow.engines.spark.compiling import compile_two_levels
     from windrow.engines.spark.worker import settle
 
     if sys.argv[1:2] in ([], ["pyspark.worker"]):  # others only plan what is read
         for _, plan in list(small_queries())[:2]:
-            compile_for(plan)
+            compile_two_levels(plan)
     settle()
 
 
