@@ -6,6 +6,7 @@ import pytest
 
 from tests.fake_engine import Metrics
 from windrow.cli import progress
+from windrow.engines.metrics import SourceMetrics
 from windrow.semantics.amounts import Domain
 from windrow.semantics.progress import END, START
 
@@ -17,6 +18,14 @@ def metrics(**values: Any) -> Any:
 def test_a_line_says_how_far_the_run_is() -> None:
     line = progress.describe(metrics(rows_in=3_000_000), Domain.TIME, seconds=2.0)
     assert "3,000,000 rows, 1.5 M rows/s, watermark 1970-01-01 00:01:00, 3 open windows, 1 late" == line
+
+
+def test_the_line_says_what_holds_the_watermark_back_and_when_all_is_read() -> None:
+    sources = {"a": SourceMetrics(5, low=1, ended=True), "b": SourceMetrics(5, low=2)}
+    held = progress.describe(metrics(sources=sources, held_back_by="b", batch_seconds=0.5), Domain.INTEGER, seconds=1.0)
+    assert "10 rows, 10 rows/s, watermark 60000000 (held back by b), 3 open windows, 1 late, micro-batch 0.50 s" == held
+    sources["b"].ended = True
+    assert "watermark the end" in progress.describe(metrics(sources=sources), Domain.INTEGER, seconds=1.0)
 
 
 @pytest.mark.parametrize(

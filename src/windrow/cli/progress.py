@@ -35,12 +35,17 @@ def describe(metrics: Metrics, domain: Domain, seconds: float) -> str:
     parts = [
         f"{metrics.rows_in:,} rows",
         f"{short(rate)} rows/s",
-        f"watermark {watermark(metrics.low_watermark, domain)}{held}",
+        f"watermark {_low(metrics, domain)}{held}",
         f"{metrics.open_windows:,} open windows",
         *([f"{metrics.rows_late:,} late"] if metrics.rows_late else []),
         *([f"micro-batch {metrics.batch_seconds:.2f} s"] if metrics.batch_seconds is not None else []),
     ]
     return ", ".join(parts)
+
+
+def _low(metrics: Metrics, domain: Domain) -> str:
+    ended = metrics.sources and all(source.ended for source in metrics.sources.values())
+    return "the end" if ended else watermark(metrics.low_watermark, domain)
 
 
 def short(number: float) -> str:
