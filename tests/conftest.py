@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[1]
 
 # No deadline: the first call of a kernel compiles it, and time limits belong to benchmarks.
 settings.register_profile(
@@ -28,6 +31,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Two cores, two shards; it starts with the first test that asks for it and ends with the process."""
     from windrow.engines.spark.session import embedded
 
+    # Workers run where the session was started, which may be any test's folder, and must find what tests send them.
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     tables = str(tmp_path_factory.mktemp("tables"))
     session = embedded(shards=2, memory="1g", **{"spark.master": "local[2]", "spark.sql.warehouse.dir": tables})
     yield session
