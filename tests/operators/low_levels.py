@@ -8,24 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tests.engines.local.test_oracle import SCHEMA, STREAM
 from windrow.operators.base import Batch
 from windrow.operators.partials import PaneAggregate, Partials
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan.check import shape_of
-from windrow.plan.nodes import AggregateCall, Strategy, Stream, WindowAggregate
+from windrow.plan.nodes import AggregateCall, Strategy, WindowAggregate
 from windrow.semantics.expressions import Column
-from windrow.semantics.progress import External
 from windrow.semantics.windows import Sliding, Window
 
-KINDS: dict[str, pa.DataType] = {
-    "ts": pa.int64(),
-    "k": pa.string(),
-    "g": pa.int64(),
-    "x": pa.int64(),
-    "y": pa.float64(),
-}
-SCHEMA = pa.schema(KINDS)
-STREAM = Stream("s", SCHEMA, "ts", External())
 TUMBLING = Sliding("ts", 10, 10)
 SLIDING = Sliding("ts", 20, 10)
 BOUNDED = ("count", "sum", "avg", "variance", "var_pop", "stddev", "stddev_pop", "min", "max", "first", "last")

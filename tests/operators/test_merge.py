@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
+from tests.engines.local.test_oracle import STREAM
 from tests.operators.low_levels import (
     ALL,
     BOUNDED,
     SLIDING,
-    STREAM,
     WILD,
     batch_of,
     cells_of,

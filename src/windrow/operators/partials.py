@@ -74,14 +74,15 @@ class Partials:
         return batch.replace_schema_metadata({LAYOUT: json.dumps(self.layout).encode()})
 
     @staticmethod
-    def from_batch(batch: pa.RecordBatch) -> Partials:
-        """What `to_batch` wrote."""
+    def from_batch(batch: pa.RecordBatch, layout: list[Any] | None = None) -> Partials:
+        """What `to_batch` wrote, or columns like it, whose layout is told."""
         names = batch.schema.names
         place = names.index("place")
         adds, maxs, pairs = (sum(name.startswith(kind) for name in names[place + 1 :]) for kind in MATRICES)
         state = state_of(pa.Table.from_batches([batch]), (adds, maxs, pairs))
         panes = np.array(batch.column(place).to_numpy())
-        return Partials(batch.columns[:place], panes, state, json.loads((batch.schema.metadata or {})[LAYOUT]))
+        layout = json.loads((batch.schema.metadata or {})[LAYOUT]) if layout is None else layout
+        return Partials(batch.columns[:place], panes, state, layout)
 
 
 class PaneAggregate:

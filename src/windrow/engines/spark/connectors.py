@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.engines.spark.addresses import FILES, Address, address
-from windrow.engines.spark.types import spark_schema
+from windrow.engines.spark.types import named, spark_schema
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -72,13 +72,7 @@ def _found_columns(spark: SparkSession, place: Address, settings: Mapping[str, s
 
 
 def _narrowed(frame: DataFrame, schema: pa.Schema | None) -> DataFrame:
-    return frame if schema is None else frame.select(*(_column(name) for name in schema.names))
-
-
-def _column(name: str) -> Column:
-    from pyspark.sql import functions as sf
-
-    return sf.col("`" + name.replace("`", "``") + "`")
+    return frame if schema is None else frame.select(*(named(name) for name in schema.names))
 
 
 def _read_kafka(spark: SparkSession, place: Address, settings: dict[str, str], schema: pa.Schema | None) -> DataFrame:
@@ -156,14 +150,14 @@ def as_messages(frame: DataFrame, value: str | None = None, key: str | None = No
             raise ConfigurationError(
                 "must be a column of the result", parameter=option, value=name, allowed=tuple(frame.columns)
             )
-    body = sf.to_json(sf.struct(*map(_column, frame.columns))) if value is None else _message(frame, value)
+    body = sf.to_json(sf.struct(*map(named, frame.columns))) if value is None else _message(frame, value)
     keys = [] if key is None else [_message(frame, key).alias("key")]
     return frame.select(*keys, body.alias("value"))
 
 
 def _message(frame: DataFrame, name: str) -> Column:
     is_binary = frame.schema[name].dataType.typeName() == "binary"
-    return _column(name) if is_binary else _column(name).cast("string")
+    return named(name) if is_binary else named(name).cast("string")
 
 
 def settings_of(place: Address, options: Mapping[str, Any]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from windrow.engines.spark.session import PARTITIONS
 from windrow.engines.spark.shard import Job
 from windrow.engines.spark.spool import spooled
 from windrow.engines.spark.spread import Spread, spread
-from windrow.engines.spark.types import for_spark, spark_schema
+from windrow.engines.spark.types import for_spark, named, spark_schema
 from windrow.engines.spark.watch import OBSERVED
 from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of
 from windrow.engines.spark.worker import settle
@@ -125,7 +125,7 @@ def _low(spark: SparkSession, lowering: Lowering, source: Source, settings: Sett
     if isinstance(source, FrameSource) and not source.is_streaming and why_not_native(lowering.branch) is None:
         return native_panes(source.frame, lowering)
     if isinstance(source, FrameSource):
-        return source.frame.select(*source.named(columns)).mapInArrow(_mapping(lowering), BODIES)
+        return source.frame.select(*map(named, columns)).mapInArrow(_mapping(lowering), BODIES)
     if isinstance(source, FileSource):  # workers may have been started in another folder
         source = replace(source, files=tuple(path.absolute() for path in source.files))
     else:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from windrow.engines.spark.connectors import reader
 from windrow.engines.spark.session import embedded
-from windrow.engines.spark.types import arrow_schema, refuse_unread
+from windrow.engines.spark.types import arrow_schema, named, refuse_unread
 from windrow.errors import UnsupportedError
 from windrow.sinks.base import fitted
 from windrow.sources.base import BATCH_ROWS, Element, Source, narrow
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-
-def is_frame(data: Any) -> bool:
-    """Whether this is a DataFrame of PySpark, classic or Connect; asked without importing it."""
-    kind = type(data)
-    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +42,6 @@ class FrameSource:
     def select(self, columns: Sequence[str]) -> Source:
         return FrameSource(self.name, self.frame, narrow(self.schema, columns, self.name))
 
-    def named(self, columns: Sequence[str]) -> list[Column]:
-        """Columns by their exact names, dots and all."""
-        from pyspark.sql import functions as sf
-
-        return [sf.col("`" + name.replace("`", "``") + "`") for name in columns]
-
     def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
         if self.is_streaming:
             raise UnsupportedError(
@@ -61,7 +49,7 @@ class FrameSource:
                 parameter=self.name,
                 hint="run it with engine='spark', or give a path or a static DataFrame",
             )
-        table = self.frame.select(*self.named(self.schema.names)).toArrow().slice(skip_rows)
+        table = self.frame.select(*map(named, self.schema.names)).toArrow().slice(skip_rows)
         for batch in table.to_batches(max_chunksize=batch_rows):
             yield fitted(batch, self.schema)
 

@@ -196,7 +196,7 @@ def make_known(aggregates: Sequence[UserAggregate]) -> None:
 def told(lowering: Lowering, seen: Sighting) -> pa.RecordBatch:
     """A body for every shard that says what was seen."""
     note: dict[str, Any] = {"input": lowering.place, "kind": "seen", "wall": seen.wall, "seen": seen.to_json()}
-    body = pack([], pa.schema([]), {**note, "shards": len(lowering.shards)})
+    body = pack([], pa.schema([]), note)
     return bodies_batch(list(lowering.shards), [body] * len(lowering.shards))
 
 

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Edge, SquareDeviation, Values
 from windrow.engines.spark.low import Lowering, Task, refuse_nulls
 from windrow.engines.spark.spread import Branch
+from windrow.engines.spark.types import named
 from windrow.engines.spark.wire import BODIES
 from windrow.operators.kernels.input import span
 from windrow.operators.partials import Partials
 from windrow.operators.state.columns import GreatestColumn, IntegerSum, ValidColumn
 from windrow.operators.state.keys import as_int64
 from windrow.operators.state.layout import LEAST, Layout
-from windrow.operators.state.saving import MATRICES, state_of
-from windrow.operators.windows.base import Plan
-from windrow.operators.windows.panes import PanedWid
+from windrow.operators.windows.panes import pane_of
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types import type_of
@@ -76,8 +74,9 @@ def native_panes(frame: DataFrame, lowering: Lowering) -> DataFrame:
     stream = lowering.branch.stream
     layout = _wide_layout(node)
     time = _whole(frame, stream.time)
-    keys = [_column(frame, str(expression)).alias(f"key{i}") for i, (_, expression) in enumerate(node.keys)]
-    place = _pane(time, *_pane_of(node)).alias("place")
+    keys = [named(str(expression)).alias(f"key{i}") for i, (_, expression) in enumerate(node.keys)]
+    assert isinstance(node.window, (Sliding, Landmark))
+    place = _pane(time, node.window.origin, pane_of(node.window)).alias("place")
     state = [column.alias(name) for name, column in _state(frame, layout)]
     panes = frame.groupBy(*keys, place).agg(*state, sf.max(time).alias("high"))
     return panes.mapInArrow(_sending(lowering, layout.to_json()), BODIES)
@@ -94,23 +93,12 @@ def _wide_layout(node: WindowAggregate) -> Layout:
     return layout
 
 
-def _column(frame: DataFrame, name: str) -> Column:
-    return frame["`" + name.replace("`", "``") + "`"]
-
-
 def _whole(frame: DataFrame, name: str) -> Column:
     """A column as a 64-bit integer, microseconds for points in time."""
     from pyspark.sql import functions as sf
 
-    column = _column(frame, name)
-    return sf.unix_micros(column) if frame.schema[name].dataType.typeName() == "timestamp" else column.cast("bigint")
-
-
-def _pane_of(node: WindowAggregate) -> tuple[int, int]:
-    """Origin and length of panes."""
-    assert isinstance(node.window, (Sliding, Landmark))
-    paned = PanedWid(node.window, Plan(Layout(node.aggregates, shape_of(node.input).schema)))
-    return node.window.origin, paned.pane
+    is_moment = frame.schema[name].dataType.typeName() == "timestamp"
+    return sf.unix_micros(named(name)) if is_moment else named(name).cast("bigint")
 
 
 def _pane(time: Column, origin: int, length: int) -> Column:
@@ -157,16 +145,8 @@ def _sending(lowering: Lowering, layout: list[Any]) -> Callable[[Iterator[pa.Rec
         for batch in batches:
             if batch.num_rows:
                 refuse_nulls(batch.column("place"), lowering.branch.stream)
-                yield task.send_cells(_partials(batch, layout), int(span(as_int64(batch.column("high")))[1]))
+                high = int(span(as_int64(batch.column("high")))[1])
+                yield task.send_cells(Partials.from_batch(batch.drop_columns(["high"]), layout), high)
         yield from task.finish(False)
 
     return work
-
-
-def _partials(batch: pa.RecordBatch, layout: list[Any]) -> Partials:
-    names = batch.schema.names
-    adds, maxs, pairs = (sum(name.startswith(kind) for name in names) for kind in MATRICES)
-    state = state_of(pa.Table.from_batches([batch]), (adds, maxs, pairs))
-    keys = [column for column, name in zip(batch.columns, names, strict=True) if name.startswith("key")]
-    places = np.array(batch.column("place").to_numpy(zero_copy_only=False), np.int64)
-    return Partials(keys, places, state, layout)

@@ -15,7 +15,7 @@ from windrow.engines.accounts import late_and_filtered, open_windows, state_byte
 from windrow.engines.build import Pipeline, Stage, build
 from windrow.engines.spark.low import make_known
 from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
-from windrow.engines.spark.signature import VERSION, check_facts, signature
+from windrow.engines.spark.signature import VERSION, signature
 from windrow.engines.spark.spread import Spread
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, unpack
 from windrow.operators.base import Batch, Counters
@@ -103,7 +103,6 @@ class Shard:
             note, batches = unpack(body)
             self._hear(note["wall"])
             if note["kind"] == "seen":
-                self._check_shards(note["shards"])
                 sightings[note["input"]].append(Sighting(**note["seen"]))
             else:
                 self._take(note, batches)
@@ -117,9 +116,6 @@ class Shard:
             for meld in self.melds:
                 meld.heard = [wall] * len(meld.heard)
         self.now = max(self.now, wall)
-
-    def _check_shards(self, shards: int) -> None:
-        check_facts({"shards": shards}, {"shards": len(self.job.shards)})
 
     def _handed_over(self) -> Iterator[Outcome]:
         given, self.given = self.given, []

@@ -15,6 +15,7 @@ import pyarrow.compute
 from windrow.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
     from pyspark.sql.types import DataType, StructType
 
 WATERMARK = "spark.watermarkDelayMs"
@@ -177,3 +178,10 @@ def watermark_of(schema: StructType, column: str) -> int | None:
     found = next((field.metadata for field in schema.fields if field.name == column), {})
     delay = found.get(WATERMARK)
     return None if delay is None else int(delay)
+
+
+def named(name: str) -> Column:
+    """A column by its exact name, dots and all."""
+    from pyspark.sql import functions as sf
+
+    return sf.col("`" + name.replace("`", "``") + "`")

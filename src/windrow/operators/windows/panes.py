@@ -34,6 +34,11 @@ SMALL = 1 << 12
 SPAN = 1 << 51
 
 
+def pane_of(window: Sliding | Landmark) -> int:
+    """The length of panes: no window begins or ends inside one."""
+    return window.slide if isinstance(window, Landmark) else gcd(window.range, window.slide)
+
+
 class PanedWid:
     """Sliding, tumbling and landmark windows by panes."""
 
@@ -43,7 +48,7 @@ class PanedWid:
         self.layout = plan.layout
         self.forever = isinstance(window, Landmark)
         length = window.slide if isinstance(window, Landmark) else window.range
-        self.pane = gcd(length, window.slide)
+        self.pane = pane_of(window)
         self.range_panes, self.slide_panes = length // self.pane, window.slide // self.pane
         self.cells = CellTable(self.layout)
         self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
