@@ -19,10 +19,10 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Array, Custom, Integers, Values
 from windrow.operators.base import Batch
+from windrow.operators.grouping import Grouping
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.saving import MATRICES, state_columns, state_of
-from windrow.operators.window_aggregate import Grouping
 from windrow.operators.windows.panes import PanedWid
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Strategy, WindowAggregate

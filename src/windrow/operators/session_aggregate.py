@@ -13,9 +13,10 @@ from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, LateRows
+from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
 from windrow.operators.state.groups import Codes
-from windrow.operators.window_aggregate import Grouping, refuse_group
+from windrow.operators.window_aggregate import refuse_group
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.session import Sessions, owners
 from windrow.plan.nodes import Late, WindowAggregate

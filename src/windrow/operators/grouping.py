@@ -1,0 +1,72 @@
+"""Rows of a batch as an aggregation takes them: groups as codes, arguments lifted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.base import Array
+from windrow.operators.base import Batch
+from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.values import decoded
+from windrow.operators.kernels.panes import compress
+from windrow.operators.state.groups import Groups
+from windrow.operators.state.keys import as_float64, as_int64, validity
+from windrow.operators.state.layout import Layout
+from windrow.operators.windows.base import Keeper, Plan, Rows, Windower
+from windrow.plan.nodes import WindowAggregate
+from windrow.plan.schema import Shape
+from windrow.plan.types import type_of
+
+
+class Grouping:
+    """What every window operator does with rows first: select, evaluate, encode, lift."""
+
+    def __init__(self, node: WindowAggregate, shape: Shape) -> None:
+        self.keys = node.keys
+        self.groups = Groups([type_of(expression, shape.schema) for _, expression in node.keys])
+        self.plan = Plan(Layout(node.aggregates, shape.schema))
+
+    @property
+    def count(self) -> int:
+        return max(1, self.groups.count)
+
+    def rows(self, batch: Batch, windower: Windower) -> Rows:
+        chosen = batch.selected
+        times = batch.times
+        if chosen is not None:
+            out = np.empty(len(times) + 1, np.int64)
+            times = out[: compress(times, chosen, out)]
+        codes = self.groups.encode([_chosen(evaluate(e, batch.data), chosen) for _, e in self.keys])
+        arrays = {e: _chosen(evaluate(e, batch.data), chosen) for e in self.plan.layout.arguments}
+        lifted = self.plan.layout.lift(arrays, times, windower.regrow)
+        rows = Rows(times, codes, lifted)
+        rows.valid = {e: validity(array) for e, array in arrays.items()}
+        rows.keys = {p: v.keys(arrays[p.argument], times) for p, v in self.plan.values.items()}
+        rows.numbers = {p: _numbers(arrays[p.argument]) for p in self.plan.custom if p.argument is not None}
+        return rows
+
+    def compact(self, *keepers: Keeper) -> None:
+        """Forget groups that no one knows any more, once they are most of all."""
+        found = self.groups.compacted(lambda: np.unique(np.concatenate([k.codes_in_use() for k in keepers])))
+        if found is not None:
+            self.groups, mapping = found
+            for keeper in keepers:
+                keeper.remap(mapping, self.groups.count)
+
+    def forget_values(self, windower: Windower) -> None:
+        """Forget values that no open window holds."""
+        for part, values in self.plan.values.items():
+            values.compact(windower.kept_values(part))
+
+
+def _chosen(array: Array, chosen: npt.NDArray[np.uint8] | None) -> Array:
+    return array if chosen is None else array.filter(pa.array(chosen.view(np.bool_)))
+
+
+def _numbers(array: Array) -> npt.NDArray[Any]:
+    array = decoded(array)
+    return as_float64(array) if pa.types.is_floating(array.type) else as_int64(array)
