@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,9 +139,15 @@ def ordered() -> Ordered:
     return Ordered()
 
 
-def punctuated(column: str | None = None) -> External:
-    """Punctuations come with the data: as rows whose `column` is not NULL, or as elements of an iterator."""
-    return External(column)
+def punctuated(column: str | None = None, *, per: str | Sequence[str] = ()) -> External:
+    """Punctuations come with the data: as rows whose `column` is not NULL, or as elements of an iterator.
+
+    With `per`, they may be for the rows with certain values in these columns only.
+
+    >>> punctuated("over_until", per="auction")
+    External(column='over_until', per=('auction',))
+    """
+    return External(column, (per,) if isinstance(per, str) else tuple(per))
 
 
 def at_end() -> AtEnd:

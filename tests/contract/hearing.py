@@ -36,12 +36,22 @@ class Given:
         promised, seen = START, 0
         for element in self.elements:
             if isinstance(element, Punctuation):
-                promised = max(promised, element.value)
+                promised = max(promised, element.value if element.group is None else START)
             else:
                 seen += 1
             if seen > rows:
                 break
         return max(promised, self._implied(rows))
+
+    def single(self, first: int, last: int) -> list[Punctuation]:
+        """The promises for single groups that come after at least `first` rows and at most `last`."""
+        found, seen = [], 0
+        for element in self.elements:
+            if not isinstance(element, Punctuation):
+                seen += 1
+            elif element.group is not None and first <= seen <= last:
+                found.append(element)
+        return found
 
     def _implied(self, rows: int) -> int:
         policy, time = self.stream.policy, self.stream.time
@@ -67,7 +77,8 @@ def row_by_row(streams: Sequence[Given], size: int) -> Heard:
     (given,) = streams
     heard: Heard = []
     for count, row in enumerate(given.rows):
-        heard += [Punctuation(given.bound_after(count)), (given.stream.name, row)]
+        promises = Punctuation(given.bound_after(count)), *given.single(count, count)
+        heard += [*promises, (given.stream.name, row)]
     return heard
 
 
@@ -78,6 +89,8 @@ def batch_by_batch(streams: Sequence[Given], size: int) -> Heard:
     for first in range(0, max((len(given.rows) for given in streams), default=0), size):
         for given in streams:
             heard += [(given.stream.name, row) for row in given.rows[first : first + size]]
+        if len(streams) == 1:
+            heard += streams[0].single(first + 1, first + size)
         heard += meld.after(first + size)
     return heard
 

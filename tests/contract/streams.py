@@ -59,6 +59,18 @@ def punctuated(seed: int, base: int, *, step: int = 40, ahead: int = 75, **more:
     return found
 
 
+def punctuated_by_group(seed: int, base: int, *, step: int = 40, ahead: int = 75, **more: int) -> list[Any]:
+    """The rows with promises at the end of each micro-batch: some groups of `k` are far ahead of the rest."""
+    found: list[Any] = []
+    for element in punctuated(seed, base, step=step, ahead=ahead, **more):
+        if isinstance(element, Punctuation):
+            found += [Punctuation(element.value, (k,)) for k in ("a", "", None)]
+            found.append(Punctuation(element.value + step, ("b",)))
+            element = Punctuation(element.value - 60)
+        found.append(element)
+    return found
+
+
 def timed(elements: list[Any]) -> list[Any]:
     """The same with seconds since the epoch as moments."""
     return [

@@ -10,10 +10,11 @@ import pytest
 
 import windrow as wr
 from tests.contract.engines import Engine, check, same_on_connect
-from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, punctuated, rows, timed
+from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, punctuated, punctuated_by_group, rows, timed
 from windrow.functions import AggregateSpec
 from windrow.semantics.progress import Policy
 
+PER_K = wr.punctuated(per="k")
 HUGE, NEGATIVE = 1 << 50, -(1 << 50) - 7
 
 
@@ -66,11 +67,20 @@ CASES = {
     "moments, ordered": Case(
         {"range": "20 s", "slide": "5 s"}, ("at", "k"), BOUNDED, progress=wr.ordered(), elements=timed(rows(8, -60))
     ),
+    "promises for groups": Case(
+        {"range": 30, "slide": 10}, late=("side", None), progress=PER_K, elements=punctuated_by_group(10, 0)
+    ),
+    "promises for groups, partials": Case(
+        {"range": 20, "slide": 10}, ("k",), BOUNDED, progress=PER_K, elements=punctuated_by_group(11, HUGE)
+    ),
+    "promises for groups, landmark": Case(
+        {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, elements=punctuated_by_group(12, -70)
+    ),
     "at end": Case({"range": 30, "slide": 7}, progress=wr.at_end(), elements=rows(9, 0), has_late=False),
 }
 
 
-CONNECTED = ("sliding, side", "moments, ordered")
+CONNECTED = ("sliding, side", "moments, ordered", "promises for groups, partials")
 """Cases for every engine: rows through the shuffle, and partials."""
 
 

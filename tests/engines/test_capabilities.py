@@ -20,7 +20,6 @@ from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.spread import Spread, is_stateless, spread
 from windrow.errors import WindrowError
 from windrow.operators.partials import why_not_partial
-from windrow.operators.window_aggregate import refuse_group
 from windrow.plan.check import walk
 from windrow.plan.nodes import WindowAggregate
 from windrow.query.running import check_options
@@ -128,6 +127,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "slack in rows": over(wr.slack("3 rows")),
     "punctuations and heartbeats in a column": over(wr.punctuated("p")),
     "punctuations among the elements of an iterator": over(wr.punctuated()),
+    "punctuations for single groups": over(wr.punctuated(per="k")),
     "idle by stream time": over(idle=3),
     "idle by the clock": over(idle=wr.idle("3 s", wall_clock=True)),
     "strategy panes": lambda: windows().strategy("panes"),
@@ -145,8 +145,6 @@ def streaming_frame() -> None:
 
 
 REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {
-    ("local", "punctuations for single groups"): lambda: refuse_group(wr.Punctuation(1, ("a",))),
-    ("spark", "punctuations for single groups"): lambda: refuse_group(wr.Punctuation(1, ("a",))),
     ("local", "streaming DataFrames of Spark"): streaming_frame,
     ("spark", "static and streaming DataFrames in one query"): lambda: _refuse_mix(
         spread(stream("a").union(stream("b")).plan), [True, False]

@@ -51,6 +51,8 @@ def test_types() -> None:
         ("SLACK 100 ROWS", SlackRows(100), None),
         ("PUNCTUATED", External(), None),
         ("PUNCTUATED BY P", External("p"), None),
+        ("PUNCTUATED BY p PER A", External("p", ("a",)), None),
+        ("PUNCTUATED PER a", External(per=("a",)), None),
         ("SLACK 1 MINUTE IDLE 30 SECONDS", Slack(Amount.of("1 minute")), Idle(Amount.of("30 seconds"))),
         ("IDLE 30 SECONDS WALL CLOCK ORDERED", Ordered(), Idle(Amount.of("30 seconds"), wall_clock=True)),
     ],

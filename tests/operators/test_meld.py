@@ -5,10 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.operators.base import GroupPunctuations
+from windrow.operators.meld import Meld
+from windrow.semantics.progress import START, Punctuation
 
 
 def union(one: dict[str, Any], other: dict[str, Any]) -> wr.Query:
@@ -32,3 +38,38 @@ def test_a_number_that_does_not_fit_is_refused() -> None:
     plain = {"t": pa.array([1], pa.timestamp("us")), "x": pa.array([1], pa.int64()), "u": [0]}
     with pytest.raises(wr.DataError, match=r"\A`value` must fit the type int64, got .*CAST it to DOUBLE first\.\Z"):
         union(wide, plain).run()
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from((None, None, "a", "b", "c")), st.integers(0, 9)), max_size=30
+)
+
+
+@given(steps=STEPS, restarts=st.sets(st.integers(0, 30)))
+def test_a_group_has_come_as_far_as_its_slowest_input(
+    steps: list[tuple[int, str | None, int]], restarts: set[int]
+) -> None:
+    schema = pa.schema([pa.field("k", pa.string()), pa.field("t", pa.int64())])
+    meld = Meld(3, schema)
+    linear, groups, told = [START] * 3, [dict.fromkeys("abc", START) for _ in range(3)], dict.fromkeys("abc", START)
+    for i, (port, group, advance) in enumerate(steps):
+        if i in restarts:
+            fresh = Meld(3, schema)
+            fresh.restore(meld.state())
+            meld = fresh
+        if group is None:
+            linear[port] = max(linear[port], 0) + advance
+            said = list(meld.punctuate(Punctuation(linear[port]), port))
+        else:
+            groups[port][group] = max(groups[port][group], 0) + advance
+            named = pa.record_batch({"k": [group]})
+            said = list(meld.punctuate_groups(GroupPunctuations(named, np.array([groups[port][group]])), port))
+        for element in said:
+            assert isinstance(element, (Punctuation, GroupPunctuations))
+            if isinstance(element, Punctuation):
+                told = {k: max(known, element.value) for k, known in told.items()}
+                continue
+            for k, value in zip(map(str, element.groups["k"]), element.values.tolist(), strict=True):
+                assert value > told[k]  # nothing is said twice
+                told[k] = value
+        assert told == {k: min(max(linear[p], groups[p][k]) for p in range(3)) for k in "abc"}

@@ -26,7 +26,7 @@ from tests.operators.low_levels import (
     row,
 )
 from windrow.errors import SumOverflowError
-from windrow.operators.base import Element
+from windrow.operators.base import Batch, Element
 from windrow.operators.partials import PaneAggregate, Partials, why_not_partial
 from windrow.operators.sharding import shards_of
 from windrow.operators.window_aggregate import WindowOperator
@@ -52,7 +52,7 @@ class Seen:
         for element in said:
             if isinstance(element, Punctuation):
                 self.promises.append(element.value)
-            else:
+            elif isinstance(element, Batch):
                 self.answers += element.data.to_pylist()
 
 

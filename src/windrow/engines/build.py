@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from math import gcd
 
 import pyarrow as pa
 
 from windrow.errors import InternalError
-from windrow.operators.base import Batch, Element, LateRows, Operator
+from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.distinct import DupElim
+from windrow.operators.grid import Grid
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
-from windrow.operators.progress import Grid, Input
+from windrow.operators.progress import Input
 from windrow.operators.project import Project
 from windrow.operators.select import Select
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
 from windrow.plan.check import check_supported, shape_of
+from windrow.plan.describe import keys_below, usable_keys
 from windrow.plan.planner import choose
 from windrow.plan.windows import within_of
 from windrow.semantics.progress import Idle, Punctuation, Slack
-from windrow.semantics.windows import Landmark, Session, Sliding, Window
+from windrow.semantics.windows import Landmark, Session, Sliding
 
 
 @dataclass
@@ -54,7 +56,7 @@ class Pipeline:
         for stage in self.inputs[source]:
             self.feed(stage, element)
 
-    def feed(self, stage: Stage, element: Batch | Punctuation) -> None:
+    def feed(self, stage: Stage, element: Batch | Punctuation | GroupPunctuations) -> None:
         """An element of a source into one of the places where it is read."""
         self._feed(stage, element, 0)
 
@@ -80,8 +82,7 @@ class Pipeline:
         elif stage is None:
             self._emit(element)
         else:
-            take = stage.operator.process if isinstance(element, Batch) else stage.operator.punctuate
-            for out in take(element, port):  # type: ignore[arg-type]
+            for out in _taken(stage.operator, element, port):
                 self._feed(stage.after, out, stage.port)
 
     def _emit(self, element: Element) -> None:
@@ -90,6 +91,14 @@ class Pipeline:
             self.results += len(data)
             if len(data):
                 self.on_result(data)
+
+
+def _taken(operator: Operator, element: Batch | Punctuation | GroupPunctuations, port: int) -> Iterable[Element]:
+    if isinstance(element, Batch):
+        return operator.process(element, port)
+    if isinstance(element, Punctuation):
+        return operator.punctuate(element, port)
+    return operator.punctuate_groups(element, port)
 
 
 def build(plan: nodes.Node, *, threads: int = 1) -> Pipeline:
@@ -111,7 +120,8 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
         _add(pipeline, node.input, stage, 0, grid, threads)
     elif isinstance(node, nodes.Project):
         stage = _stage(pipeline, Project(node.columns, shape_of(node).schema), "project", after, port)
-        _add(pipeline, node.input, stage, 0, grid, threads)
+        below = None if grid is None else replace(grid, keys=keys_below(node, grid.keys))
+        _add(pipeline, node.input, stage, 0, below, threads)
     elif isinstance(node, nodes.Union):
         meld = _meld(node)
         stage = _stage(pipeline, meld, "meld", after, port)
@@ -122,11 +132,11 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
         # Without windows above, every punctuation says something: it makes rows below it late.
         _add(pipeline, node.input, stage, 0, grid or Grid(), threads)
     else:
-        operator = _window(node, threads)
+        operator = _window(node, grid, threads)
         stage = _stage(pipeline, operator, "window", after, port)
         if after is None or pipeline.late_schema is None:
             pipeline.late_schema = operator.late_schema
-        _add(pipeline, node.input, stage, 0, _grid(node.window), threads)
+        _add(pipeline, node.input, stage, 0, _grid(node), threads)
 
 
 def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
@@ -138,16 +148,18 @@ def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | No
 def _input(node: nodes.Stream, grid: Grid | None) -> Input:
     policy = node.policy
     slack = policy.amount.resolve(shape_of(node).domain, "slack") if isinstance(policy, Slack) else 0
-    return Input(node.name, node.time, policy, slack=slack, grid=grid)
+    return Input(node.name, node.time, policy, slack=slack, grid=grid, schema=node.schema)
 
 
-def _grid(window: Window) -> Grid:
+def _grid(node: nodes.WindowAggregate) -> Grid:
+    """What a window aggregate can use of the promises of its input."""
+    window = node.window
     if isinstance(window, (Sliding, Landmark)):
-        return Grid(window.origin, window.slide)
+        return Grid(window.origin, window.slide, keys=usable_keys(node))
     return Grid(pace=window.gap) if isinstance(window, Session) else Grid()
 
 
-def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | SessionOperator:
+def _window(node: nodes.WindowAggregate, grid: Grid | None, threads: int) -> WindowOperator | SessionOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
     if isinstance(node.window, Session):
@@ -155,7 +167,8 @@ def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | Sessi
     within = within_of(node, shape.domain)
     slide = node.window.slide if isinstance(node.window, (Sliding, Landmark)) else 1
     within = -(-within // slide) * slide
-    return WindowOperator(node, shape, output, choice.strategy, threads=threads, within=within)
+    passes = frozenset() if grid is None else grid.keys
+    return WindowOperator(node, shape, output, choice.strategy, threads=threads, within=within, passes=passes)
 
 
 def _meld(node: nodes.Union) -> Meld:
@@ -176,7 +189,7 @@ def _meld(node: nodes.Union) -> Meld:
 def _idle_grid(grid: Grid, meld: Meld) -> Grid:
     """Less its idle time, a punctuation on this grid may still fall where windows end."""
     step = gcd(grid.step, *(amount for amount in meld.idle if amount is not None))
-    return Grid(grid.origin, step, max(grid.step, grid.pace))
+    return Grid(grid.origin, step, max(grid.step, grid.pace), grid.keys)
 
 
 def _idle_of(node: nodes.Node) -> Idle | None:

@@ -131,7 +131,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             "punctuations among the elements of an iterator",
             spark=Yes("after each micro-batch; DataFrames carry them in a column"),
         ),
-        nowhere("punctuations for single groups", "punctuations for single groups are not available yet"),
+        Feature(
+            "punctuations for single groups",
+            local=Yes("for sliding, tumbling and landmark windows; others wait for the punctuation of all rows"),
+            spark=Yes("the same, after each micro-batch"),
+        ),
         Feature("idle by stream time"),
         Feature("idle by the clock", spark=Yes("judged when a micro-batch runs")),
     ),

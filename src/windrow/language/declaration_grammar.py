@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -102,7 +103,8 @@ class DeclarationGrammar(Words):
         if word == "ORDERED":
             return Ordered()
         if word == "PUNCTUATED":
-            return External(self._name("a column")[0] if self._match_text_seq("BY") else None)
+            column = self._name("a column")[0] if self._match_text_seq("BY") else None
+            return External(column, tuple(self._parse_per_columns()) if self._match_text_seq("PER") else ())
         first = self._curr
         amount = self._amount("slack")
         if not amount.is_rows:
@@ -115,6 +117,12 @@ class DeclarationGrammar(Words):
                 position=position(self.sql, self._span(first)),
             )
         return SlackRows(int(amount.number))
+
+    def _parse_per_columns(self) -> Iterator[str]:
+        """The columns that say which group a punctuation is for."""
+        yield self._name("a column")[0]
+        while self._match(TokenType.COMMA):
+            yield self._name("a column")[0]
 
     def _parse_idle(self) -> Idle:
         amount = self._amount("idle")

@@ -85,7 +85,8 @@ def _policy_sql(policy: Policy) -> str:
     if isinstance(policy, SlackRows):
         return f"SLACK {policy.rows} ROWS"
     if isinstance(policy, External):
-        return "PUNCTUATED" + (f" BY {name_sql(policy.column)}" if policy.column else "")
+        by = f" BY {name_sql(policy.column)}" if policy.column else ""
+        return f"PUNCTUATED{by}" + (f" PER {', '.join(map(name_sql, policy.per))}" if policy.per else "")
     assert isinstance(policy, Ordered)
     return "ORDERED"
 

@@ -16,7 +16,7 @@ from windrow.semantics.progress import External
 
 OpenStream = Callable[[StreamDeclaration], Stream]
 
-_CLAUSE_OF = {"time": "progress", "slack": "policy", "punctuated by": "policy", "idle": "idle"}
+_CLAUSE_OF = {"time": "progress", "slack": "policy", "punctuated by": "policy", "per": "policy", "idle": "idle"}
 
 
 def read_stream(syntax: CreateStream, text: str, given: Mapping[str, Stream], open_stream: OpenStream | None) -> Stream:
@@ -73,6 +73,10 @@ def _spelled(stream: Stream) -> Stream:
     """The stream with the names of its columns spelled as the schema has them."""
     names = stream.schema.names
     policy = stream.policy
-    if isinstance(policy, External) and policy.column is not None:
-        policy = External(find_name(policy.column, names) or policy.column)
-    return replace(stream, time=find_name(stream.time, names) or stream.time, policy=policy)
+
+    def spelled(name: str) -> str:
+        return find_name(name, names) or name
+
+    if isinstance(policy, External):
+        policy = External(policy.column and spelled(policy.column), tuple(map(spelled, policy.per)))
+    return replace(stream, time=spelled(stream.time), policy=policy)

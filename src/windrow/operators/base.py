@@ -55,13 +55,28 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class GroupPunctuations:
+    """Promises for single groups: no later row with the values of `groups[i]` in those columns is below `values[i]`.
+
+    They come in whole arrays, because there may be as many as groups. One that promises less than is known says
+    nothing.
+    """
+
+    groups: pa.RecordBatch
+    values: Integers
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
 class LateRows:
     """Rows that missed windows: the rows, how late they were, which windows they missed."""
 
     data: pa.RecordBatch
 
 
-Element: TypeAlias = Batch | Punctuation | LateRows
+Element: TypeAlias = Batch | Punctuation | GroupPunctuations | LateRows
 
 
 @dataclass
@@ -85,6 +100,9 @@ class Operator(Protocol):
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         """Take a promise in; give the results it completes, then the promise that now holds of the output."""
 
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """The same for promises for single groups."""
+
     def state(self) -> dict[str, pa.Table]:
         """Everything it remembers, as named tables."""
 
@@ -100,6 +118,9 @@ class Stateless:
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         yield punctuation
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        yield punctuations
 
     def state(self) -> dict[str, pa.Table]:
         return {}

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, Element
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.semantics.progress import END, START, Punctuation, check_advance
@@ -62,6 +62,10 @@ class DupElim:
             self.seen, self.times = Groups(self.schema.types), self.times[keep]
             self.seen.encode(rows)
         yield punctuation
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """What was seen is forgotten by the punctuation for all rows alone; windows above may use more."""
+        yield punctuations
 
     @property
     def state_bytes(self) -> int:

@@ -37,8 +37,11 @@ class Verdict:
     counts: npt.NDArray[np.bool_]
 
 
-def judge(window: Sliding | Landmark, times: Integers, closed: int, *, consistent: bool) -> Verdict:
-    """Rows below `closed`, the end of the last closed window. The rule is `semantics.lateness`, on whole arrays."""
+def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, consistent: bool) -> Verdict:
+    """Rows below `closed`, the end of the last closed window of each one's group.
+
+    The rule is `semantics.lateness`, on whole arrays.
+    """
     missed = in_some_window(window, times)
     if isinstance(window, Landmark):
         counts = np.ones(len(times), np.bool_)
@@ -47,10 +50,10 @@ def judge(window: Sliding | Landmark, times: Integers, closed: int, *, consisten
     return Verdict(missed, counts & ~missed if consistent else counts)
 
 
-def missed_windows(window: Sliding | Landmark, times: Integers, closed: int) -> Missed:
+def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers) -> Missed:
     """What rows that missed something missed: the windows up to the boundary."""
     first = first_windows(window, times)
-    last = np.full(len(times), last_closed(window, closed))
+    last = last_closed(window, closed)
     if isinstance(window, Sliding):
         last = np.minimum(last, last_windows(window, times))
     starts = None if isinstance(window, Landmark) else ends(window, first) - window.range

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from windrow.operators.base import Batch, Counters, Element
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
 from windrow.operators.expressions.values import settled
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.promises import Promises, restored, saved
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 
 
@@ -35,6 +38,8 @@ class Meld:
         self.clock = clock
         self.heard = [clock()] * ports
         self.bound = START
+        self.singles: dict[tuple[str, ...], Promises] = {}
+        """Promises for single groups by the columns that name them: what each input said, and what was passed on."""
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -49,10 +54,33 @@ class Meld:
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.heard[port] = self.clock()
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
-        bound = min(self._progress())
-        if bound > self.bound:
-            self.bound = bound
-            yield Punctuation(bound)
+        progress = self._progress()
+        if min(progress) > self.bound:
+            self.bound = min(progress)
+            yield Punctuation(self.bound)
+            for promises in self.singles.values():
+                promises.forget_below(self.bound)
+        for promises in self.singles.values():
+            yield from self._reached(promises, np.arange(len(promises), dtype=np.int32), progress)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """A group has come as far as the slowest input has for it: its own promise, or that for all rows."""
+        self.heard[port] = self.clock()
+        columns = tuple(punctuations.groups.schema.names)
+        if columns not in self.singles:
+            known = pa.schema([self.schema.field(name) for name in columns])
+            self.singles[columns] = Promises(known, len(self.bounds) + 1)
+        promises = self.singles[columns]
+        yield from self._reached(promises, promises.note(punctuations, port), self._progress())
+
+    def _reached(self, promises: Promises, codes: Codes, progress: list[int]) -> Iterator[GroupPunctuations]:
+        """What now holds of these groups and was not said before; the last column of bounds keeps what was."""
+        reached = np.maximum(promises.bounds[codes, :-1], np.array(progress)).min(axis=1)
+        news = reached > np.maximum(promises.bounds[codes, -1], self.bound)
+        if news.any():
+            codes, reached = codes[news], reached[news]
+            promises.bounds[codes, -1] = reached
+            yield GroupPunctuations(promises.named(codes), reached)
 
     def _progress(self) -> list[int]:
         """The bound each input counts with; the slowest one holds back the rest."""
@@ -73,6 +101,7 @@ class Meld:
         return {
             "bounds": pa.table({"bound": pa.array([*self.bounds, self.bound], pa.int64())}),
             "silent": pa.table({"seconds": pa.array([now - heard for heard in self.heard], pa.float64())}),
+            **saved(self.singles.values()),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
@@ -81,3 +110,4 @@ class Meld:
         now = self.clock()
         silent: list[Any] = tables["silent"]["seconds"].to_pylist()
         self.heard = [now - seconds for seconds in silent]
+        self.singles = {tuple(promises.schema.names): promises for promises in restored(tables)}

@@ -8,20 +8,21 @@ rounded down to the grid of the windows above, because only such a one can close
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.arrays import tabled
-from windrow.aggregates.base import Array, Integers
+from windrow.aggregates.base import Integers
 from windrow.errors import DataError
-from windrow.operators.base import Batch, Counters, Element
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.grid import LIMIT, Grid, refuse_time, to_units
 from windrow.operators.kernels import input as kernels
-from windrow.operators.state.keys import as_int64, validity
+from windrow.operators.singles import Singles
+from windrow.operators.state.keys import validity
 from windrow.semantics.progress import (
-    END,
     START,
     AtEnd,
     External,
@@ -33,32 +34,21 @@ from windrow.semantics.progress import (
     check_advance,
 )
 
-LIMIT = 1 << 61
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Where windows above may end: origin + k * step. Punctuations in between say nothing to them."""
-
-    origin: int = 0
-    step: int = 1
-    pace: int = 1
-    """How far one source may be read ahead of another; at least a step."""
-
-    @property
-    def paced(self) -> Grid:
-        return Grid(self.origin, max(self.step, self.pace))
-
-    def round_down(self, bound: int) -> int:
-        if bound in (START, END):
-            return bound
-        return self.origin + (bound - self.origin) // self.step * self.step
-
 
 class Input:
     """The punctuation policy of one source."""
 
-    def __init__(self, name: str, time: str, policy: Policy, *, slack: int = 0, grid: Grid | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        time: str,
+        policy: Policy,
+        *,
+        slack: int = 0,
+        grid: Grid | None = None,
+        schema: pa.Schema | None = None,
+    ) -> None:
+        """`schema` is needed where punctuations are elements for single groups: their values get its types."""
         self.name = name
         self.time = time
         self.policy = policy
@@ -70,6 +60,7 @@ class Input:
         self.promised = START
         """The last punctuation carried by the data, before rounding."""
         self.recent: Integers = np.empty(0, np.int64)
+        self.singles = Singles(name, policy, grid, schema)
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -160,21 +151,41 @@ class Input:
 
     def _punctuated(self, data: pa.RecordBatch, column: str) -> Iterator[Element]:
         marks = data.column(column)
-        spots = np.flatnonzero(validity(marks)) if marks.null_count else np.arange(len(data))
-        values = to_units(marks.fill_null(0)) if len(spots) else np.empty(0, np.int64)
+        carried = validity(marks).view(np.bool_) if marks.null_count else np.ones(len(data), np.bool_)
+        single = self.singles.mask(data, carried)
+        values = to_units(marks.fill_null(0)) if carried.any() else np.zeros(len(data), np.int64)
         start = 0
-        for spot in spots.tolist():
-            yield from self._rows(data.slice(start, spot - start))
+        for spot in np.flatnonzero(carried & ~single).tolist():
+            yield from self._grouped(data.slice(start, spot - start), single[start:spot], values[start:spot])
             yield from self.punctuate(Punctuation(int(values[spot])))
             start = spot + 1
-        yield from self._rows(data.slice(start))
+        yield from self._grouped(data.slice(start), single[start:], values[start:])
+
+    def _grouped(self, data: pa.RecordBatch, single: npt.NDArray[np.bool_], values: Integers) -> Iterator[Element]:
+        """Rows among which there are promises for single groups; these are given together, as late as may be."""
+        if not single.any():
+            yield from self._rows(data)
+            return
+        times = to_units(data.column(self.time).fill_null(0))
+        start = 0
+        for cut in (*self.singles.cuts(data, times, values, single), len(data)):
+            piece, here = data.slice(start, cut - start), single[start:cut]
+            yield from self._rows(piece.filter(pa.array(~here)))
+            yield from self.singles.promises(piece.filter(pa.array(here)), values[start:cut][here])
+            start = cut
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         """A promise carried by the data, or the end of the input."""
+        if punctuation.group is not None:
+            yield from self.singles.one(punctuation)
+            return
         self.promised = check_advance(self.promised, punctuation.value)
         value = (self.grid or Grid()).round_down(self.promised)
         if value > self.bound:
             yield self._advance(value)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        yield from self.singles.promises(punctuations.groups, punctuations.values)
 
     @property
     def is_patient(self) -> bool:
@@ -186,9 +197,12 @@ class Input:
         if not isinstance(self.policy, External) or self.policy.column is None:
             return self.times_of(data)
         marks, times = data.column(self.policy.column), data.column(self.time)
-        if not marks.null_count:
+        if not marks.null_count and not self.policy.per:
             return to_units(marks)
-        return np.where(validity(marks), to_units(marks.fill_null(0)), to_units(times.fill_null(0)))
+        carried = validity(marks).view(np.bool_) if marks.null_count else np.ones(len(data), np.bool_)
+        places = np.where(carried, to_units(marks.fill_null(0)), to_units(times.fill_null(0)))
+        # What is promised for one group says nothing about where the source is.
+        return np.where(self.singles.mask(data, carried), -LIMIT, places)
 
     def times_of(self, data: pa.RecordBatch) -> Integers:
         column = data.column(self.time)
@@ -210,24 +224,3 @@ class Input:
         bounds: list[Any] = tables["bounds"]["value"].to_pylist()
         self.high, self.bound, self._settled, self.promised = bounds
         self.recent = tables["recent"]["time"].to_numpy().copy()
-
-
-def to_units(column: Array, name: str = "time") -> Integers:
-    """A time or integer column as int64: microseconds for timestamps of any unit."""
-    values = as_int64(column)
-    if not pa.types.is_timestamp(column.type) or column.type.unit == "us":
-        return values
-    if column.type.unit == "ns":
-        return values // 1000
-    factor = 1_000_000 if column.type.unit == "s" else 1_000
-    if len(values):
-        for extreme in kernels.span(values):
-            if abs(int(extreme)) >= LIMIT // factor:
-                refuse_time(name, int(extreme))
-    return values * factor
-
-
-def refuse_time(name: str, value: int) -> None:
-    raise DataError(
-        "must lie within 2^61 units of zero", parameter=name, value=value, hint="check the unit of the column"
-    )

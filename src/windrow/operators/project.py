@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from windrow.aggregates.base import Array
-from windrow.operators.base import Batch, Element, Stateless
+from windrow.operators.base import Batch, Element, GroupPunctuations, Stateless
 from windrow.operators.evaluate import evaluate
-from windrow.semantics.expressions import Expression
+from windrow.semantics.expressions import Column, Expression
 
 
 class Project(Stateless):
@@ -28,6 +28,20 @@ class Project(Stateless):
             for (_, expression), field in zip(self.columns, self.schema, strict=True)
         ]
         yield Batch(pa.record_batch(arrays, schema=self.schema), batch.times, None, batch.source)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """Under the new names of the columns; of no use where one of them is not kept."""
+        renamed = renamed_columns(self.columns)
+        known = punctuations.groups.schema.names
+        if all(name in renamed for name in known):
+            yield GroupPunctuations(
+                punctuations.groups.rename_columns([renamed[n] for n in known]), punctuations.values
+            )
+
+
+def renamed_columns(columns: tuple[tuple[str, Expression], ...]) -> dict[str, str]:
+    """What each column that is kept as it is is called, the first name where it has several."""
+    return {e.name: name for name, e in reversed(columns) if isinstance(e, Column)}
 
 
 def _as(array: Array, kind: pa.DataType) -> Array:

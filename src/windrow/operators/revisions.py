@@ -19,7 +19,8 @@ from windrow.operators.base import Batch
 from windrow.operators.lateness import Verdict
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.multisets import Multiset, PanedValues
+from windrow.operators.state.multisets import Multiset
+from windrow.operators.state.paned_values import PanedValues
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.windows.base import Closed, Rows, with_values
 from windrow.operators.windows.extents import first_windows, last_closed, last_windows

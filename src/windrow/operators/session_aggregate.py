@@ -12,11 +12,10 @@ from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
-from windrow.operators.base import Batch, Counters, Element, LateRows
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
 from windrow.operators.state.groups import Codes
-from windrow.operators.window_aggregate import refuse_group
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.session import Sessions, owners
 from windrow.plan.nodes import Late, WindowAggregate
@@ -64,7 +63,6 @@ class SessionOperator:
         return ()
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
-        refuse_group(punctuation)
         bound = check_advance(self.bound, punctuation.value)
         if bound == self.bound:
             return
@@ -77,6 +75,10 @@ class SessionOperator:
         self.grouping.forget_values(self.windower)
         self.grouping.compact(self.windower)
         yield Punctuation(bound)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """Sessions wait for the punctuation of all rows."""
+        return ()
 
     def _chosen(self, closed: Closed) -> Closed:
         if self.node.emit is not Emit.COMPLETE:

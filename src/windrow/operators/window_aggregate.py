@@ -12,14 +12,16 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
-from windrow.errors import UnsupportedError
 from windrow.operators import window_state
+from windrow.operators.ahead import Ahead
 from windrow.operators.answers import Lowering
-from windrow.operators.base import Batch, Counters, Element, LateRows
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.grid import Grid
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.revisions import Revisions
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.extents import end_of, ends, last_closed
@@ -27,6 +29,7 @@ from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.plan.schema import Shape
+from windrow.semantics.expressions import Column
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, Landmark, Sliding
 
@@ -48,7 +51,9 @@ class WindowOperator:
         *,
         threads: int = 1,
         within: int = 0,
+        passes: frozenset[str] = frozenset(),
     ) -> None:
+        """`passes` are the columns out by which windows above can use promises for single groups."""
         assert isinstance(node.window, (Sliding, Landmark))
         assert shape.time is not None
         self.node = node
@@ -64,6 +69,9 @@ class WindowOperator:
         """The end of the last closed window boundary: rows below it are late."""
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE and for where landmark windows begin."""
+        self.ahead: Ahead | None = None
+        """The groups whose own promises are ahead of the one for all."""
+        self.passes = passes
         self.last_reported: Integers = np.empty(0, np.int64)
         self.revisions = Revisions(self) if node.late is Late.REVISE else None
         self.counters = Counters()
@@ -77,13 +85,20 @@ class WindowOperator:
         self.counters.rows_in += len(rows)
         if len(rows) == 0:
             return
-        if self.closed == START or rows.span[0] >= self.closed:
+        if self.ahead is None and (self.closed == START or rows.span[0] >= self.closed):
             self._add(rows)
             return
-        late = rows.times < self.closed
+        late = rows.times < self._closed_of(rows.group_codes())
         if not late.all():
             self._add(rows.take(~late))
-        yield from self._late(batch, rows, np.flatnonzero(late))
+        if late.any():
+            yield from self._late(batch, rows, np.flatnonzero(late))
+
+    def _closed_of(self, codes: Codes) -> Integers:
+        """For each of these groups, the end of the last closed window boundary."""
+        if self.ahead is None:
+            return np.full(len(codes), self.closed)
+        return self.ahead.boundaries(codes, self.closed)
 
     def _add(self, rows: Rows) -> None:
         self.first = min(self.first, rows.span[0])
@@ -92,34 +107,35 @@ class WindowOperator:
 
     def _late(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> Iterator[Element]:
         """Rows below the closed boundary: into the windows still open, and into the book of what was missed."""
-        times = rows.times[late]
+        times, closed = rows.times[late], self._closed_of(rows.group_codes()[late])
         self.windower.witness(int(times.max()))
         consistent = self.node.lateness is Lateness.CONSISTENT
-        verdict = judge(self.window, times, self.closed, consistent=consistent)
+        verdict = judge(self.window, times, closed, consistent=consistent)
         self.counters.late += int(np.count_nonzero(verdict.missed))
         absent, counts = verdict.missed, verdict.counts
         if self.revisions is not None:
             absent, counts = self.revisions.note(rows.take(late), verdict)
-        yield from self._count(rows.take(late[counts]))
+        yield from self._count(rows.take(late[counts]), closed[counts])
         if self.node.late is not Late.DROP and absent.any():
-            yield LateRows(self._missed_batch(batch, rows, late[absent]))
+            missed = missed_windows(self.window, times[absent], closed[absent])
+            data = batch.compact().data.take(arrow(late[absent]))
+            yield LateRows(late_batch(data, missed, batch.source, self.late_schema))
 
-    def _count(self, rows: Rows) -> Iterator[Element]:
+    def _count(self, rows: Rows, closed: Integers) -> Iterator[Element]:
         """Late rows into open windows. For landmark windows they count from the boundary on, like rows at it."""
         if len(rows) == 0:
             return
         if isinstance(self.window, Landmark):
-            yield from self._report(self.closed)
-            clamped = replace(rows, times=np.maximum(rows.times, self.closed))
+            yield from self._report(self.closed, rows.group_codes())
+            clamped = replace(rows, times=np.maximum(rows.times, closed))
             self.first = min(self.first, clamped.span[0])
             self.windower.add(clamped, self.grouping.count)
-        else:
-            self.windower.amend(rows, self.grouping.count)
-
-    def _missed_batch(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> pa.RecordBatch:
-        missed = missed_windows(self.window, rows.times[late], self.closed)
-        data = batch.compact().data.take(arrow(late))
-        return late_batch(data, missed, batch.source, self.late_schema)
+            return
+        passed = rows.times < self.closed  # the others are late for their group alone: their panes are open
+        if passed.any():
+            self.windower.amend(rows.take(passed), self.grouping.count)
+        if not passed.all():
+            self.windower.add(rows.take(~passed), self.grouping.count)
 
     # Cells in, made of rows by the low level of a two-level aggregation
 
@@ -133,7 +149,7 @@ class WindowOperator:
         if len(partials) == 0:
             return
         cells = partials.encoded(self.grouping, self.windower)
-        late = self.windower.starts_of(cells.panes) < self.closed
+        late = self.windower.starts_of(cells.panes) < self._closed_of(cells.codes)
         if not late.all():
             self._put(self.windower, cells.take(~late))
         if late.any():
@@ -156,23 +172,26 @@ class WindowOperator:
     def _late_cells(self, windower: PanedWid, cells: Cells) -> Iterator[Element]:
         starts = windower.starts_of(cells.panes)
         windower.witness(int(starts.max()))
-        verdict = judge(self.window, starts, self.closed, consistent=self.node.lateness is Lateness.CONSISTENT)
+        closed = self._closed_of(cells.codes)
+        verdict = judge(self.window, starts, closed, consistent=self.node.lateness is Lateness.CONSISTENT)
         self.counters.late += int(cells.state.adds[verdict.missed, 0].sum())
-        counting = cells.take(verdict.counts)
+        counting, starts, closed = cells.take(verdict.counts), starts[verdict.counts], closed[verdict.counts]
         if len(counting) == 0:
             return
         if isinstance(self.window, Landmark):
-            yield from self._report(self.closed)
-            self.first = min(self.first, self.closed)
-            boundary = (self.closed - self.window.origin) // windower.pane
-            windower.put(replace(counting, panes=np.full(len(counting), boundary)))
-        else:
-            windower.amend_cells(counting, self.grouping.count)
+            yield from self._report(self.closed, counting.codes)
+            self.first = min(self.first, int(closed.min()))
+            windower.put(replace(counting, panes=(closed - self.window.origin) // windower.pane))
+            return
+        passed = starts < self.closed
+        if passed.any():
+            windower.amend_cells(counting.take(passed), self.grouping.count)
+        if not passed.all():
+            windower.put(counting.take(~passed))
 
     # Punctuations in
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
-        refuse_group(punctuation)
         self.bound = check_advance(self.bound, punctuation.value)
         closed = self._boundary(punctuation.value)
         if closed <= self.closed:
@@ -181,10 +200,32 @@ class WindowOperator:
             yield from self.revisions.flush()
         self.closed = closed
         yield from self._report(closed)
+        if self.ahead is not None and self.ahead.forget_below(closed):
+            self.ahead = None
         self.grouping.forget_values(self.windower)
         if self.node.emit is not Emit.EMPTY:  # which knows the last window of every group
-            self.grouping.compact(self.windower, *([] if self.revisions is None else [self.revisions]))
+            self.grouping.compact(self.windower, *(k for k in (self.revisions, self.ahead) if k is not None))
         yield Punctuation(self._promise(closed))
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """The windows of some groups close while those of the others stay open."""
+        closed = Grid(self.window.origin, self.window.slide).rounded_down(punctuations.values)
+        news = np.flatnonzero(closed > self.closed)
+        if len(news) == 0:
+            return
+        if self.ahead is None:
+            self.ahead = Ahead(self.grouping, self.window)
+        known = GroupPunctuations(punctuations.groups.take(arrow(news)), closed[news])
+        yield from self._report_groups(self.ahead, self.ahead.advance(known))
+        self.windower.forget_reported(self.ahead.reported)
+        yield from self._passed_on(known)
+
+    def _passed_on(self, known: GroupPunctuations) -> Iterator[GroupPunctuations]:
+        """What the same promises say of the results, where a window above can use it."""
+        names = {e.name: name for name, e in self.node.keys if isinstance(e, Column) and name in self.passes}
+        if all(name in names for name in known.groups.schema.names):
+            groups = known.groups.rename_columns([names[name] for name in known.groups.schema.names])
+            yield GroupPunctuations(groups, np.array([self._promise(c) for c in known.values.tolist()], np.int64))
 
     def _promise(self, closed: int) -> int:
         """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late."""
@@ -201,14 +242,47 @@ class WindowOperator:
             return END
         return end_of(self.window, last_closed(self.window, bound))
 
-    def _report(self, bound: int) -> Iterator[Element]:
+    def _report(self, bound: int, concerned: Codes = NO_CODES) -> Iterator[Element]:
+        """The windows that are closed for all groups; for those concerned also what is closed for them alone."""
+        ahead = self.ahead
         for closed in self.windower.close(bound, self.grouping.count):
-            chosen = self._chosen(closed)
-            if self.node.emit is Emit.EMPTY:
-                for empty in self._empties(chosen):
-                    yield self.result(empty)
-            if len(chosen.answers):
-                yield self.result(chosen)
+            if ahead is not None:
+                codes = closed.answers.codes
+                ahead.boundaries(codes, bound)
+                closed = closed.take(np.flatnonzero(closed.answers.windows > ahead.reported[codes]))
+            yield from self._given(closed)
+        if ahead is not None and len(concerned):
+            yield from self._report_groups(ahead, np.unique(concerned))
+
+    def _report_groups(self, ahead: Ahead, codes: Codes) -> Iterator[Element]:
+        """The windows up to the boundaries of single groups that were not reported before."""
+        codes = codes[ahead.boundaries(codes, START) != START]
+        if len(codes) == 0:
+            return
+        chosen = np.zeros(self.grouping.count, np.bool_)
+        chosen[codes] = True
+        part = self.windower.extract(chosen)
+        bound = int(ahead.closed[codes].max())
+        over = last_closed(self.window, bound) >= part.last_window(END)
+        for closed in part.close(END if over else bound, self.grouping.count):
+            windows, owners = closed.answers.windows, closed.answers.codes
+            news = windows > np.maximum(ahead.reported[owners], self.windower.reported)
+            news &= windows <= last_closed(self.window, ahead.closed[owners])
+            yield from self._given(closed.take(np.flatnonzero(news)))
+        done = last_closed(self.window, ahead.closed[codes])
+        if isinstance(self.window, Landmark):  # windows beyond the last row so far wait for a row
+            done = np.minimum(done, self.windower.last_window(END))
+        ahead.reported[codes] = np.maximum(ahead.reported[codes], done)
+
+    def _given(self, closed: Closed) -> Iterator[Element]:
+        if len(closed.answers) == 0:
+            return
+        chosen = self._chosen(closed)
+        if self.node.emit is Emit.EMPTY:
+            for empty in self._empties(chosen):
+                yield self.result(empty)
+        if len(chosen.answers):
+            yield self.result(chosen)
 
     def _chosen(self, closed: Closed) -> Closed:
         if self.node.emit is not Emit.COMPLETE or isinstance(self.window, Landmark):
@@ -273,10 +347,15 @@ class WindowOperator:
             self.revisions.from_json(facts["revisions"])
 
     def state(self) -> dict[str, pa.Table]:
-        return window_state.save(self)
+        tables = {} if self.ahead is None else self.ahead.state()
+        return {**window_state.save(self), **{f"ahead.{name}": table for name, table in tables.items()}}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
+        known = {n.removeprefix("ahead."): table for n, table in tables.items() if n.startswith("ahead.")}
+        if known:
+            self.ahead = Ahead(self.grouping, self.window)
+            self.ahead.restore(known)
 
 
 def make_windower(
@@ -290,13 +369,3 @@ def make_windower(
     if strategy is Strategy.BUFFER:
         return Buffer(window, plan)
     return PanedWid(window, plan, threads=threads, keep=keep)
-
-
-def refuse_group(punctuation: Punctuation) -> None:
-    if punctuation.group is not None:
-        raise UnsupportedError(
-            "for single groups are not available yet",
-            parameter="punctuations",
-            value=punctuation.group,
-            hint="send punctuations for all groups (group=None)",
-        )

@@ -60,8 +60,10 @@ def _names(node: Node) -> set[str]:
 
 
 def _progress_columns(stream: Stream) -> set[str]:
-    carrier = stream.policy.column if isinstance(stream.policy, External) else None
-    return {stream.time} if carrier is None else {stream.time, carrier}
+    if not isinstance(stream.policy, External):
+        return {stream.time}
+    carrier = () if stream.policy.column is None else (stream.policy.column,)
+    return {stream.time, *carrier, *stream.policy.per}
 
 
 def _aggregated(node: WindowAggregate) -> set[str]:

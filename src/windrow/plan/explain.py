@@ -66,7 +66,8 @@ def describe_policy(policy: Policy) -> str:
     if isinstance(policy, SlackRows):
         return f"rows come at most {policy.rows} rows late"
     if isinstance(policy, External):
-        return f"punctuations in column {policy.column}" if policy.column else "punctuations among the elements"
+        where = f"in column {policy.column}" if policy.column else "among the elements"
+        return f"punctuations {where}" + (f", some for single groups by {', '.join(policy.per)}" if policy.per else "")
     return "only the end of the input is a promise"
 
 

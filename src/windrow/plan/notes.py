@@ -7,10 +7,11 @@ from typing import Any
 
 from windrow.aggregates import lookup
 from windrow.plan.check import shape_of, walk
+from windrow.plan.describe import unused_promises
 from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
-from windrow.semantics.progress import AtEnd
+from windrow.semantics.progress import AtEnd, External
 from windrow.semantics.windows import Landmark, Sliding
 
 
@@ -20,6 +21,12 @@ def notes_of(node: Node) -> Iterator[str]:
         for kind, rule in _RULES:
             if isinstance(part, kind):
                 yield from rule(part)
+    for stream in unused_promises(node):
+        assert isinstance(stream.policy, External)
+        yield (
+            f"Promises of {stream.name} for single groups by {', '.join(stream.policy.per)} are of no use here: only "
+            "sliding, tumbling and landmark windows that group by these columns, without LATE REVISE, can use them."
+        )
 
 
 def _rows_between(node: WindowAggregate) -> Iterator[str]:

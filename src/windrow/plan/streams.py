@@ -43,8 +43,10 @@ def _check_policy(stream: Stream, kind: pa.DataType) -> None:
         _check_length(policy.amount, domain_of(kind), "slack", least=0)
     elif isinstance(policy, SlackRows) and policy.rows < 0:
         raise QueryError("must not be negative", parameter="slack", value=f"{policy.rows} rows")
-    elif isinstance(policy, External) and policy.column is not None:
-        _check_carrier(stream, policy.column, kind)
+    elif isinstance(policy, External):
+        if policy.column is not None:
+            _check_carrier(stream, policy.column, kind)
+        _check_per(stream, policy)
 
 
 def _check_length(amount: Amount, domain: Domain, parameter: str, least: int) -> None:
@@ -65,3 +67,18 @@ def _check_carrier(stream: Stream, column: str, kind: pa.DataType) -> None:
             parameter="punctuated by",
             value=f"{column}, {given}",
         )
+
+
+def _check_per(stream: Stream, policy: External) -> None:
+    """The columns that name a group are different ones of plain values, and neither the time nor its promise."""
+    for place, name in enumerate(policy.per):
+        if stream.schema.names.count(name) != 1:
+            raise unknown_column(name, stream.schema.names, parameter="per")
+        kind: pa.DataType = stream.schema.field(name).type
+        if pa.types.is_nested(kind) or name in (stream.time, policy.column, *policy.per[:place]):
+            raise QueryError(
+                "must be different columns of plain values, other than the time and the punctuation",
+                parameter="per",
+                value=f"{name}, {'a ' + str(kind) if pa.types.is_nested(kind) else 'taken already'}",
+                hint="name the columns that rows are grouped by",
+            )

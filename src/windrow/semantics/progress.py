@@ -59,10 +59,13 @@ class External:
     """Punctuations are carried by the data.
 
     With `column`, a row whose `column` is not null is a punctuation of that value and not a data row.
-    Without, only `Punctuation` elements of an iterator source count.
+    Without, only `Punctuation` elements of an iterator source count. With `per`, a punctuation may be for one group
+    alone: for the rows that have its values in these columns. A punctuation row with nothing but NULL there is for
+    all rows.
     """
 
     column: str | None = None
+    per: tuple[str, ...] = ()
 
 
 Policy: TypeAlias = AtEnd | Ordered | Slack | SlackRows | External

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
+from tests.engines.local.test_group_punctuations import CARRIED, whole_groups
 from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
 from windrow.engines.spark import chunks
 from windrow.engines.spark.chunks import Key
@@ -28,7 +29,7 @@ from windrow.plan.check import shape_of
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.expressions import Column
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress import External, Punctuation
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -117,7 +118,7 @@ def _batches(elements: Iterable[Any], schema: pa.Schema) -> Iterator[pa.RecordBa
         if isinstance(element, Punctuation):
             yield element
         else:
-            rows.append({name: element[name] for name in schema.names})
+            rows.append({name: element.get(name) for name in schema.names})
     if rows:
         yield pa.RecordBatch.from_pylist(rows, schema)
 
@@ -137,22 +138,36 @@ def micro_batches(elements: Sequence[Any], cuts: set[int]) -> list[MicroBatch]:
 @settings(max_examples=20_000 if SOAK else 300, deadline=None)
 @given(data=st.data())
 def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
-    window = data.draw(streams.windows())
-    elements = data.draw(streams.elements(late=True))
+    by = data.draw(st.sampled_from((None, "k", "g")))
+    window = data.draw(st.one_of(streams.sliding(), streams.landmarks()) if by else streams.windows())
+    elements = data.draw(streams.elements(late=True, by=by))
     calls = [
         AggregateCall(c.name, c.function, c.argument, c.parameters)
         for c in streams.calls(data.draw(streams.aggregate_lists()))
     ]
-    keys = tuple((name, Column(name)) for name in data.draw(KEYS))
+    names = data.draw(st.sampled_from(((by,), ("k", "g"), ("g", "k")))) if by else data.draw(KEYS)
+    keys = tuple((name, Column(name)) for name in names)
     emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
     late = data.draw(st.sampled_from((Late.DROP, Late.SIDE)))
-    node = WindowAggregate(STREAM, window, keys, tuple(calls), emit=emit, late=late, lateness=lateness)
+    stream, in_data = replace(STREAM, policy=External(per=(by,) if by else ())), data.draw(st.booleans())
+    if by and in_data:  # there, a group of nothing but NULL is all rows
+        elements = [e for e in elements if not isinstance(e, Punctuation) or e.group != (None,)]
+        stream = replace(STREAM, schema=CARRIED, policy=External("p", (by,)))
+    node = WindowAggregate(stream, window, keys, tuple(calls), emit=emit, late=late, lateness=lateness)
     cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
     tasks, restarts = data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12)))
     batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
+    if by and in_data:
+        batches = [[as_row(element, by) for element in batch] for batch in batches]
     try:
         expected = oracle.answer(
-            elements, window, keys=keys, aggregates=calls, emit=emit, late=late.value, lateness=lateness.value
+            whole_groups(elements, names, by) if by else elements,
+            window,
+            keys=keys,
+            aggregates=calls,
+            emit=emit,
+            late=late.value,
+            lateness=lateness.value,
         )
     except SumOverflowError:
         with pytest.raises(SumOverflowError):
@@ -169,6 +184,13 @@ def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     if late is Late.SIDE:
         rows = [{n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed]
         assert streams.comparable(rows) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in cluster.late)
+
+
+def as_row(element: Any, by: str) -> dict[str, Any]:
+    """A punctuation as the row that carries it."""
+    if not isinstance(element, Punctuation):
+        return dict(element)
+    return {"p": element.value, by: element.group[0] if element.group else None}
 
 
 def _drive(cluster: Cluster, batches: Sequence[MicroBatch], tasks: int, restarts: set[int]) -> None:

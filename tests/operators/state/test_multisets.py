@@ -15,7 +15,8 @@ from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.state.groups import COMPACT_ABOVE
-from windrow.operators.state.multisets import Multiset, total
+from windrow.operators.state.multisets import Multiset
+from windrow.operators.state.paned_values import total
 from windrow.operators.window_aggregate import WindowOperator
 
 

@@ -19,18 +19,20 @@ from windrow.engines.spark.spread import Branch
 from windrow.engines.spark.wire import bodies_batch, pack
 from windrow.engines.spark.worker import settle
 from windrow.errors import DataError
-from windrow.operators.base import Batch, Operator
+from windrow.operators.base import Batch, Element, GroupPunctuations, Operator
 from windrow.operators.evaluate import evaluate
+from windrow.operators.grid import Grid, to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import PaneAggregate, Partials
-from windrow.operators.progress import Input, to_units
+from windrow.operators.progress import Input
 from windrow.operators.project import Project
 from windrow.operators.select import Select
 from windrow.operators.sharding import Shards, shards_of
-from windrow.operators.window_aggregate import refuse_group
+from windrow.operators.singles import Singles
 from windrow.plan import nodes
 from windrow.plan.check import shape_of
+from windrow.semantics.expressions import columns_of
 from windrow.semantics.progress import START, AtEnd, External, Punctuation
 
 FLUSH_BYTES = 64 << 20
@@ -71,6 +73,10 @@ class Task:
         self.input = Input(self.stream.name, self.stream.time, AtEnd())
         self.path = path_operators(branch.path)
         self.schema = shape_of(branch.top).schema
+        policy = self.stream.policy
+        per = frozenset(policy.per if isinstance(policy, External) else ())
+        self.singles = Singles(self.stream.name, policy, Grid(keys=per), self.stream.schema)
+        self.promised: list[GroupPunctuations] = []
         self.seen = Sighting(order=order, wall=time.time())
         self.merging = None
         if branch.merging is not None:
@@ -78,9 +84,11 @@ class Task:
 
     def take(self, element: pa.RecordBatch | Punctuation) -> Iterator[pa.RecordBatch]:
         """One element of the source through the path."""
-        if isinstance(element, Punctuation):
-            refuse_group(element)
+        if isinstance(element, Punctuation) and element.group is None:
             self.seen.promised = max(self.seen.promised, element.value)
+            return
+        if isinstance(element, Punctuation):
+            self._promise(self.singles.one(element))
             return
         for batch in self.input.process(Batch.unread(self._unpunctuated(element))):
             assert isinstance(batch, Batch)
@@ -93,11 +101,24 @@ class Task:
         if not isinstance(policy, External) or policy.column is None:
             return data
         marks = data.column(policy.column)
-        if marks.null_count < len(marks):
-            promised = to_units(marks.drop_null(), policy.column)
-            self.seen.promised = max(self.seen.promised, int(span(promised)[1]))
-            data = data.filter(pc.is_null(marks))
-        return data
+        if marks.null_count == len(marks):
+            return data
+        carried = data.filter(pc.is_valid(marks))
+        promised = to_units(carried.column(policy.column), policy.column)
+        single = self.singles.mask(carried, np.ones(len(carried), np.bool_))
+        if not single.all():
+            self.seen.promised = max(self.seen.promised, int(span(promised[~single])[1]))
+        self._promise(self.singles.promises(carried.filter(pa.array(single)), promised[single]))
+        return data.filter(pc.is_null(marks))
+
+    def _promise(self, promises: Iterable[GroupPunctuations]) -> None:
+        """Note promises for single groups, under the names that columns have at the end of the path."""
+        found: list[Element] = list(promises)
+        for operator in self.path:
+            found = [
+                out for one in found if isinstance(one, GroupPunctuations) for out in operator.punctuate_groups(one, 0)
+            ]
+        self.promised += [one for one in found if isinstance(one, GroupPunctuations)]
 
     def _note_times(self, times: Integers) -> None:
         seen, wanted = self.seen, slack_rows_of(self.stream)
@@ -128,6 +149,16 @@ class Task:
         self.seen.latest = max(self.seen.latest, int(span(batch.times)[1]))
         keys = [evaluate(e, batch.data) for e in self.lowering.branch.route]
         yield self._divided(batch.data, self._shards(keys, len(batch)), "rows")
+
+    def _promises(self, promises: GroupPunctuations) -> pa.RecordBatch:
+        """Promises for single groups, each to the shard of its groups, or to all where it says too little."""
+        groups, route = promises.groups, self.lowering.branch.route
+        data = groups.append_column("promised", arrow(promises.values))
+        if route and {name for e in route for name in columns_of(e)} <= set(groups.schema.names):
+            return self._divided(data, self._shards([evaluate(e, groups) for e in route], len(groups)), "promises")
+        note = {"input": self.lowering.place, "kind": "promises", "wall": self.seen.wall}
+        body = pack([data], data.schema, note)
+        return bodies_batch(list(self.lowering.shards), [body] * len(self.lowering.shards))
 
     def _shards(self, keys: Sequence[Array], rows: int) -> Shards:
         return shards_of(keys, rows, len(self.lowering.shards))
@@ -171,6 +202,8 @@ class Task:
         if self.merging is not None:
             yield from self._flush()
             self.seen.latest = max(self.seen.latest, self.merging.latest)
+        for promises in self.promised:
+            yield self._promises(promises)
         self.seen.filtered = sum(operator.counters.filtered for operator in self.path)
         self.seen.ends = ends
         yield told(self.lowering, self.seen)

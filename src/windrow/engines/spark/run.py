@@ -27,8 +27,8 @@ from windrow.engines.spark.signature import VERSION, check_facts
 from windrow.engines.spark.watch import OBSERVED, Watch, metrics_of
 from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of
 from windrow.errors import ConfigurationError
+from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
-from windrow.operators.progress import to_units
 from windrow.plan.nodes import Node
 from windrow.sources.base import Source
 

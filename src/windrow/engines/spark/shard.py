@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
@@ -18,11 +19,11 @@ from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
 from windrow.engines.spark.signature import VERSION, signature
 from windrow.engines.spark.spread import Spread
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, unpack
-from windrow.operators.base import Batch, Counters
+from windrow.operators.base import Batch, Counters, GroupPunctuations
+from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
-from windrow.operators.progress import to_units
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress import END, START, Punctuation
 from windrow.semantics.windows import Landmark
@@ -99,15 +100,18 @@ class Shard:
     def run(self, bodies: Iterable[bytes | pa.Buffer], *, whole: bool = False) -> Iterator[Outcome]:
         """All rows of a micro-batch, then the promises that hold after it. With `whole`, nothing follows."""
         sightings: list[list[Sighting]] = [[] for _ in self.progress]
+        promises: list[tuple[int, pa.RecordBatch]] = []
         for body in bodies:
             note, batches = unpack(body)
             self._hear(note["wall"])
             if note["kind"] == "seen":
                 sightings[note["input"]].append(Sighting(**note["seen"]))
+            elif note["kind"] == "promises":
+                promises += [(note["input"], batch.replace_schema_metadata(None)) for batch in batches]
             else:
                 self._take(note, batches)
             yield from self._handed_over()
-        self._advance(sightings, whole)
+        self._advance(sightings, whole, promises)
         yield from self._handed_over()
         yield self.counts()
 
@@ -129,11 +133,18 @@ class Shard:
             else:
                 self.pipeline.feed(stage, Batch.unread(batch.replace_schema_metadata(None)))
 
-    def _advance(self, sightings: list[list[Sighting]], whole: bool) -> None:
+    def _advance(
+        self, sightings: list[list[Sighting]], whole: bool, promises: list[tuple[int, pa.RecordBatch]]
+    ) -> None:
+        """After the rows of a micro-batch, the promises for single groups, then those for all rows of a stream."""
         for stream, progress, seen in zip(self.job.streams, self.progress, sightings, strict=True):
             progress.see(seen, slack_rows_of(stream))
             progress.ended = progress.ended or whole
         self._witness()
+        for place, data in promises:
+            last = data.num_columns - 1
+            known = GroupPunctuations(data.remove_column(last), np.asarray(data.column(last)))
+            self.pipeline.feed(self.pipeline.entries[place], known)
         for stage, stream, progress in zip(self.pipeline.entries, self.job.streams, self.progress, strict=True):
             before = progress.bound
             if progress.advance(stream) > before:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
 from windrow.operators.partials import why_not_partial
+from windrow.operators.project import renamed_columns
 from windrow.plan.check import check_supported, inputs_of, shape_of, walk
 from windrow.plan.columns import prune
 from windrow.plan.nodes import Distinct, Filter, Node, Project, Stream, Union, WindowAggregate
@@ -123,7 +124,7 @@ def _branch(stream: Stream, path: tuple[Node, ...], lowered: list[_Lowered], hea
 def _high(node: Node) -> Node:
     """The plan with every part without state replaced by streams that carry its columns."""
     if is_stateless(node):
-        return _skeleton(node, node)
+        return _skeleton(node, node, ())
     if isinstance(node, Union):
         return replace(node, inputs=tuple(_high(child) for child in node.inputs))
     assert not isinstance(node, Stream)
@@ -139,15 +140,29 @@ def _promising(node: Node) -> Node:
     return replace(node, input=_promising(node.input))
 
 
-def _skeleton(node: Node, top: Node) -> Node:
-    """The unions of a part, which decide its progress, over streams of what the low level gives."""
+def _skeleton(node: Node, top: Node, above: tuple[Project, ...]) -> Node:
+    """The unions of a part, which decide its progress, over streams of what the low level gives.
+
+    `above` are the projections between the node and the top, top down.
+    """
     if isinstance(node, Stream):
         shape = shape_of(top)
         assert shape.time is not None
-        return replace(node, schema=shape.schema, time=shape.time, policy=External())
+        return replace(node, schema=shape.schema, time=shape.time, policy=External(per=_per(node, above)))
     if isinstance(node, Union):
-        return replace(node, inputs=tuple(_skeleton(child, top) for child in node.inputs))
-    return _skeleton(node.input, top)
+        return replace(node, inputs=tuple(_skeleton(child, top, above) for child in node.inputs))
+    return _skeleton(node.input, top, (*above, node) if isinstance(node, Project) else above)
+
+
+def _per(stream: Stream, above: tuple[Project, ...]) -> tuple[str, ...]:
+    """What the columns that name a group are called above projections; none when one of them is not kept."""
+    names = stream.policy.per if isinstance(stream.policy, External) else ()
+    for project in reversed(above):
+        renamed = renamed_columns(project.columns)
+        if not all(name in renamed for name in names):
+            return ()
+        names = tuple(renamed[name] for name in names)
+    return names
 
 
 def _why_one(plan: Node, routed: bool) -> str | None:

@@ -76,3 +76,24 @@ def cut_points_rows(times, highs, bound, origin, step, cuts, bounds):
                 found += 1
                 bound = implied
     return found
+
+
+@kernel
+def group_cuts(times, values, single, codes, bounds, raised, cuts):
+    """Cuts where a row is below what a punctuation before it promised for its group: before row `cuts[j]`.
+
+    Row i is a punctuation of its group (`single`) of `values[i]`, or data at `times[i]`. What was promised before a
+    cut is known there, so a later row needs none for it. `bounds` begins with START, `raised` with -1, by group.
+    """
+    found, start = 0, 0
+    for i in range(len(times)):
+        code = codes[i]
+        if single[i]:
+            if values[i] > bounds[code]:
+                bounds[code] = values[i]
+                raised[code] = i
+        elif times[i] < bounds[code] and raised[code] >= start:
+            cuts[found] = i
+            found += 1
+            start = i
+    return found

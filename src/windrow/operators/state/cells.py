@@ -29,6 +29,12 @@ class Cells:
     def take(self, rows: npt.NDArray[Any]) -> Cells:
         return Cells(self.panes[rows], self.codes[rows], self.state.take(rows))
 
+    def plus(self, other: Cells) -> Cells:
+        """Both, one after the other."""
+        pairs = zip(vars(self.state).values(), vars(other.state).values(), strict=True)
+        state = Table(*(np.concatenate(pair) for pair in pairs))
+        return Cells(np.concatenate([self.panes, other.panes]), np.concatenate([self.codes, other.codes]), state)
+
 
 class CellTable:
     """A growing table of cells. Slots are dense and in order of first use."""
@@ -90,6 +96,11 @@ class CellTable:
         used.maxs.fill(LEAST)
         used.pairs.fill(LEAST)
         self.count = 0
+
+    def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Only these of its cells."""
+        if not chosen.all():
+            self._keep(np.flatnonzero(chosen))
 
     def _keep(self, rows: npt.NDArray[np.int64]) -> None:
         panes, codes, state = self.panes[rows], self.codes[rows], self.state.take(rows)

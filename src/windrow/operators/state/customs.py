@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from windrow.aggregates.base import Custom, Integers
 from windrow.aggregates.custom import Columns, UserAggregate
@@ -101,6 +102,10 @@ class GroupStates:
     codes: Codes
     state: CustomState
 
+    def of_groups(self, chosen: npt.NDArray[np.bool_]) -> GroupStates:
+        inside = chosen[self.codes]
+        return GroupStates(self.codes[inside], self.state.take(inside))
+
     def plus(self, other: GroupStates | None) -> GroupStates:
         if other is None:
             return self
@@ -124,9 +129,22 @@ class PanedStates:
         self.back: GroupStates | None = None
         self.pushed: list[int] = []
 
+    def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedStates:
+        """The states of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""
+        part = PanedStates(self.range_panes, forever=self.forever)
+        part.open = None if self.open is None else self.open.keep(chosen[self.open.codes])
+        part.panes = {pane: states.of_groups(chosen) for pane, states in self.panes.items()}
+        part.back = self.back.of_groups(chosen) if self.forever and self.back is not None else None
+        return part
+
     def add(self, cells: CustomCells) -> None:
         if len(cells.places):
             self.open = cells if self.open is None else self.open.plus(cells)
+
+    def forget_open(self, first: Integers) -> None:
+        """Only states of panes not closed from `first[code]` on."""
+        if self.open is not None:
+            self.open = self.open.keep(self.open.places >= first[self.open.codes])
 
     def close(self, below: int) -> None:
         if self.open is not None:

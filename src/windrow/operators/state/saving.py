@@ -16,7 +16,8 @@ from windrow.operators.kernels.sliding import ACTIVE
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.multisets import Multiset, PanedValues, RowLog
+from windrow.operators.state.multisets import Multiset, RowLog
+from windrow.operators.state.paned_values import PanedValues
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable

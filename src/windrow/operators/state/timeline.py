@@ -12,7 +12,7 @@ from windrow.aggregates.base import Integers
 from windrow.operators.kernels import sliding
 from windrow.operators.kernels.amending import amend
 from windrow.operators.kernels.sliding import ACTIVE, HEAD, NEXT, TAIL
-from windrow.operators.state.cells import Codes
+from windrow.operators.state.cells import Cells, Codes
 from windrow.operators.state.layout import LEAST, Layout, Table
 
 ANSWERS = 1 << 18
@@ -139,6 +139,18 @@ class Timeline:
         if self.forever or self.next_window == LEAST:
             return int(LEAST)
         return (self.next_window - 1) * self.slide_panes - self.range_panes
+
+    def content(self, chosen: npt.NDArray[np.bool_]) -> Cells:
+        """The cells of chosen groups that a later window needs; what a landmark window holds is one cell."""
+        first = int(self.position[HEAD if self.forever else TAIL])
+        rows = first + np.flatnonzero(chosen[self.codes[first : self.count]])
+        cells = Cells(self.panes[rows], self.codes[rows], self.cells.take(rows))
+        if not self.forever or self.next_window == LEAST:
+            return cells
+        active = self.active[: int(self.position[ACTIVE])]
+        held = np.sort(active[chosen[active]])
+        last = np.full(len(held), (self.next_window - 1) * self.slide_panes - 1)
+        return Cells(last, held, self.running.take(held)).plus(cells)
 
     def append(self, panes: Integers, codes: Codes, state: Table) -> None:
         """Closed cells, sorted, all of panes not closed before."""

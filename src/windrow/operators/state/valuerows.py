@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.state.customs import CustomCells, CustomState
@@ -37,6 +38,24 @@ class ValueRows:
         if cells is None:
             return np.empty(0, np.int32), CustomState.nothing(part)
         return cells.between(start, end)
+
+    def extract(self, chosen: npt.NDArray[np.bool_]) -> ValueRows:
+        """The rows of chosen groups alone."""
+        part = ValueRows(list(self.logs), list(self.customs))
+        for kind, log in self.logs.items():
+            times, codes, keys = log.content()
+            part.add(kind, times[chosen[codes]], codes[chosen[codes]], keys[chosen[codes]])
+        part.customs = {p: None if c is None else c.keep(chosen[c.codes]) for p, c in self.customs.items()}
+        return part
+
+    def forget_groups(self, first: Integers) -> None:
+        """Rows below `first[code]` are in no open window."""
+        for log in self.logs.values():
+            times, codes, _ = log.content()
+            log.keep(times >= first[codes])
+        for part, cells in self.customs.items():
+            if cells is not None:
+                self.customs[part] = cells.keep(cells.places >= first[cells.codes])
 
     def forget(self, before: int) -> None:
         """Rows below `before` are in no open window."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.base import Integers
@@ -46,6 +47,23 @@ class Buffer(RowWise):
         )
 
     amend = add
+
+    def extract(self, chosen: npt.NDArray[np.bool_]) -> Buffer:
+        """Chosen groups alone, none of their windows reported; this one keeps them too."""
+        part = Buffer(self.window, self.plan)
+        inside = chosen[self.codes]
+        part.times, part.codes, part.cells = self.times[inside], self.codes[inside], self.cells.take(inside)
+        part.rows_kept, part.low, part.high = self.rows_kept.extract(chosen), self.low, self.high
+        return part
+
+    def forget_reported(self, reported: Integers) -> None:
+        """Let go of what only windows up to the last reported one of each group (START: none) needed."""
+        if isinstance(self.window, Landmark):
+            return
+        first = self._starts(reported)
+        keep = self.times >= first[self.codes]
+        self.times, self.codes, self.cells = self.times[keep], self.codes[keep], self.cells.take(keep)
+        self.rows_kept.forget_groups(first)
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,7 +22,11 @@ def last_windows(window: Sliding, times: Integers) -> Integers:
     return (times - window.origin + window.range) // window.slide
 
 
-def last_closed(window: Sliding | Landmark, bound: int) -> int:
+@overload
+def last_closed(window: Sliding | Landmark, bound: int) -> int: ...
+@overload
+def last_closed(window: Sliding | Landmark, bound: Integers) -> Integers: ...
+def last_closed(window: Sliding | Landmark, bound: int | Integers) -> int | Integers:
     """The last window that ends at or below a bound."""
     return (bound - window.origin) // window.slide
 

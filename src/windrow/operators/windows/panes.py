@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from math import gcd
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Integers, Values
@@ -21,7 +22,8 @@ from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.multisets import Multiset, PanedValues
+from windrow.operators.state.multisets import Multiset
+from windrow.operators.state.paned_values import PanedValues
 from windrow.operators.state.saving import load_cells, load_paned, save_cells, save_paned
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
@@ -148,6 +150,30 @@ class PanedWid:
         closed = last_closed(self.window, bound)
         return min(closed, last) if self.forever else closed
 
+    def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedWid:
+        """Chosen groups alone, none of their windows reported; this one keeps them too."""
+        part = PanedWid(self.window, self.plan)
+        open_cells = Cells(*self.cells.content())
+        cells = self.timeline.content(chosen).plus(open_cells.take(chosen[open_cells.codes]))
+        if len(cells):
+            part.put(cells)
+            part.last_pane = self.last_pane if self.forever else int(cells.panes.max())
+        part.values = {value: store.extract(chosen) for value, store in self.values.items()}
+        part.customs = {custom: store.extract(chosen) for custom, store in self.customs.items()}
+        part.stores = [*part.values.values(), *part.customs.values()]
+        return part
+
+    def forget_reported(self, reported: Integers) -> None:
+        """Let go of what only windows up to the last reported one of each group (START: none) needed."""
+        if self.forever:
+            return
+        needed = (reported + 1) * self.slide_panes - self.range_panes - self.keep // self.pane
+        first = np.where(reported == START, START, needed)
+        panes, codes, _ = self.cells.content()
+        self.cells.keep(panes >= first[codes])
+        for store in self.stores:
+            store.forget_open(first)
+
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)
         if self.keep and bound != END:
@@ -213,6 +239,11 @@ class PanedWid:
     def restore(self, tables: dict[str, pa.Table]) -> None:
         load_cells(self.cells, tables)
         load_paned(self, tables)
+
+    @property
+    def reported(self) -> int:
+        """The last window reported or passed; START when there is none."""
+        return START if self.timeline.next_window == START else self.timeline.next_window - 1
 
     @property
     def nbytes(self) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from windrow.aggregates.base import Custom, Values
+import numpy as np
+
+from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
-from windrow.operators.windows.extents import end_of, last_closed, start_of
+from windrow.operators.windows.extents import end_of, ends, last_closed, start_of
 from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Landmark, Sliding
 
@@ -59,6 +61,11 @@ class RowWise:
     def kept_values(self, part: Values) -> RowLog:
         return self.rows_kept.logs[part]
 
+    def _starts(self, reported: Integers) -> Integers:
+        """Where the first window of each group begins that is not reported."""
+        assert isinstance(self.window, Sliding)
+        return np.where(reported == START, START, ends(self.window, reported + 1) - self.window.range)
+
     def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:
             return Closed(answers)
@@ -77,6 +84,11 @@ class RowWise:
         self.closed = max(self.closed, last)
         if isinstance(self.window, Sliding):
             self.rows_kept.forget(start_of(self.window, self.closed + 1))
+
+    @property
+    def reported(self) -> int:
+        """The last window reported or passed; START when there is none."""
+        return self.closed
 
     @property
     def open_windows(self) -> int:

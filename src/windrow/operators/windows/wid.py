@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.base import Integers
@@ -66,6 +67,21 @@ class Wid(RowWise):
                 chosen = rows.take(part)
                 slots = self.cells.slots(firsts[part] + step, chosen.codes)
                 self.layout.scatter(chosen.lifted, slots, self.cells.state)
+
+    def extract(self, chosen: npt.NDArray[np.bool_]) -> Wid:
+        """Chosen groups alone; this one keeps them too."""
+        part = Wid(self.window, self.plan)
+        windows, codes, state = self.cells.content()
+        inside = np.flatnonzero(chosen[codes])
+        part.cells.fill(windows[inside], codes[inside], state.take(inside))
+        part.rows_kept, part.low, part.high = self.rows_kept.extract(chosen), self.low, self.high
+        return part
+
+    def forget_reported(self, reported: Integers) -> None:
+        """Let go of windows up to the last reported one of each group (START: none)."""
+        windows, codes, _ = self.cells.content()
+        self.cells.keep(windows > reported[codes])
+        self.rows_kept.forget_groups(self._starts(reported))
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)

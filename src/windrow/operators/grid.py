@@ -1,0 +1,62 @@
+"""Times as int64, and where in them windows may end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.base import Array, Integers
+from windrow.errors import DataError
+from windrow.operators.kernels import input as kernels
+from windrow.operators.state.keys import as_int64
+from windrow.semantics.progress import END, START
+
+LIMIT = 1 << 61
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where windows above may end: origin + k * step. Punctuations in between say nothing to them."""
+
+    origin: int = 0
+    step: int = 1
+    pace: int = 1
+    """How far one source may be read ahead of another; at least a step."""
+    keys: frozenset[str] = frozenset()
+    """The columns that windows above group by: promises for groups of other columns say nothing to them."""
+
+    @property
+    def paced(self) -> Grid:
+        return Grid(self.origin, max(self.step, self.pace))
+
+    def round_down(self, bound: int) -> int:
+        if bound in (START, END):
+            return bound
+        return self.origin + (bound - self.origin) // self.step * self.step
+
+    def rounded_down(self, bounds: Integers) -> Integers:
+        """The same for many; whatever lies beyond all times is as good as the limit."""
+        return self.origin + (np.clip(bounds, -LIMIT, LIMIT) - self.origin) // self.step * self.step
+
+
+def to_units(column: Array, name: str = "time") -> Integers:
+    """A time or integer column as int64: microseconds for timestamps of any unit."""
+    values = as_int64(column)
+    if not pa.types.is_timestamp(column.type) or column.type.unit == "us":
+        return values
+    if column.type.unit == "ns":
+        return values // 1000
+    factor = 1_000_000 if column.type.unit == "s" else 1_000
+    if len(values):
+        for extreme in kernels.span(values):
+            if abs(int(extreme)) >= LIMIT // factor:
+                refuse_time(name, int(extreme))
+    return values * factor
+
+
+def refuse_time(name: str, value: int) -> None:
+    raise DataError(
+        "must lie within 2^61 units of zero", parameter=name, value=value, hint="check the unit of the column"
+    )

@@ -1,0 +1,42 @@
+"""Describe: which promises for single groups a window can use, so that no others are passed on to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.plan.nodes import Late, Node, Project, Stream, Union, WindowAggregate
+from windrow.semantics.expressions import Column
+from windrow.semantics.progress import External
+from windrow.semantics.windows import Landmark, Sliding
+
+Keys = frozenset[str]
+
+
+def usable_keys(node: WindowAggregate) -> Keys:
+    """The columns by which single groups of a window aggregate can be closed.
+
+    Sessions, and windows whose results are corrected, wait for the punctuation of all rows.
+    """
+    if not isinstance(node.window, (Sliding, Landmark)) or node.late is Late.REVISE:
+        return frozenset()
+    return frozenset(e.name for _, e in node.keys if isinstance(e, Column))
+
+
+def keys_below(node: Project, keys: Keys) -> Keys:
+    """The same under the names that the columns have below a projection."""
+    return frozenset(e.name for name, e in node.columns if name in keys and isinstance(e, Column))
+
+
+def unused_promises(node: Node, keys: Keys = frozenset()) -> Iterator[Stream]:
+    """The streams whose promises for single groups are of no use to the plan above them."""
+    if isinstance(node, Stream):
+        if isinstance(node.policy, External) and not keys.issuperset(node.policy.per):
+            yield node
+        return
+    if isinstance(node, Union):
+        for child in node.inputs:
+            yield from unused_promises(child, keys)
+        return
+    if isinstance(node, WindowAggregate):
+        keys = usable_keys(node)
+    yield from unused_promises(node.input, keys_below(node, keys) if isinstance(node, Project) else keys)
