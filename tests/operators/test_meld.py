@@ -49,7 +49,8 @@ STEPS = st.lists(
 def test_a_group_has_come_as_far_as_its_slowest_input(
     steps: list[tuple[int, str | None, int]], restarts: set[int]
 ) -> None:
-    schema = pa.schema([pa.field("k", pa.string()), pa.field("t", pa.int64())])
+    kinds: dict[str, pa.DataType] = {"k": pa.string(), "t": pa.int64()}
+    schema = pa.schema(kinds)
     meld = Meld(3, schema)
     linear, groups, told = [START] * 3, [dict.fromkeys("abc", START) for _ in range(3)], dict.fromkeys("abc", START)
     for i, (port, group, advance) in enumerate(steps):

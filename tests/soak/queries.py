@@ -43,14 +43,17 @@ def stream(folder: Path, seed: int = 1) -> wr.Query:
     return wr.stream(path, time="ts", progress=wr.slack(DISORDER))
 
 
-def punctuated(seed: int = 2) -> wr.Query:
-    """Elements with late rows; a promise after every `BATCH_ROWS` rows."""
+def punctuated(seed: int = 2, ahead: str = "") -> wr.Query:
+    """Elements with late rows; a promise after every `BATCH_ROWS` rows, and further ones for the groups `ahead`."""
     given: list[Any] = []
     for place, row in enumerate(rows(seed, late=0.1), 1):
         given.append(row)
         if place % BATCH_ROWS == 0:
-            given.append(Punctuation(max(one["ts"] for one in given if isinstance(one, dict)) - DISORDER))
-    return wr.stream(given, time="ts", progress=wr.punctuated(), schema=SCHEMA, name="told")
+            latest = max(one["ts"] for one in given if isinstance(one, dict))
+            given += [Punctuation(latest, (k,)) for k in ahead]
+            given.append(Punctuation(latest - DISORDER))
+    progress = wr.punctuated(per="k" if ahead else ())
+    return wr.stream(given, time="ts", progress=progress, schema=SCHEMA, name="told")
 
 
 def partials(folder: Path) -> wr.Query:
@@ -80,6 +83,11 @@ def revise(_: Path) -> wr.Query:
     return punctuated().group_by("k").window(range=60, slide=20).agg(**spec).late("revise", within=200)
 
 
+def promises(_: Path) -> wr.Query:
+    spec = {"n": wr.count(), "total": wr.sum("x"), "middle": wr.median("x")}
+    return punctuated(ahead="ab").group_by("k").window(range=60, slide=20).agg(**spec).late("side")
+
+
 def union(folder: Path) -> wr.Query:
     both = stream(folder).union(stream(folder, 3))
     return both.group_by("k").window(range=40, slide=10).agg(n=wr.count(), mean=wr.avg("x"))
@@ -101,6 +109,7 @@ CASES: tuple[Callable[[Path], wr.Query], ...] = (
     landmark,
     side,
     revise,
+    promises,
     union,
     distinct,
     nested,

@@ -45,13 +45,13 @@ class Ahead:
 
     def boundaries(self, codes: Codes, closed: int) -> Integers:
         """The boundary of each group, which is nowhere below the one of all."""
-        self._grow()
+        self.grow()
         return np.maximum(self.closed[codes], closed)
 
     def advance(self, punctuations: GroupPunctuations) -> Codes:
         """Take promises in, on boundaries of windows; the groups there are whose boundary moved."""
         pattern = self._pattern(punctuations.groups.schema)
-        self._grow()
+        self.grow()
         codes = pattern.promises.note(punctuations)
         named = np.zeros(len(pattern.promises), np.bool_)
         named[codes] = True
@@ -86,7 +86,7 @@ class Ahead:
         bounds: Integers = pattern.promises.bounds[found, 0]
         return bounds
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
         """Groups that are new since: what was promised before they came holds for them."""
         first, more = len(self.closed), self.grouping.groups.count - len(self.closed)
         if more == 0:
@@ -117,7 +117,7 @@ class Ahead:
             pattern.of_group = pattern.of_group[used]
 
     def state(self) -> dict[str, pa.Table]:
-        self._grow()
+        self.grow()
         groups = {"ahead": tabled(closed=self.closed, reported=self.reported)}
         return {**groups, **saved(pattern.promises for pattern in self.patterns.values())}
 

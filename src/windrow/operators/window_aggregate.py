@@ -248,7 +248,7 @@ class WindowOperator:
         for closed in self.windower.close(bound, self.grouping.count):
             if ahead is not None:
                 codes = closed.answers.codes
-                ahead.boundaries(codes, bound)
+                ahead.grow()
                 closed = closed.take(np.flatnonzero(closed.answers.windows > ahead.reported[codes]))
             yield from self._given(closed)
         if ahead is not None and len(concerned):
