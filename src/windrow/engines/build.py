@@ -23,7 +23,7 @@ from windrow.plan import nodes
 from windrow.plan.check import check_supported, shape_of
 from windrow.plan.describe import keys_below, usable_keys
 from windrow.plan.planner import choose
-from windrow.plan.windows import within_of
+from windrow.plan.windows import every_of, within_of
 from windrow.semantics.progress import Idle, Punctuation, Slack
 from windrow.semantics.windows import Landmark, Session, Sliding
 
@@ -66,6 +66,13 @@ class Pipeline:
         window, operator = self.window_above(stage)
         for out in operator.merge(partials):
             self._feed(window.after, out, window.port)
+
+    def speak(self, stage: Stage) -> None:
+        """Early results of the window aggregate above an input."""
+        window, operator = self.window_above(stage)
+        if operator.early is not None:
+            for out in operator.early.speak():
+                self._feed(window.after, out, window.port)
 
     def window_above(self, stage: Stage) -> tuple[Stage, WindowOperator]:
         """The window aggregate that takes the rows of an input; nothing but unions may lie between."""
@@ -168,7 +175,16 @@ def _window(node: nodes.WindowAggregate, grid: Grid | None, threads: int) -> Win
     slide = node.window.slide if isinstance(node.window, (Sliding, Landmark)) else 1
     within = -(-within // slide) * slide
     passes = frozenset() if grid is None else grid.keys
-    return WindowOperator(node, shape, output, choice.strategy, threads=threads, within=within, passes=passes)
+    return WindowOperator(
+        node,
+        shape,
+        output,
+        choice.strategy,
+        threads=threads,
+        within=within,
+        passes=passes,
+        early=every_of(node, shape.domain),
+    )
 
 
 def _meld(node: nodes.Union) -> Meld:

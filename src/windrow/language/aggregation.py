@@ -30,7 +30,7 @@ from windrow.semantics.windows import Sliding, Window
 
 BOUNDS = ("window_start", "window_end")
 _GROUPING_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
-_RESERVED = (*BOUNDS, "revision")
+_RESERVED = (*BOUNDS, "revision", "kind")
 
 
 @dataclass
@@ -305,7 +305,7 @@ class Aggregation:
         """Whether it all fits together, with each error at the part of the text that is to blame."""
         aggregate = node.input if isinstance(node, Filter) else node
         for suffix in self._suffixes():
-            if suffix.field == "within":
+            if suffix.field in ("within", "early"):
                 with pointing(position(self.text, suffix.span)):
                     shape_of(aggregate)
         with pointing(place(self.text, self.select.expressions[0])):
@@ -328,6 +328,8 @@ class Aggregation:
         asked[last:last] = missing
         if aggregate.late is Late.REVISE and "revision" not in names:
             asked.append(("revision", Column("revision")))
+        if aggregate.early is not None and "kind" not in names:
+            asked.append(("kind", Column("kind")))
         natural = [(name, Column(name)) for name in shape_of(aggregate).schema.names]
         if asked == natural:
             return node

@@ -55,6 +55,8 @@ def settings_sql(node: WindowAggregate) -> list[str]:
     parts = []
     if node.emit is not Emit.NONEMPTY:
         parts.append(f"EMIT {node.emit.value.upper()}")
+    if node.early is not None:
+        parts.append(f"EMIT EARLY EVERY {node.early}")
     if node.late is not Late.DROP:
         within = f" WITHIN {node.within}" if node.within else ""
         parts.append(f"LATE {node.late.value.upper()}{within}")

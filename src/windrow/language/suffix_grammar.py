@@ -16,7 +16,7 @@ _CHOICES: dict[str, type[Enum]] = {"EMIT": Emit, "LATE": Late, "LATENESS": Laten
 
 
 class SuffixGrammar(Words):
-    """`EMIT EMPTY|COMPLETE`, `LATE DROP|SIDE|REVISE [WITHIN 1 HOUR]`, `LATENESS ...`, `STRATEGY ...`."""
+    """`EMIT EMPTY|COMPLETE`, `EMIT EARLY EVERY 1 S`, `LATE DROP|SIDE|REVISE [WITHIN 1 HOUR]`, and so on."""
 
     def _parse_suffixes(self) -> tuple[Suffix, ...]:
         found: list[Suffix] = []
@@ -30,6 +30,9 @@ class SuffixGrammar(Words):
 
     def _parse_suffix(self) -> list[Suffix]:
         first = self._word("a setting")
+        if first.text.upper() == "EMIT" and self._match_text_seq("EARLY"):
+            self._need("EVERY")
+            return [Suffix("early", self._amount("early"), self._span(first))]
         field = first.text.lower()
         word = self._word(f"a word after {first.text.upper()}")
         with pointing(position(self.sql, self._span(word))):

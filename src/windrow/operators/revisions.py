@@ -74,9 +74,9 @@ class Revisions:
         for closed in self._recomputed(dirty):
             pairs = list(zip(closed.answers.windows.tolist(), closed.answers.codes.tolist(), strict=True))
             wanted = np.flatnonzero([pair in dirty for pair in pairs])
-            kept = self.operator._chosen(closed.take(wanted))
+            kept = self.operator.results.chosen(closed.take(wanted))
             if len(kept.answers):
-                yield self.operator.result(kept, self._count(kept))
+                yield self.operator.results.result(kept, self._count(kept))
         oldest = self._oldest()
         self.numbers = defaultdict(int, {pair: n for pair, n in self.numbers.items() if pair[0] >= oldest})
 

@@ -14,11 +14,12 @@ from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.ahead import Ahead
-from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.early import Early
 from windrow.operators.grid import Grid
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
+from windrow.operators.results import Results
 from windrow.operators.revisions import Revisions
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import NO_CODES, Codes
@@ -36,8 +37,6 @@ from windrow.semantics.windows import Emit, Landmark, Sliding
 if TYPE_CHECKING:
     from windrow.operators.partials import Partials
 
-CHUNK = 1 << 18
-
 
 class WindowOperator:
     """Sliding, tumbling and landmark windows."""
@@ -52,6 +51,7 @@ class WindowOperator:
         threads: int = 1,
         within: int = 0,
         passes: frozenset[str] = frozenset(),
+        early: int = 0,
     ) -> None:
         """`passes` are the columns out by which windows above can use promises for single groups."""
         assert isinstance(node.window, (Sliding, Landmark))
@@ -61,24 +61,30 @@ class WindowOperator:
         self.grouping = Grouping(node, shape)
         self.within = within if node.late is Late.REVISE else 0
         self.windower = make_windower(node, self.grouping.plan, strategy, threads=threads, keep=self.within)
-        self.output = output.schema
-        self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
         self.bound = START
         self.closed = START
         """The end of the last closed window boundary: rows below it are late."""
-        self.first = END
-        """The smallest time among rows in time, for EMIT COMPLETE and for where landmark windows begin."""
         self.ahead: Ahead | None = None
         """The groups whose own promises are ahead of the one for all."""
         self.passes = passes
-        self.last_reported: Integers = np.empty(0, np.int64)
         self.revisions = Revisions(self) if node.late is Late.REVISE else None
+        self.early = Early(self, early) if early else None
         self.counters = Counters()
+        self.results = Results(node, self.grouping, output.schema, self.counters)
 
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        if self.early is None:
+            yield from self._take(batch)
+            return
+        for piece, speaks in self.early.pieces(batch.compact()):
+            yield from self._take(piece)
+            if speaks:
+                yield from self.early.speak()
+
+    def _take(self, batch: Batch) -> Iterator[Element]:
         if batch.selected is not None and not batch.selected.any():
             return
         rows = self.grouping.rows(batch, self.windower)
@@ -101,7 +107,7 @@ class WindowOperator:
         return self.ahead.boundaries(codes, self.closed)
 
     def _add(self, rows: Rows) -> None:
-        self.first = min(self.first, rows.span[0])
+        self.results.first = min(self.results.first, rows.span[0])
         self.windower.witness(rows.span[1])
         self.windower.add(rows, self.grouping.count)
 
@@ -128,7 +134,7 @@ class WindowOperator:
         if isinstance(self.window, Landmark):
             yield from self._report(self.closed, rows.group_codes())
             clamped = replace(rows, times=np.maximum(rows.times, closed))
-            self.first = min(self.first, clamped.span[0])
+            self.results.first = min(self.results.first, clamped.span[0])
             self.windower.add(clamped, self.grouping.count)
             return
         passed = rows.times < self.closed  # the others are late for their group alone: their panes are open
@@ -165,7 +171,7 @@ class WindowOperator:
 
     def _put(self, windower: PanedWid, cells: Cells) -> None:
         starts = windower.starts_of(cells.panes)
-        self.first = min(self.first, int(starts.min()))
+        self.results.first = min(self.results.first, int(starts.min()))
         windower.witness(int(starts.max()))
         windower.put(cells)
 
@@ -180,7 +186,7 @@ class WindowOperator:
             return
         if isinstance(self.window, Landmark):
             yield from self._report(self.closed, counting.codes)
-            self.first = min(self.first, int(closed.min()))
+            self.results.first = min(self.results.first, int(closed.min()))
             windower.put(replace(counting, panes=(closed - self.window.origin) // windower.pane))
             return
         passed = starts < self.closed
@@ -200,11 +206,15 @@ class WindowOperator:
             yield from self.revisions.flush()
         self.closed = closed
         yield from self._report(closed)
+        if self.early is not None and closed == END:
+            yield from self.early.finish()
         if self.ahead is not None and self.ahead.forget_below(closed):
             self.ahead = None
         self.grouping.forget_values(self.windower)
         if self.node.emit is not Emit.EMPTY:  # which knows the last window of every group
-            self.grouping.compact(self.windower, *(k for k in (self.revisions, self.ahead) if k is not None))
+            self.grouping.compact(
+                self.windower, *(k for k in (self.revisions, self.ahead, self.early) if k is not None)
+            )
         yield Punctuation(self._promise(closed))
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
@@ -232,8 +242,10 @@ class WindowOperator:
         if closed == END:
             return END
         following = closed + self.window.slide
-        if isinstance(self.window, Landmark) and self.first != END:
-            last = max(self.windower.last_window(closed), (self.first - self.window.origin) // self.window.slide)
+        if isinstance(self.window, Landmark) and self.results.first != END:
+            last = max(
+                self.windower.last_window(closed), (self.results.first - self.window.origin) // self.window.slide
+            )
             following = min(following, end_of(self.window, last + 1))
         return following - self.within
 
@@ -277,50 +289,20 @@ class WindowOperator:
     def _given(self, closed: Closed) -> Iterator[Element]:
         if len(closed.answers) == 0:
             return
-        chosen = self._chosen(closed)
-        if self.node.emit is Emit.EMPTY:
-            for empty in self._empties(chosen):
-                yield self.result(empty)
-        if len(chosen.answers):
-            yield self.result(chosen)
+        chosen = self.results.chosen(closed)
+        if self.early is not None:
+            yield from self.early.settle(chosen)
+        yield from self.results.batches(chosen)
 
-    def _chosen(self, closed: Closed) -> Closed:
-        if self.node.emit is not Emit.COMPLETE or isinstance(self.window, Landmark):
-            return closed
-        starts = ends(self.window, closed.answers.windows) - self.window.range
-        keep = starts >= self.first
-        return closed if keep.all() else closed.take(np.flatnonzero(keep))
-
-    def result(self, closed: Closed, revision: Integers | None = None) -> Batch:
-        """Answers as a batch of the output stream."""
-        end = ends(self.window, closed.answers.windows)
-        start = None if isinstance(self.window, Landmark) else end - self.window.range
-        data = self.lowering.batch(closed, self.grouping.groups, start, end)
-        if self.node.late is Late.REVISE:
-            number = np.zeros(len(end), np.int32) if revision is None else revision.astype(np.int32)
-            data = data.append_column("revision", pa.array(number))
-        self.counters.results += len(end)
-        return Batch(data, end)
-
-    def _empties(self, closed: Closed) -> Iterator[Closed]:
-        """The windows without rows between two reported ones of the same group."""
-        windows, codes = closed.answers.windows, closed.answers.codes
-        if self.grouping.count > len(self.last_reported):
-            more = np.full(2 * self.grouping.count - len(self.last_reported), START, np.int64)
-            self.last_reported = np.concatenate([self.last_reported, more])
-        order = np.lexsort((windows, codes))
-        before = np.empty(len(order), np.int64)
-        sorted_codes, sorted_windows = codes[order], windows[order]
-        heads = np.ones(len(order), np.bool_)
-        heads[1:] = sorted_codes[1:] != sorted_codes[:-1]
-        before[1:] = sorted_windows[:-1]
-        before[heads] = self.last_reported[sorted_codes[heads]]
-        self.last_reported[sorted_codes] = sorted_windows
-        gaps = np.where(before == START, 0, sorted_windows - before - 1)
-        for i in np.flatnonzero(gaps).tolist():
-            for first in range(int(before[i]) + 1, int(sorted_windows[i]), CHUNK):
-                empty = np.arange(first, min(first + CHUNK, int(sorted_windows[i])))
-                yield self.lowering.nothing(empty, np.full(len(empty), sorted_codes[i], np.int32))
+    def open_answers(self) -> Iterator[Closed]:
+        """The windows not reported yet, as they are now."""
+        part = self.windower.extract(np.ones(self.grouping.count, np.bool_))
+        for closed in part.close(END, self.grouping.count):
+            end = ends(self.window, closed.answers.windows)
+            still_open = end > self._closed_of(closed.answers.codes)
+            chosen = self.results.chosen(closed.take(np.flatnonzero(still_open)))
+            if len(chosen.answers):
+                yield chosen
 
     # State
 
@@ -335,27 +317,37 @@ class WindowOperator:
     def facts(self) -> dict[str, Any]:
         """What it knows besides tables, for the saved state."""
         return {
-            "bounds": [self.bound, self.closed, self.first],
-            "last_reported": self.last_reported.tolist(),
+            "bounds": [self.bound, self.closed, self.results.first],
+            "last_reported": self.results.last_reported.tolist(),
             "revisions": self.revisions.to_json() if self.revisions is not None else None,
         }
 
     def set_facts(self, facts: dict[str, Any]) -> None:
-        self.bound, self.closed, self.first = facts["bounds"]
-        self.last_reported = np.array(facts["last_reported"], np.int64)
+        self.bound, self.closed, self.results.first = facts["bounds"]
+        self.results.last_reported = np.array(facts["last_reported"], np.int64)
         if self.revisions is not None:
             self.revisions.from_json(facts["revisions"])
 
     def state(self) -> dict[str, pa.Table]:
-        tables = {} if self.ahead is None else self.ahead.state()
-        return {**window_state.save(self), **{f"ahead.{name}": table for name, table in tables.items()}}
+        more = {
+            f"{part}.{name}": table
+            for part in ("ahead", "early")
+            if getattr(self, part) is not None
+            for name, table in getattr(self, part).state().items()
+        }
+        return {**window_state.save(self), **more}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
-        known = {n.removeprefix("ahead."): table for n, table in tables.items() if n.startswith("ahead.")}
-        if known:
+        if known := _under("ahead.", tables):
             self.ahead = Ahead(self.grouping, self.window)
             self.ahead.restore(known)
+        if self.early is not None:
+            self.early.restore(_under("early.", tables))
+
+
+def _under(prefix: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
 
 
 def make_windower(

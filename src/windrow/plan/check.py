@@ -18,10 +18,10 @@ from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Un
 from windrow.plan.schema import Shape
 from windrow.plan.streams import check_stream
 from windrow.plan.types import column_type, type_of
-from windrow.plan.windows import attribute_of, check_window
+from windrow.plan.windows import attribute_of, check_window, every_of
 from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import Column, Expression
-from windrow.semantics.windows import Rows, SlideByTuple
+from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
 
 __all__ = ["carries_progress", "check_supported", "check_window", "inputs_of", "shape_of", "walk"]
 
@@ -62,6 +62,11 @@ def carries_progress(node: Node, name: str) -> bool:
     return carries_progress(node.input, name)
 
 
+def gives_early(plan: Node) -> bool:
+    """Whether some results of a plan are not final."""
+    return any(isinstance(node, WindowAggregate) and node.early is not None for node in walk(plan))
+
+
 def check_supported(node: Node) -> None:
     """Refuse at planning what no engine runs yet."""
     for part in walk(node):
@@ -74,6 +79,19 @@ def _check_supported_window(node: WindowAggregate) -> None:
         raise UnsupportedError(
             "count and per-row windows are not available yet",
             hint="window on the progressing attribute: RANGE 10 SECONDS SLIDE 1 SECOND, or GAP 30 SECONDS",
+        )
+    if node.early is not None and (node.late is Late.REVISE or not isinstance(node.window, (Sliding, Landmark))):
+        what = "with LATE REVISE" if node.late is Late.REVISE else f"for {type(node.window).__name__.lower()} windows"
+        raise UnsupportedError(
+            f"early results are not available {what}",
+            parameter="early",
+            value=str(node.early),
+            hint="leave EMIT EARLY out, or use LATE SIDE with a sliding, tumbling or landmark window",
+        )
+    if any(isinstance(part, WindowAggregate) and part.early is not None for part in walk(node.input)):
+        raise UnsupportedError(
+            "windows over early results are not available: what is taken back cannot be taken out of them",
+            hint="say EMIT EARLY in the outer query",
         )
     if any(isinstance(part, WindowAggregate) and part.late is Late.REVISE for part in walk(node.input)):
         raise UnsupportedError(
@@ -132,8 +150,11 @@ def _aggregate(node: WindowAggregate) -> Shape:
     fields = [*_key_fields(node, shape), ("window_start", end), ("window_end", end), *_answer_fields(node, shape)]
     if node.late is Late.REVISE:
         fields.append(("revision", pa.int32()))
+    if node.early is not None:
+        fields.append(("kind", pa.string()))
     _check_names(tuple(name for name, _ in fields), "columns")
     _check_within(node, shape)
+    _check_early(node, shape)
     return Shape(pa.schema(fields), "window_end")
 
 
@@ -200,6 +221,13 @@ def _check_within(node: WindowAggregate, shape: Shape) -> None:
     domain = Domain.INTEGER if isinstance(node.window, Rows) else shape.domain
     if node.within.resolve(domain, "within") < 1:
         raise QueryError("must be positive", parameter="within", value=str(node.within), hint="as in WITHIN 1 HOUR")
+
+
+def _check_early(node: WindowAggregate, shape: Shape) -> None:
+    if node.early is not None and every_of(node, shape.domain) < 1:
+        raise QueryError(
+            "must be positive", parameter="early", value=str(node.early), hint="as in EMIT EARLY EVERY 10 SECONDS"
+        )
 
 
 def _union(node: Union) -> Shape:

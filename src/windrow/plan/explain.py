@@ -100,10 +100,17 @@ def _aggregate(node: WindowAggregate) -> _Entry:
         ("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"),
         ("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"),
         ("emit", _EMIT[node.emit]),
+        *_describe_early(node),
         ("late", _describe_late(node, domain)),
         *_describe_strategy(node),
     ]
     return _Entry("WindowAggregate", tuple(details))
+
+
+def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
+    if node.early is None:
+        return []
+    return [("early", f"open windows every {_shown(node.early)}, taken back when something newer follows")]
 
 
 def _describe_strategy(node: WindowAggregate) -> list[tuple[str, str]]:

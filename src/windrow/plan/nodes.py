@@ -90,6 +90,8 @@ class AggregateCall:
 class WindowAggregate:
     """Aggregates per window and group. Columns out: keys, `window_start`, `window_end`, then the aggregates.
 
+    With `early`, open windows are given each time the largest value seen has passed so much more, and a last column
+    `kind` says what a row is: early, retract (takes an early one back) or final.
     With `Late.REVISE` a last column `revision` follows: 0 for the first result, n for the n-th correction.
     """
 
@@ -102,6 +104,7 @@ class WindowAggregate:
     lateness: Lateness = Lateness.GENEROUS
     within: Amount | None = None
     strategy: Strategy = Strategy.AUTO
+    early: Amount | None = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ def attribute_of(window: Window) -> str | None:
     return None if isinstance(window, Rows) else window.attribute
 
 
+def every_of(node: WindowAggregate, domain: Domain) -> int:
+    """How often open windows are given early, in units of the attribute; 0: never."""
+    return 0 if node.early is None else node.early.resolve(domain, "early")
+
+
 def within_of(node: WindowAggregate, domain: Domain) -> int:
     """How long after its end a window is still corrected under LATE REVISE: as asked, else its range, gap or slide."""
     if node.within is not None:

@@ -27,6 +27,10 @@ class WindowSettings:
         amount = None if within is None else Amount.of(within, "within")
         return self._set(late=choice(Late, policy, "late"), within=amount)
 
+    def early(self: Settable, every: Length) -> Settable:
+        """Give open windows each time the largest time seen has passed so much more; the column `kind` tells them."""
+        return self._set(early=Amount.of(every, "early"))
+
     def lateness(self: Settable, mode: Lateness | str) -> Settable:
         """Whether a row that missed a window still counts in its others: "generous" or "consistent"."""
         return self._set(lateness=choice(Lateness, mode, "lateness"))

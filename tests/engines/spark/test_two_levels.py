@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
+from tests.engines.local.test_early import replayed, told
 from tests.engines.local.test_group_punctuations import CARRIED, whole_groups
 from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
 from windrow.engines.spark import chunks
@@ -28,8 +29,11 @@ from windrow.operators.lateness import late_columns
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, WindowAggregate
 from windrow.semantics import oracle
+from windrow.semantics.amounts import Amount
+from windrow.semantics.early import early_results
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External, Punctuation
+from windrow.semantics.windows import Landmark, Sliding
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -199,3 +203,45 @@ def _drive(cluster: Cluster, batches: Sequence[MicroBatch], tasks: int, restarts
         cluster.save()
         if i in restarts:
             cluster.restart()
+
+
+@settings(max_examples=20_000 if SOAK else 150, deadline=None)
+@given(data=st.data())
+def test_early_results_come_after_micro_batches(data: st.DataObject) -> None:
+    window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
+    elements = data.draw(streams.elements(late=True, extremes=False, max_size=24))
+    calls = [
+        AggregateCall(c.name, c.function, c.argument, c.parameters)
+        for c in streams.calls(data.draw(streams.aggregate_lists()))
+    ]
+    keys = tuple((name, Column(name)) for name in data.draw(KEYS))
+    every, lateness = data.draw(st.integers(1, 40)), data.draw(st.sampled_from(Lateness))
+    node = WindowAggregate(STREAM, window, keys, tuple(calls), lateness=lateness, early=Amount.of(every))
+    batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 24), max_size=6)))
+    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    _drive(cluster, batches, data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12))))
+    asked: dict[str, Any] = {"keys": keys, "aggregates": calls, "lateness": lateness.value}
+    expected = oracle.answer(elements, window, **asked).results
+    early = early_results(elements, window, spoken(batches[:-1], window, every), **asked)
+    assert streams.comparable(approximately(expected, calls)) == streams.comparable(
+        approximately(told(cluster.results, "final"), calls)
+    )
+    assert streams.comparable(approximately(early, calls)) == streams.comparable(
+        approximately(told(cluster.results, "early"), calls)
+    )
+    replayed(cluster.results)
+
+
+def spoken(batches: Sequence[MicroBatch], window: Sliding | Landmark, every: int) -> Iterator[int]:
+    """After how many elements there are early results: the last micro-batch closes everything instead."""
+    seen, step = 0, None
+    high: int | None = None
+    for batch in batches:
+        seen += len(batch)
+        times = [element["ts"] for element in batch if not isinstance(element, Punctuation)]
+        high = max([*times, *([] if high is None else [high])], default=None)
+        if high is not None:
+            now = (high - window.origin) // every
+            if step is not None and now > step:
+                yield seen
+            step = now

@@ -31,7 +31,7 @@ from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, 
 from windrow.engines.spark.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.operators.lateness import late_columns
-from windrow.plan.check import shape_of
+from windrow.plan.check import gives_early, shape_of
 from windrow.plan.nodes import Node
 from windrow.sinks.base import fitted
 from windrow.sources.base import Element, Source
@@ -94,7 +94,8 @@ def frames(spark: SparkSession, plan: Node, sources: Mapping[str, Source], setti
     divided = spread(plan)
     keys = (0,) if divided.one_shard else shard_keys_of(spark)
     shape = shape_of(plan)
-    job = Job(divided, keys, shape.answer, late_columns(plan), shape.time)
+    time = None if gives_early(plan) else shape.time  # what is given early and taken back keeps its order
+    job = Job(divided, keys, shape.answer, late_columns(plan), time)
     given = [sources[branch.stream.name] for branch in divided.branches]
     static = [isinstance(source, FrameSource) and not source.is_streaming for source in given]
     if any(static) and not all(static):

@@ -86,6 +86,8 @@ class Shard:
         self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, Meld)]
         for meld in self.melds:
             meld.clock = lambda: self.now
+        for stage in self._early():
+            self.pipeline.window_above(stage)[1].early.by_row = False  # type: ignore[union-attr]
 
     def _give(self, kind: int, batch: pa.RecordBatch, schema: pa.Schema) -> None:
         if len(schema):
@@ -149,6 +151,24 @@ class Shard:
             before = progress.bound
             if progress.advance(stream) > before:
                 self.pipeline.feed(stage, Punctuation(progress.bound))
+        self._speak()
+
+    def _early(self) -> list[Stage]:
+        """The inputs under windows that give early results."""
+        heads = [branch.head for branch in self.job.spread.branches]
+        wanted = [isinstance(head, WindowAggregate) and head.early is not None for head in heads]
+        return [stage for stage, early in zip(self.pipeline.entries, wanted, strict=True) if early]
+
+    def _speak(self) -> None:
+        """Early results after a micro-batch, once for all inputs of a window that have come far enough."""
+        due: dict[int, Stage] = {}
+        for stage in self._early():
+            early = self.pipeline.window_above(stage)[1].early
+            assert early is not None
+            if early.hear(self.progress[self.pipeline.entries.index(stage)].latest):
+                due[id(early)] = stage
+        for stage in due.values():
+            self.pipeline.speak(stage)
 
     def _witness(self) -> None:
         """Landmark windows go on to the last row of any group, in whichever shard it lives."""
@@ -217,6 +237,6 @@ class Shard:
             prefix = f"{place}/"
             own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
             stage.operator.restore(own)
-            stage.operator.counters = Counters(**facts["counters"].get(place, {}))
+            vars(stage.operator.counters).update(facts["counters"].get(place, vars(Counters())))
         self.progress = [Progress(**saved) for saved in facts["progress"]]
         self.pipeline.results = facts["results"]
