@@ -173,6 +173,12 @@ def test_revision_is_carried_through_the_select_list() -> None:
     assert "revision" == names(f"SELECT Time, count(*) {FROM} LATE REVISE")[-1]
 
 
+def test_the_kind_of_early_results_is_carried_through_the_select_list() -> None:
+    found = f"SELECT Time, count(*) {FROM} EMIT EARLY EVERY 10 SECONDS EMIT COMPLETE"
+    assert "kind" == names(found)[-1]
+    assert (Amount.of("10 seconds"), Emit.COMPLETE) == (aggregate(found).early, aggregate(found).emit)
+
+
 def test_amounts_of_a_tumbling_window_in_the_answer_of_another() -> None:
     assert Sliding("time", 5 * SECOND, 5 * SECOND) == aggregate("SELECT count(*) FROM trades [RANGE 5 s]").window
 

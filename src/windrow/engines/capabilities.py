@@ -97,6 +97,10 @@ TABLE: dict[str, tuple[Feature, ...]] = {
     "Which windows are reported": (
         Feature("those that hold a row"),
         Feature("EMIT EMPTY"),
+        Feature("EMIT EARLY", spark=Yes("after micro-batches")),
+        nowhere("EMIT EARLY of sessions", "early is not available for session windows"),
+        nowhere("EMIT EARLY with LATE REVISE", "early is not available with LATE REVISE"),
+        nowhere("windows over early results", "windows over early results are not available"),
         Feature(
             "EMIT COMPLETE",
             spark=Yes(

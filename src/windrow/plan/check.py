@@ -83,7 +83,7 @@ def _check_supported_window(node: WindowAggregate) -> None:
     if node.early is not None and (node.late is Late.REVISE or not isinstance(node.window, (Sliding, Landmark))):
         what = "with LATE REVISE" if node.late is Late.REVISE else f"for {type(node.window).__name__.lower()} windows"
         raise UnsupportedError(
-            f"early results are not available {what}",
+            f"is not available {what}",
             parameter="early",
             value=str(node.early),
             hint="leave EMIT EARLY out, or use LATE SIDE with a sliding, tumbling or landmark window",

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from windrow.aggregates.base import value_type
 from windrow.errors import ConfigurationError
-from windrow.plan.check import check_supported, shape_of, walk
+from windrow.plan.check import check_supported, gives_early, shape_of, walk
 from windrow.plan.nodes import Node, Stream
 from windrow.sinks.base import fitted
 
@@ -115,7 +115,10 @@ def check_options(engine: str, options: Mapping[str, Any]) -> None:
 
 
 def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
-    """Run a plan and keep everything: the answer sorted by time and then by its columns from left to right."""
+    """Run a plan and keep everything: the answer sorted by time and then by its columns from left to right.
+
+    Early results, and what takes them back, stay in the order in which they came.
+    """
     from windrow.operators.lateness import late_columns
 
     answers: list[pa.RecordBatch] = []
@@ -124,7 +127,8 @@ def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
     shape = shape_of(plan)
     table = pa.Table.from_batches(answers, shape.answer)
     aside = pa.Table.from_batches(late, late[0].schema if late else late_columns(plan))
-    return Result(in_order(table, shape.time), aside, metrics)
+    whole = table if gives_early(plan) else in_order(table, shape.time)
+    return Result(whole, aside, metrics)
 
 
 def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
