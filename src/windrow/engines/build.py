@@ -16,6 +16,7 @@ from windrow.operators.partials import Partials
 from windrow.operators.progress import Grid, Input
 from windrow.operators.project import Project
 from windrow.operators.select import Select
+from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
@@ -23,7 +24,7 @@ from windrow.plan.check import check_supported, shape_of
 from windrow.plan.planner import choose
 from windrow.plan.windows import within_of
 from windrow.semantics.progress import Idle, Punctuation, Slack
-from windrow.semantics.windows import Landmark, Session, Sliding, Window
+from windrow.semantics.windows import Landmark, Session, SlideByTuple, Sliding, Window
 
 
 @dataclass
@@ -144,14 +145,18 @@ def _input(node: nodes.Stream, grid: Grid | None) -> Input:
 def _grid(window: Window) -> Grid:
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide)
+    if isinstance(window, SlideByTuple):
+        return Grid(pace=window.range)
     return Grid(pace=window.gap) if isinstance(window, Session) else Grid()
 
 
-def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | SessionOperator:
+def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | SessionOperator | PerRowOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
     if isinstance(node.window, Session):
         return SessionOperator(node, shape, output)
+    if isinstance(node.window, SlideByTuple):
+        return PerRowOperator(node, shape, output)
     within = within_of(node, shape.domain)
     slide = node.window.slide if isinstance(node.window, (Sliding, Landmark)) else 1
     within = -(-within // slide) * slide
