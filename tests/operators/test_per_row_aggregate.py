@@ -1,0 +1,129 @@
+"""Slide-by-tuple windows equal the oracle: aggregates, groups, ties, late rows, batch cuts, restores at any element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import strategies as streams
+from tests.engines.local.test_oracle import EMITS, SCHEMA, STREAM, Split, answer, approximately
+from windrow.engines.build import Pipeline, build
+from windrow.errors import SumOverflowError
+from windrow.operators.base import Batch
+from windrow.operators.lateness import COLUMNS
+from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
+from windrow.semantics import oracle
+from windrow.semantics.expressions import Column
+from windrow.semantics.progress import END, Punctuation
+
+GROUPED = st.sampled_from(((), (), ("k",), ("g",), ("k", "g"), ("y",)))
+
+
+@st.composite
+def queries(draw: st.DrawFn, **asked: Any) -> WindowAggregate:
+    keys = draw(GROUPED)
+    window = draw(streams.slide_by_tuple(partition=keys if draw(st.booleans()) else ()))
+    calls = tuple(
+        AggregateCall(c.name, c.function, c.argument, c.parameters)
+        for c in streams.calls(draw(streams.aggregate_lists(**asked)))
+    )
+    emit, lateness = draw(EMITS), draw(st.sampled_from(Lateness))
+    late = draw(st.sampled_from((Late.DROP, Late.SIDE)))
+    named = tuple((name, Column(name)) for name in keys)
+    return WindowAggregate(STREAM, window, named, calls, emit=emit, late=late, lateness=lateness)
+
+
+def by_definition(node: WindowAggregate, elements: list[Any]) -> oracle.Answer:
+    return oracle.answer(
+        elements,
+        node.window,
+        keys=node.keys,
+        aggregates=node.aggregates,
+        emit=node.emit,
+        late=node.late.value,
+        lateness=node.lateness.value,
+    )
+
+
+def check_late(expected: oracle.Answer, late: list[dict[str, Any]]) -> None:
+    """The rows on the side, each with how late it was and the run of windows it missed."""
+    missed = [
+        {**row, "late_by": by, "late_windows": len(m), "late_from": m[0][0], "late_until": m[-1][1]}
+        for row, by, m in expected.missed
+    ]
+    names = [*SCHEMA.names, *COLUMNS[:-1]]
+    assert comparable(missed, names) == comparable(late, names)
+
+
+def comparable(rows: list[dict[str, Any]], names: list[str]) -> list[Any]:
+    return streams.comparable({name: row[name] for name in names} for row in rows)
+
+
+@settings(max_examples=1_000)
+@given(queries(), streams.elements(), st.sets(st.integers(0, 40)))
+def test_the_answer_of_the_oracle(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> None:
+    try:
+        expected = by_definition(node, elements)
+    except SumOverflowError:
+        with pytest.raises(SumOverflowError):
+            answer(node, Split(elements, cuts))
+        return
+    results, late, metrics = answer(node, Split(elements, cuts))
+    assert streams.comparable(approximately(expected.results, node.aggregates)) == streams.comparable(
+        approximately(results, node.aggregates)
+    )
+    account = expected.account
+    assert (account.used, account.late, account.rows_in) == (metrics.rows_used, metrics.rows_late, metrics.rows_in)
+    if node.late is Late.SIDE:
+        check_late(expected, late)
+
+
+def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> tuple[list[Any], list[Any]]:
+    """Results and late rows when the pipeline is saved and built anew before some of the elements."""
+    results: list[pa.RecordBatch] = []
+    late: list[pa.RecordBatch] = []
+
+    def fresh(tables: list[dict[str, pa.Table]] | None = None) -> Pipeline:
+        made = build(node)
+        made.on_result, made.on_late = results.append, late.append
+        for stage, saved in zip(made.stages, tables or [], strict=False):
+            stage.operator.restore(saved)
+        return made
+
+    pipeline = fresh()
+    for i, element in enumerate([*elements, Punctuation(END)]):
+        if i in restored:
+            pipeline = fresh([stage.operator.state() for stage in pipeline.stages])
+        if isinstance(element, Punctuation):
+            pipeline.push("s", element)
+        else:
+            pipeline.push("s", Batch.unread(pa.RecordBatch.from_pylist([element], SCHEMA)))
+    return [r for b in results for r in b.to_pylist()], [r for b in late for r in b.to_pylist()]
+
+
+@settings(max_examples=150)
+@given(queries(), streams.elements(extremes=False), st.sets(st.integers(0, 41)))
+def test_saved_and_restored_between_any_two_elements(
+    node: WindowAggregate, elements: list[Any], restored: set[int]
+) -> None:
+    assert pushed(node, elements, set()) == pushed(node, elements, restored)
+
+
+@settings(max_examples=100)
+@given(queries(functions=("count", "sum", "max", "last")), streams.elements(spread=1 << 51), st.sets(st.integers(0, 40)))
+def test_times_far_apart(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> None:
+    assert isinstance(node.window, streams.SlideByTuple)
+    node = replace(node, window=replace(node.window, range=1 << 49))
+    try:
+        expected = by_definition(node, elements)
+    except SumOverflowError:
+        return
+    results, late, _ = answer(node, Split(elements, cuts))
+    assert streams.comparable(expected.results) == streams.comparable(results)
+    if node.late is Late.SIDE:
+        check_late(expected, late)
