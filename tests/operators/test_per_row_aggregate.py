@@ -20,17 +20,18 @@ from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import END, Punctuation
+from windrow.semantics.windows import SlideByTuple
 
 GROUPED = st.sampled_from(((), (), ("k",), ("g",), ("k", "g"), ("y",)))
 
 
 @st.composite
-def queries(draw: st.DrawFn, **asked: Any) -> WindowAggregate:
+def queries(draw: st.DrawFn, functions: tuple[str, ...] | None = None) -> WindowAggregate:
     keys = draw(GROUPED)
     window = draw(streams.slide_by_tuple(partition=keys if draw(st.booleans()) else ()))
     calls = tuple(
         AggregateCall(c.name, c.function, c.argument, c.parameters)
-        for c in streams.calls(draw(streams.aggregate_lists(**asked)))
+        for c in streams.calls(draw(streams.aggregate_lists(functions)))
     )
     emit, lateness = draw(EMITS), draw(st.sampled_from(Lateness))
     late = draw(st.sampled_from((Late.DROP, Late.SIDE)))
@@ -115,9 +116,11 @@ def test_saved_and_restored_between_any_two_elements(
 
 
 @settings(max_examples=100)
-@given(queries(functions=("count", "sum", "max", "last")), streams.elements(spread=1 << 51), st.sets(st.integers(0, 40)))
+@given(
+    queries(functions=("count", "sum", "max", "last")), streams.elements(spread=1 << 51), st.sets(st.integers(0, 40))
+)
 def test_times_far_apart(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> None:
-    assert isinstance(node.window, streams.SlideByTuple)
+    assert isinstance(node.window, SlideByTuple)
     node = replace(node, window=replace(node.window, range=1 << 49))
     try:
         expected = by_definition(node, elements)

@@ -13,10 +13,10 @@ from windrow.operators.base import Batch, Element, LateRows, Operator
 from windrow.operators.distinct import DupElim
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
+from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.progress import Grid, Input
 from windrow.operators.project import Project
 from windrow.operators.select import Select
-from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes

@@ -12,7 +12,7 @@ from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
@@ -75,7 +75,9 @@ def _pane_of(node: WindowAggregate) -> str:
     )
 
 
-def _ways_of(node: WindowAggregate, kept: str = "keeps values: sorted runs a pane, added and taken away") -> Iterator[str]:
+def _ways_of(
+    node: WindowAggregate, kept: str = "keeps values: sorted runs a pane, added and taken away"
+) -> Iterator[str]:
     """How windows are put together, for each kind of aggregate there is in the query."""
     schema = shape_of(node.input).schema
     ways: dict[str, list[str]] = {}
@@ -101,6 +103,12 @@ _NAMES: dict[type, str] = {
 }
 
 
+def _why_final(window: Window) -> str:
+    if not isinstance(window, SlideByTuple):
+        return ""
+    return "a late row would close a window of its own and change which rows close the later ones; "
+
+
 def refuse_impossible(node: WindowAggregate) -> None:
     window = node.window
     if node.late is Late.REVISE and (not isinstance(window, Sliding) or node.emit is Emit.EMPTY):
@@ -110,7 +118,7 @@ def refuse_impossible(node: WindowAggregate) -> None:
             parameter="late",
             value="revise",
             allowed=("drop", "side"),
-            hint="late='side' gives the late rows as a second output",
+            hint=f"{_why_final(window)}late='side' gives the late rows as a second output",
         )
     if node.late is Late.REVISE and node.strategy in (Strategy.WID, Strategy.BUFFER):
         raise UnsupportedError(

@@ -273,7 +273,7 @@ def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
     windower.counters = _numbers(tables["counters"], "value")
     windower.ended = tables["ended"].to_pylist()[0]["windows"]
     if windower.past is not None:
-        ends, codes = _numbers(tables["past"], "end"), _numbers(tables["past"], "code")
+        ends, codes = _numbers(tables["past"], "end"), _numbers(tables["past"], "code").astype(np.int32)
         windower.past.first = windower.ended - len(ends)
         windower.past.append(Ends(ends, codes, windower.past.first))
 

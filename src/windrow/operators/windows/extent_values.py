@@ -76,9 +76,7 @@ class ExtentValues:
         found, reduced = state.take(rows).reduced(numbers.astype(np.int64))
         return found.astype(np.int32), reduced
 
-    def _expanded(
-        self, row_codes: Codes, times: Integers, codes: Codes, ends: Integers
-    ) -> tuple[Codes, Integers]:
+    def _expanded(self, row_codes: Codes, times: Integers, codes: Codes, ends: Integers) -> tuple[Codes, Integers]:
         """Each row of each window: the number of the window, the place of the row."""
         lows, highs = np.empty(len(ends), np.int64), np.empty(len(ends), np.int64)
         find_extents(row_codes, times, codes, ends, self.reach, lows, highs)

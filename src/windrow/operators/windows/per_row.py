@@ -115,7 +115,7 @@ class PerRow:
         return ends
 
     def missed(self, times: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
-        """How many reported windows ended at or after each time, for its group; the first and the last of these ends."""
+        """How many windows ended at or after each time, for its group; the first and the last of these ends."""
         assert self.past is not None
         return self.past.missed(times, self._owners(codes))
 
