@@ -42,7 +42,6 @@ def _attribute(syntax: exp.Expr, clause: str, text: str) -> Attribute:
         raise UnsupportedError(
             "must name columns",
             parameter=clause,
-            value=spelling(text, syntax),
             hint="compute it in a subquery: FROM (SELECT ..., upper(k) AS k FROM s)",
             position=place(text, syntax),
         )
@@ -56,9 +55,9 @@ def refuse_other_frames(window: exp.Window, text: str) -> None:
         raise _unavailable("cannot name a window", window, text)
     if order is None or len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
         raise _unavailable("needs ORDER BY the time, ascending", window, text)
-    if frame is None or frame.args.get("kind") != "RANGE" or not isinstance(frame.args.get("start"), exp.Expr):
+    if frame is None or frame.text("kind").upper() != "RANGE" or not isinstance(frame.args.get("start"), exp.Expr):
         raise _unavailable("needs a frame in time", window, text)
-    if frame.args.get("start_side") != "PRECEDING" or frame.args.get("end") not in (None, "CURRENT ROW"):
+    if frame.text("start_side").upper() != "PRECEDING" or frame.args.get("end") not in (None, "CURRENT ROW"):
         raise _unavailable("must end with the current row", window, text)
     if frame.args.get("exclude"):
         raise _unavailable("cannot leave rows out", window, text)
