@@ -10,9 +10,8 @@ from windrow.plan.nodes import AggregateCall, Project, WindowAggregate
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.windows import SlideByTuple
 
-HINT = (
-    "Hint: write OVER (PARTITION BY symbol ORDER BY ts RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW)."
-)
+TEN = "RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW"
+HINT = f"Hint: write OVER (PARTITION BY symbol ORDER BY ts {TEN})."
 
 
 @pytest.mark.parametrize(

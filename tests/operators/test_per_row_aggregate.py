@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import END, Punctuation
-from windrow.semantics.windows import SlideByTuple
+from windrow.semantics.windows import SlideBy, SlideByTuple
 
 GROUPED = st.sampled_from(((), (), ("k",), ("g",), ("k", "g"), ("y",)))
 
@@ -84,7 +85,7 @@ def test_the_answer_of_the_oracle(node: WindowAggregate, elements: list[Any], cu
         check_late(expected, late)
 
 
-def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> tuple[list[Any], list[Any]]:
+def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> list[list[Any]]:
     """Results and late rows when the pipeline is saved and built anew before some of the elements."""
     results: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
@@ -104,7 +105,7 @@ def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> tu
             pipeline.push("s", element)
         else:
             pipeline.push("s", Batch.unread(pa.RecordBatch.from_pylist([element], SCHEMA)))
-    return [r for b in results for r in b.to_pylist()], [r for b in late for r in b.to_pylist()]
+    return [streams.comparable(r for b in batches for r in b.to_pylist()) for batches in (results, late)]
 
 
 @settings(max_examples=150)
@@ -130,3 +131,43 @@ def test_times_far_apart(node: WindowAggregate, elements: list[Any], cuts: set[i
     assert streams.comparable(expected.results) == streams.comparable(results)
     if node.late is Late.SIDE:
         check_late(expected, late)
+
+
+def arrived(seed: int, size: int, *, late: float) -> list[Any]:
+    """Rows with ties out of order, punctuations now and then, some of them ahead of rows to come."""
+    chance = random.Random(seed)
+    elements: list[Any] = []
+    now, bound = 0, -100
+    for _ in range(size):
+        now += chance.choice((0, 0, 1, 2, 5))
+        back = chance.randrange(60) if chance.random() < late else chance.randrange(8)
+        row = {"ts": now - back, "k": chance.choice("abc"), "g": chance.randrange(40), "x": chance.randrange(-99, 99)}
+        elements.append({**row, "y": chance.choice((None, chance.uniform(-1, 1)))})
+        if chance.random() < 0.1:
+            bound = max(bound, now - chance.randrange(8, 30))
+            elements.append(Punctuation(bound))
+    return elements
+
+
+@pytest.mark.parametrize("partition", [("g",), ()], ids=["own windows", "windows for all groups"])
+@pytest.mark.parametrize(("every", "by"), [(1, SlideBy.ARRIVAL), (3, SlideBy.ARRIVAL), (3, SlideBy.RANK)])
+@pytest.mark.parametrize("late", [0.0, 0.3])
+def test_long_streams_in_small_pieces(
+    monkeypatch: pytest.MonkeyPatch, partition: tuple[str, ...], every: int, by: SlideBy, late: float
+) -> None:
+    """Rows leave in several pieces, runs are merged, groups come and go, late rows meet both stacks."""
+    monkeypatch.setattr("windrow.operators.windows.per_row.PIECE", 7)
+    monkeypatch.setattr("windrow.operators.windows.extent_values.EXPANDED", 50)
+    monkeypatch.setattr("windrow.operators.state.row_timeline.ANSWERS", 5)
+    monkeypatch.setattr("windrow.operators.state.groups.COMPACT_ABOVE", 4)
+    elements = arrived(every, 250, late=late)
+    calls = ("count", "sum", "max", "min", "first", "last", "median", "collect")
+    aggregates = tuple(AggregateCall(f"{name}_{c}", name, Column(c)) for name in calls for c in ("x", "y"))
+    window = SlideByTuple("ts", 45, every, by, partition)
+    node = WindowAggregate(STREAM, window, (("g", Column("g")),), aggregates, late=Late.SIDE)
+    results, missed, metrics = answer(node, Split(elements, range(0, 300, 13)))
+    expected = by_definition(node, elements)
+    assert streams.comparable(expected.results) == streams.comparable(results)
+    assert (late > 0) == (metrics.rows_late > 0)
+    check_late(expected, missed)
+    assert pushed(node, elements, set()) == pushed(node, elements, set(range(0, 300, 11)))

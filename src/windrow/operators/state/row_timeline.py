@@ -12,7 +12,7 @@ from windrow.operators.kernels import sliding
 from windrow.operators.kernels.per_row import insert_rows, plan_ends
 from windrow.operators.kernels.sliding import HEAD, TAIL
 from windrow.operators.state.cells import Codes
-from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.layout import LEAST, Layout, Table
 from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
 
 _FARTHEST = 1 << 62
@@ -41,7 +41,29 @@ class RowTimeline(Timeline):
     def __init__(self, layout: Layout, range_: int, *, shared: bool) -> None:
         self.shared = shared
         self.reach = min(range_, _FARTHEST)
+        self.lateness = 0
+        """How many rows before the end of the window late ones have come, since the stacks were last built anew."""
         super().__init__(layout, self.reach, 1)
+
+    def _refresh(self) -> None:
+        """After late rows in the front, the stacks are built anew; where late rows come, the back begins.
+
+        So those of the same lateness find their place in the back, and this is seldom needed.
+        """
+        if self.stale:
+            tail, head = int(self.position[TAIL]), int(self.position[HEAD])
+            front = max(tail, head - 2 * self.lateness)
+            behind = self.codes[front:head]
+            push = np.array([[tail, tail, front, head, 0, 0, tail, 0]])
+            for stacks, state, back in (
+                (self.max_stacks, self.cells.maxs, self.running.maxs),
+                (self.pair_stacks, self.cells.pairs, self.running.pairs),
+            ):
+                stacks.heads[behind], back[behind] = -1, LEAST
+                stacks.rebuild(tail, front, self.codes, state, back)
+                stacks.slide(push, self.codes, state, back, front, _NO_CODES, state[:0])
+            self.lateness = 0
+        self.stale = False
 
     def slide(self, ends: Ends, groups: int) -> Iterator[Answers]:
         """The answers of windows whose rows have all been appended."""
@@ -117,5 +139,6 @@ class RowTimeline(Timeline):
         np.add.at(self.running.adds, codes, state.adds)
         self._raise_running(codes, state)
         self.stale = self.stale or place < max(self.max_stacks.front, self.pair_stacks.front)
+        self.lateness = max(self.lateness, self.count - place)
         if self.shared:
             self._list(codes)

@@ -33,7 +33,7 @@ from windrow.operators.windows.rowwise import keep_values
 from windrow.semantics.progress import END
 from windrow.semantics.windows import SlideBy, SlideByTuple
 
-PIECE = 1 << 18
+PIECE = 1 << 16
 """Rows that are released at once go through the window in pieces of this size, which stay in the cache."""
 
 
