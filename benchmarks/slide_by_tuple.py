@@ -1,8 +1,8 @@
 """Each row closes a window: sum, max, sum + max and count over a hundred to a million open windows.
 
-Bar for one thread: 5 M rows/s with 100,000 window ends inside RANGE, for sum and for max. Beside it DuckDB's OVER with a
-RANGE frame, which knows the whole input, and the thesis' start bins and end bins, which add every row to all of
-the bins between its own two.
+Bar for one thread: 5 M rows/s with 100,000 window ends inside RANGE, for sum and for max. Beside it DuckDB's OVER
+with a RANGE frame, which knows the whole input, and the thesis' start bins and end bins, which add every row to all
+of the bins between its own two.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ def stream(rows: int, groups: int) -> pa.Table:
     late = random.integers(0, SLACK, rows)
     times = np.sort(np.arange(rows) * STEP + random.integers(0, STEP, rows))
     arrival = np.argsort(times + late, kind="stable")
-    return pa.table(
-        {"ts": times[arrival], "k": random.integers(0, groups, rows), "x": random.integers(-1000, 1000, rows)}
-    )
+    keys, values = random.integers(0, groups, rows), random.integers(-1000, 1000, rows)
+    return pa.table({"ts": pa.array(times[arrival]), "k": pa.array(keys), "x": pa.array(values)})
 
 
 def query(data: pa.Table, bins: int, what: str, grouped: bool) -> wr.Query:
@@ -71,7 +70,7 @@ def over(connection: Any, bins: int, what: str, grouped: bool) -> pa.Table:
     return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def start_and_end_bins(times, values, reach, slack, greatest, out):  # type: ignore[no-untyped-def]
     """The thesis' algorithm (section 6.1.4): partial aggregates in order of their ends, one more for each row at
     `time` and one at `time + reach`; both begin as copies of the bin before, then the row goes into all between.

@@ -305,7 +305,7 @@ def test_every_row_closes_the_window_that_polars_rolls(recording: Recording) -> 
         .agg(pl.col(number).median().alias("middle"), pl.len().alias("rows"), pl.col(number).max().alias("most"))
         .sort("ts", recording.key, "rows", "most", "middle")
     )
-    order = [("window_end", "ascending"), *((name, "ascending") for name in (recording.key, "rows", "most", "middle"))]
+    order: Any = [(name, "ascending") for name in ("window_end", recording.key, "rows", "most", "middle")]
     ours = found.sort_by(order)
     assert expected["ts"].dt.epoch("us").to_list() == ours["window_end"].cast(pa.int64()).to_pylist()
     assert expected[recording.key].to_list() == ours[recording.key].to_pylist()

@@ -255,7 +255,10 @@ def test_what_is_no_node_is_our_own_mistake() -> None:
             Session("t", 0),
         ),
         (r"`range` must be positive, got 0\. .*", Rows(0, 1)),
-        (r"`slide` must be positive, got 0\. .*", SlideByTuple("t", 5, 0)),
+        (
+            r"`slide` must be positive, got -1\. Hint: every n-th row closes a window, as in SLIDE 1 ROW\.",
+            SlideByTuple("t", 5, -1),
+        ),
     ],
 )
 def test_window_numbers_must_be_positive(message: str, window: Any) -> None:
