@@ -342,8 +342,8 @@ def test_windows_per_row_are_final_and_have_one_algorithm() -> None:
     refused(
         wr.UnsupportedError,
         "`late` is not available for slide-by-tuple windows (one of drop, side), got revise. Hint: a late row would "
-        "close a window of its own and change which rows close the later ones; late='side' gives the late rows as a second "
-        "output.",
+        "close a window of its own and change which rows close the later ones; late='side' gives the late rows as a "
+        "second output.",
         lambda: windows.late("revise").collect(),
     )
     refused(

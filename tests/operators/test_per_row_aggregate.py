@@ -11,18 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import windrow as wr
 from tests import strategies as streams
 from tests.engines.local.test_oracle import EMITS, SCHEMA, STREAM, Split, answer, approximately
+from windrow.aggregates import UserAggregate
 from windrow.engines.build import Pipeline, build
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.lateness import COLUMNS
-from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
+from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, WindowAggregate
 from windrow.semantics import oracle
-from windrow.semantics.expressions import Column
+from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.progress import END, Punctuation
 from windrow.semantics.windows import SlideBy, SlideByTuple
 
+POSITIVE = Call(">", (Column("x"), Literal(0)))
 GROUPED = st.sampled_from(((), (), ("k",), ("g",), ("k", "g"), ("y",)))
 
 
@@ -37,7 +40,8 @@ def queries(draw: st.DrawFn, functions: tuple[str, ...] | None = None) -> Window
     emit, lateness = draw(EMITS), draw(st.sampled_from(Lateness))
     late = draw(st.sampled_from((Late.DROP, Late.SIDE)))
     named = tuple((name, Column(name)) for name in keys)
-    return WindowAggregate(STREAM, window, named, calls, emit=emit, late=late, lateness=lateness)
+    given = draw(st.sampled_from((STREAM, STREAM, Filter(STREAM, POSITIVE))))
+    return WindowAggregate(given, window, named, calls, emit=emit, late=late, lateness=lateness)
 
 
 def by_definition(node: WindowAggregate, elements: list[Any]) -> oracle.Answer:
@@ -46,6 +50,7 @@ def by_definition(node: WindowAggregate, elements: list[Any]) -> oracle.Answer:
         node.window,
         keys=node.keys,
         aggregates=node.aggregates,
+        where=node.input.predicate if isinstance(node.input, Filter) else None,
         emit=node.emit,
         late=node.late.value,
         lateness=node.lateness.value,
@@ -171,3 +176,35 @@ def test_long_streams_in_small_pieces(
     assert (late > 0) == (metrics.rows_late > 0)
     check_late(expected, missed)
     assert pushed(node, elements, set()) == pushed(node, elements, set(range(0, 300, 11)))
+
+
+class SumOfSquares(UserAggregate):
+    """An aggregate of a user that has a twin among expressions."""
+
+    name = "per_row_sum_of_squares"
+    result = pa.int64()
+
+    def lift(self, values: Any) -> Any:
+        return (values * values,)
+
+    def combine(self, left: Any, right: Any) -> Any:
+        return (left[0] + right[0],)
+
+    def finish(self, state: Any, parameters: Any) -> Any:
+        return state[0]
+
+
+@pytest.mark.parametrize("partition", [(), "k"])
+def test_aggregates_of_users(partition: str | tuple[str, ...]) -> None:
+    wr.register(SumOfSquares())
+    elements = arrived(5, 300, late=0.3)
+    stream = wr.stream(
+        [e if isinstance(e, Punctuation) else pa.RecordBatch.from_pylist([e], SCHEMA) for e in elements],
+        time="ts",
+        progress=wr.punctuated(),
+        schema=SCHEMA,
+    )
+    windows = stream.group_by("k").window(range=45, slide="1 row", partition=partition)
+    found = windows.agg(own=wr.aggregate(SumOfSquares.name, "x"), twin=wr.sum("x * x")).collect()
+    assert found["twin"].to_pylist() == found["own"].to_pylist()
+    assert found.num_rows > 200

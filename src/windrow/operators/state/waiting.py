@@ -72,8 +72,8 @@ def joined(parts: Sequence[RowStates]) -> RowStates:
 class Waiting:
     """Rows above the bound: those that came since it moved, unsorted, and sorted runs.
 
-    A run is made at most half as long as the one before, so there are logarithmically many. A row is sorted when the bound moves for the first time since it came, then merged as often as the runs after it
-    can double: logarithmically often in the rows that wait.
+    A run is made at most half as long as the one before, so there are logarithmically many. A row is sorted when the
+    bound moves for the first time since it came, then merged as often as the runs after it can double.
     """
 
     def __init__(self, layout: Layout) -> None:
