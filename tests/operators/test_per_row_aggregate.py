@@ -40,7 +40,7 @@ def queries(draw: st.DrawFn, functions: tuple[str, ...] | None = None) -> Window
     emit, lateness = draw(EMITS), draw(st.sampled_from(Lateness))
     late = draw(st.sampled_from((Late.DROP, Late.SIDE)))
     named = tuple((name, Column(name)) for name in keys)
-    given = draw(st.sampled_from((STREAM, STREAM, Filter(STREAM, POSITIVE))))
+    given = Filter(STREAM, POSITIVE) if draw(st.sampled_from((False, False, True))) else STREAM
     return WindowAggregate(given, window, named, calls, emit=emit, late=late, lateness=lateness)
 
 

@@ -52,7 +52,7 @@ def _per_row(node: WindowAggregate, window: SlideByTuple) -> Iterator[str]:
     yield "windows end with rows: what a punctuation releases is sorted and runs through the window once"
     if node.keys and not window.partition:
         yield "a row closes a window for all groups: one result for each group in it. PATTR has each close its own"
-    yield from _ways_of(node, kept="keeps values: each window is put together from its rows")
+    yield from _ways_of(node, kept="keeps values: the rows of one RANGE, sorted by time")
 
 
 def _panes_are_too_small(window: Sliding) -> bool:

@@ -7,7 +7,9 @@ two stacks, so a row is added, flipped and taken away once, and an answer reads 
 logarithm of the rows that wait with it, for sorting, and does not depend on how many windows are open; a late row
 costs the rows that lie between it and the bound.
 
-Aggregates that keep values, and users' own, are computed from the rows of each window: those cost its rows.
+Medians and other quantiles count the values of the window in a tree by their order: a row and an answer cost a
+logarithm. The other aggregates that keep values, and users' own, are computed from the rows of each window: an answer
+costs its rows.
 """
 
 from __future__ import annotations
