@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.progress import END, START, Punctuation
-from windrow.semantics.windows import Landmark, Session, Sliding, Window
+from windrow.semantics.windows import Landmark, Session, SlideBy, SlideByTuple, Sliding, Window
 
 Aggregate: TypeAlias = tuple[str, str, str | None, tuple[Any, ...]]
 Element: TypeAlias = dict[str, Any] | Punctuation
@@ -125,6 +125,13 @@ def landmarks(attribute: str = "ts") -> st.SearchStrategy[Landmark]:
 
 def sessions(attribute: str = "ts") -> st.SearchStrategy[Session]:
     return st.builds(Session, st.just(attribute), st.integers(1, 20))
+
+
+def slide_by_tuple(attribute: str = "ts", partition: tuple[str, ...] = ()) -> st.SearchStrategy[SlideByTuple]:
+    """Windows that end with every row, or every n-th by arrival or by rank."""
+    lengths = st.one_of(st.integers(1, 12), st.integers(1, 60), st.just(1 << 40))
+    every = st.sampled_from((1, 1, 1, 2, 3, 7))
+    return st.builds(SlideByTuple, st.just(attribute), lengths, every, st.sampled_from(SlideBy), st.just(partition))
 
 
 def windows(attribute: str = "ts") -> st.SearchStrategy[Window]:

@@ -279,7 +279,7 @@ def test_wrong_options_are_refused_before_the_run(
 
 
 def test_count_windows_are_refused_before_the_run() -> None:
-    with pytest.raises(UnsupportedError, match=r"\Acount and per-row windows are not available yet\. Hint: .*\Z"):
+    with pytest.raises(UnsupportedError, match=r"\Awindows of rows are not available yet\. Hint: .*\Z"):
         trades().window(rows=3).agg(n=wr.count()).collect()
 
 

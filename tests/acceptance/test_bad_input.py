@@ -107,6 +107,28 @@ TEXTS = {
         "    sum(price) [RANGE 20 SECONDS WATTR time] FROM trades\n"
         "               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
     ),
+    "every row of none": (
+        "SELECT count(*)\nFROM trades [RANGE 10 SECONDS RATTR time SLIDE 0 ROWS SATTR row_num]",
+        "`slide` must be positive, got 0. Hint: every n-th row closes a window, as in SLIDE 1 ROW.\n"
+        "line 2, column 42:\n"
+        "  FROM trades [RANGE 10 SECONDS RATTR time SLIDE 0 ROWS SATTR row_num]\n"
+        "                                           ^^^^^^^^^^^^",
+    ),
+    "rank of another column": (
+        "SELECT count(*)\nFROM trades [RANGE 10 SECONDS RATTR time SLIDE 2 ROWS SATTR rank(price)]",
+        "`sattr` must be row_num or rank of the range's attribute, got rank(price). "
+        "Hint: write SATTR row_num, or SATTR rank(ts) next to RATTR ts.\n"
+        "line 2, column 61:\n"
+        "  FROM trades [RANGE 10 SECONDS RATTR time SLIDE 2 ROWS SATTR rank(price)]\n"
+        "                                                              ^^^^^^^^^^^",
+    ),
+    "a frame over another column": (
+        "SELECT sum(price) OVER (ORDER BY n RANGE 10 PRECEDING)\nFROM trades",
+        "`order by` must be the progressing attribute, which is time, got n. Hint: write ORDER BY time.\n"
+        "line 1, column 34:\n"
+        "  SELECT sum(price) OVER (ORDER BY n RANGE 10 PRECEDING)\n"
+        "                                   ^",
+    ),
     "a word misspelt": (
         "SELECT count(*)\nFORM trades [RANGE 10 SECONDS]",
         "`query` has text that does not belong here, got trades.\n"
@@ -313,3 +335,20 @@ def test_checkpoints_of_another_query_or_version(tmp_path: Path) -> None:
     )
     with pytest.raises(wr.ConfigurationError, match=of_a_version):
         query.run(checkpoint=str(tmp_path), restore=True)
+
+
+def test_windows_per_row_are_final_and_have_one_algorithm() -> None:
+    windows = by_number().group_by("symbol").window(range=10, slide="1 row").agg(n=COUNT)
+    refused(
+        wr.UnsupportedError,
+        "`late` is not available for slide-by-tuple windows (one of drop, side), got revise. Hint: a late row would "
+        "close a window of its own and change which rows close the later ones; late='side' gives the late rows as a "
+        "second output.",
+        lambda: windows.late("revise").collect(),
+    )
+    refused(
+        wr.UnsupportedError,
+        "`strategy` must be auto for slide-by-tuple windows, got panes. Hint: slide-by-tuple windows have one "
+        "algorithm; leave the strategy out.",
+        lambda: windows.strategy("panes").collect(),
+    )

@@ -251,3 +251,63 @@ def test_filtered_rows_are_never_late() -> None:
     late_and_kept = int((late & kept).sum())
     assert (int((~kept).sum()), late_and_kept) == (metrics.rows_filtered, metrics.rows_late)
     assert int(kept.sum()) - late_and_kept == metrics.rows_used
+
+
+PER_ROW = [(DNS, 5 * MINUTE), (SPANS, 10 * SECOND), (TRADES, 30 * SECOND), (TRADES, SECOND // 100)]
+OVER = "OVER (PARTITION BY {key} ORDER BY ts RANGE BETWEEN INTERVAL '{range}' MICROSECOND PRECEDING AND CURRENT ROW)"
+ASKED = {
+    "rows": "count(*)",
+    "known": "count({number})",
+    "total": "sum({number})",
+    "least": "min({number})",
+    "most": "max({number})",
+}
+
+
+def over(recording: Recording, range_: int) -> str:
+    names = {"key": recording.key, "number": recording.number, "range": range_}
+    calls = [f"{call} {OVER} AS {name}" for name, call in ASKED.items()]
+    return f"SELECT {recording.key}, ts, {', '.join(calls)} FROM rows".format(**names)
+
+
+def sorted_by(table: pa.Table, recording: Recording) -> pa.Table:
+    named = table.select([recording.key, "ts", *ASKED])
+    return named.sort_by([("ts", "ascending"), (recording.key, "ascending")])
+
+
+@pytest.mark.parametrize(("recording", "range_"), PER_ROW)
+def test_every_row_closes_the_window_that_duckdb_gives_it(recording: Recording, range_: int) -> None:
+    """One text for both: OVER gives every row the aggregates of the rows before it, whatever order they came in."""
+    rows = recording.table()
+    chunks = cut_anywhere(len(rows), 40, seed=2)
+    elements = list(arranged(rows, chunks, promises(recording.times(), chunks, 0), seed=2))
+    stream = wr.stream(elements, time="ts", progress=wr.punctuated(), schema=rows.schema)
+    result = wr.sql(over(recording, range_), rows=stream).run()
+    relation: Any = duckdb.sql(over(recording, range_))
+    expected = sorted_by(relation.to_arrow_table(), recording)
+    found = sorted_by(result.table, recording)
+    assert expected[recording.key].to_pylist() == found[recording.key].to_pylist()
+    assert expected["ts"].cast(pa.timestamp("us")).equals(found["ts"].cast(pa.timestamp("us")))
+    same(expected, found, ["rows", "known", "least", "most"])
+    same(expected, found, ["total"], relative=1e-9)
+    assert (len(rows), 0) == (result.metrics.rows_used, result.metrics.rows_late)
+
+
+@pytest.mark.parametrize("recording", [SPANS, TRADES], ids=lambda recording: recording.file)
+def test_every_row_closes_the_window_that_polars_rolls(recording: Recording) -> None:
+    number = recording.number
+    stream = wr.stream(recording.table().slice(0, MOST_ROWS), time="ts", progress=wr.slack("5 min"))
+    grouped = stream.group_by(recording.key).window(range="2 s", slide="1 row", partition=recording.key)
+    found = grouped.agg(middle=wr.median(number), rows=wr.count(), most=wr.max(number)).collect()
+    frame = pl.DataFrame(recording.table().slice(0, MOST_ROWS)).sort("ts")
+    expected = (
+        frame.rolling("ts", period="2s", closed="right", group_by=recording.key)
+        .agg(pl.col(number).median().alias("middle"), pl.len().alias("rows"), pl.col(number).max().alias("most"))
+        .sort("ts", recording.key, "rows", "most", "middle")
+    )
+    order: Any = [(name, "ascending") for name in ("window_end", recording.key, "rows", "most", "middle")]
+    ours = found.sort_by(order)
+    assert expected["ts"].dt.epoch("us").to_list() == ours["window_end"].cast(pa.int64()).to_pylist()
+    assert expected[recording.key].to_list() == ours[recording.key].to_pylist()
+    same(expected.to_arrow(), ours, ["rows", "most"])
+    same(expected.to_arrow(), ours, ["middle"], relative=1e-12)

@@ -90,12 +90,6 @@ def test_what_is_wrong_with_a_call(call: str, message: str, pointed: str) -> Non
 
 UNAVAILABLE = [
     (
-        "count(*) OVER ()",
-        "`OVER` is not available. Hint: a window over a stream is written in brackets: "
-        "count(*) [RANGE 10 minutes, SLIDE 1 minute, WA ts].",
-        "count",
-    ),
-    (
         "sum(DISTINCT price)",
         "`DISTINCT` is available for count of one column. Hint: write count(DISTINCT symbol).",
         "sum",

@@ -96,11 +96,12 @@ WINDOWS: list[Window] = [
     Rows(10, 1, ("symbol", "bid-price")),
     SlideByTuple("time", 60_000_000),
     SlideByTuple("time", 60_000_000, 5, SlideBy.RANK),
+    SlideByTuple("time", 60_000_000, 5, SlideBy.RANK, ("symbol", "bid-price")),
 ]
 
 
 @pytest.mark.parametrize("window", WINDOWS)
 def test_windows_read_back(window: Window) -> None:
-    keys = tuple((name, Column(name)) for name in window.partition) if isinstance(window, Rows) else ()
+    keys = tuple((name, Column(name)) for name in window.partition) if isinstance(window, (Rows, SlideByTuple)) else ()
     node = WindowAggregate(TRADES, window, keys, COUNT)
     assert (node,) == parse(to_sql(node), STREAMS).queries

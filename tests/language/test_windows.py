@@ -42,6 +42,7 @@ TIME_WINDOWS: list[tuple[str, Window]] = [
     ("GAP 30 SECONDS", Session("time", 30 * SECOND)),
     ("RANGE 5 minutes, RATTR time, SLIDE 1 row, SATTR row-num", SlideByTuple("time", 5 * MINUTE, 1)),
     ("RANGE 5 minutes SLIDE 3 ROWS", SlideByTuple("time", 5 * MINUTE, 3)),
+    ("RANGE 5 minutes SLIDE 1 ROW PATTR symbol", SlideByTuple("time", 5 * MINUTE, partition=("symbol",))),
     ("RANGE 5 minutes RATTR time SLIDE 5 SATTR rank(time)", SlideByTuple("time", 5 * MINUTE, 5, SlideBy.RANK)),
 ]
 INTEGER_WINDOWS: list[tuple[str, Window]] = [

@@ -44,6 +44,7 @@ POSITIVE = call(">", Column("number"), 0)
         (Rows(100, 10), WindowSpec("100 rows", 10)),
         (SlideByTuple("time", MINUTE), WindowSpec("1 min", "1 row")),
         (SlideByTuple("time", MINUTE, 5, SlideBy.RANK), WindowSpec("1 min", "5 rows", by="rank")),
+        (SlideByTuple("time", MINUTE, partition=("symbol",)), WindowSpec("1 min", "1 row", partition=("symbol",))),
     ],
 )
 def test_windows_on_time(expected: Window, spec: WindowSpec) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -254,7 +255,10 @@ def test_what_is_no_node_is_our_own_mistake() -> None:
             Session("t", 0),
         ),
         (r"`range` must be positive, got 0\. .*", Rows(0, 1)),
-        (r"`slide` must be positive, got 0\. .*", SlideByTuple("t", 5, 0)),
+        (
+            r"`slide` must be positive, got -1\. Hint: every n-th row closes a window, as in SLIDE 1 ROW\.",
+            SlideByTuple("t", 5, -1),
+        ),
     ],
 )
 def test_window_numbers_must_be_positive(message: str, window: Any) -> None:
@@ -267,14 +271,25 @@ def test_a_slide_larger_than_the_range_is_allowed() -> None:
     assert "window_end" == shape_of(windowed(trades(), Sliding("time", 1, 10))).time
 
 
-@pytest.mark.parametrize("window", [Rows(5, 5), SlideByTuple("time", 5)])
-def test_count_windows_pass_the_check_and_are_refused_at_planning(window: Any) -> None:
-    node = windowed(trades(), window)
+def test_windows_of_rows_pass_the_check_and_are_refused_at_planning() -> None:
+    node = windowed(trades(), Rows(5, 5))
     assert "window_end" == shape_of(node).time
-    with pytest.raises(
-        UnsupportedError, match=r"\Acount and per-row windows are not available yet\. Hint: window on .*\Z"
-    ):
+    with pytest.raises(UnsupportedError, match=r"\Awindows of rows are not available yet\. Hint: window on .*\Z"):
         check_supported(Filter(node, Literal(True)))
+
+
+def test_a_partition_of_windows_per_row_is_the_groups() -> None:
+    node = windowed(trades(), SlideByTuple("time", 5))
+    by_symbol = replace(node, keys=(("s", Column("symbol")),))
+    check_supported(by_symbol)
+    partitioned = replace(by_symbol, window=SlideByTuple("time", 5, partition=("symbol",)))
+    assert shape_of(by_symbol) == shape_of(partitioned)
+    with pytest.raises(
+        QueryError,
+        match=r"\A`partition` must name all group columns, or be left out, got symbol with groups by nothing\. "
+        r"Hint: with PATTR, rows close windows for their own group; without, for all groups\.\Z",
+    ):
+        shape_of(replace(partitioned, keys=()))
 
 
 def test_windows_over_corrected_results_are_refused_at_planning() -> None:

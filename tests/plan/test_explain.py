@@ -171,6 +171,11 @@ def test_policies_in_words(expected: str, policy: Any) -> None:
             SlideByTuple("t", MINUTE, 3, SlideBy.RANK),
             Domain.TIME,
         ),
+        (
+            "RANGE 1 min on t SLIDE 1 rows per key, counted by row_num",
+            SlideByTuple("t", MINUTE, partition=("key",)),
+            Domain.TIME,
+        ),
     ],
 )
 def test_windows_in_the_users_units(expected: str, window: Window, domain: Domain) -> None:
@@ -180,7 +185,7 @@ def test_windows_in_the_users_units(expected: str, window: Window, domain: Domai
 def test_count_windows_can_be_explained_though_not_run() -> None:
     text = explain(windowed(counters(), Rows(5, 5)))
     assert "RANGE 5 rows SLIDE 5 rows, by arrival" in text
-    assert "strategy  none: count and per-row windows are not available yet" in text
+    assert "strategy  none: windows of rows are not available yet" in text
 
 
 def test_encoded_columns_are_shown_as_their_values() -> None:

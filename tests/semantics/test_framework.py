@@ -19,7 +19,12 @@ KINDS: dict[str, st.SearchStrategy[Window]] = {
     "session": strategies.sessions(),
     "rows": st.builds(Rows, st.integers(1, 9), st.integers(1, 9), st.sampled_from(((), ("k",), ("k", "g")))),
     "slide_by_tuple": st.builds(
-        SlideByTuple, st.just("ts"), st.integers(1, 30), st.integers(1, 4), st.sampled_from(SlideBy)
+        SlideByTuple,
+        st.just("ts"),
+        st.integers(1, 30),
+        st.integers(1, 4),
+        st.sampled_from(SlideBy),
+        st.sampled_from(((), ("k",), ("k", "g"))),
     ),
 }
 

@@ -54,3 +54,17 @@ def test_late_rows_do_not_count_towards_a_slide() -> None:
     found = placed(elements, SlideByTuple("ts", range=5, every=2, by=SlideBy.RANK))
     assert [(9, 1)] == [wid for _, wid in found.extents]
     assert [1, 2] == found.extents[(), (9, 1)]
+
+
+def test_a_row_a_whole_range_below_the_bound_missed_the_window_it_would_have_closed() -> None:
+    #  t:  4  5 | bound 10 | 5  6     5 is 5 below: no open window reaches it; 6 still is in (11 - 5, 11] if that comes
+    elements = [{"ts": 4}, {"ts": 5}, Punctuation(10), {"ts": 5}, {"ts": 6}]
+    found = placed(elements, SlideByTuple("ts", range=5, every=2))
+    assert {2: ((5, 4),)} == found.missed
+    assert [[0, 1]] == list(found.extents.values())
+
+
+def test_a_late_row_missed_the_windows_of_its_partition() -> None:
+    elements = [{"ts": 4, "k": "a"}, {"ts": 5, "k": "b"}, Punctuation(7), {"ts": 4, "k": "a"}]
+    found = placed(elements, SlideByTuple("ts", range=5, partition=("k",)))
+    assert {2: ((4, 0), (4, 4))} == found.missed

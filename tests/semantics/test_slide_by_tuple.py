@@ -23,3 +23,12 @@ def test_the_start_is_excluded_and_the_end_included() -> None:
 def test_every_nth_by_arrival_or_by_rank() -> None:
     assert [(4, 1), (7, 3)] == windows(SlideByTuple("ts", 3, every=2), ROWS)
     assert [(7, 2), (10, 0)] == windows(SlideByTuple("ts", 3, every=2, by=SlideBy.RANK), ROWS)
+
+
+def test_a_partition_counts_its_own_rows() -> None:
+    rows = [{"ts": t, "k": k} for t, k in ((1, "a"), (2, "b"), (3, "a"), (4, None), (5, "b"), (6, None))]
+    window = SlideByTuple("ts", range=4, every=2, partition=("k",))
+    assert [(3, 2), (5, 4), (6, 5)] == windows(window, rows)
+    assert [0, 2] == extent(window, rows, (3, 2))
+    assert [3, 5] == extent(window, rows, (6, 5))
+    assert [(5, 4)] == wids(window, rows, 1)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.engines.build import Pipeline, Stage
+from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
+
+WINDOWS = (WindowOperator, SessionOperator, PerRowOperator)
 
 
 def late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
@@ -21,14 +24,14 @@ def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
         after = stage.after
         while after is not None:
             yield after
-            if isinstance(after.operator, (WindowOperator, SessionOperator)):
+            if isinstance(after.operator, WINDOWS):
                 break
             after = after.after
 
 
-def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator]:
+def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator | PerRowOperator]:
     operators = [stage.operator for stage in pipeline.stages]
-    return [operator for operator in operators if isinstance(operator, (WindowOperator, SessionOperator))]
+    return [operator for operator in operators if isinstance(operator, WINDOWS)]
 
 
 def open_windows(pipeline: Pipeline) -> int:

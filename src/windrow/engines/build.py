@@ -14,6 +14,7 @@ from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
+from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.progress import Input
 from windrow.operators.project import Project
 from windrow.operators.select import Select
@@ -25,7 +26,7 @@ from windrow.plan.describe import keys_below, usable_keys
 from windrow.plan.planner import choose
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.progress import Idle, Punctuation, Slack
-from windrow.semantics.windows import Landmark, Session, Sliding
+from windrow.semantics.windows import Landmark, Session, SlideByTuple, Sliding
 
 
 @dataclass
@@ -163,14 +164,20 @@ def _grid(node: nodes.WindowAggregate) -> Grid:
     window = node.window
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide, keys=usable_keys(node))
+    if isinstance(window, SlideByTuple):
+        return Grid(pace=window.range)
     return Grid(pace=window.gap) if isinstance(window, Session) else Grid()
 
 
-def _window(node: nodes.WindowAggregate, grid: Grid | None, threads: int) -> WindowOperator | SessionOperator:
+def _window(
+    node: nodes.WindowAggregate, grid: Grid | None, threads: int
+) -> WindowOperator | SessionOperator | PerRowOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
     if isinstance(node.window, Session):
         return SessionOperator(node, shape, output)
+    if isinstance(node.window, SlideByTuple):
+        return PerRowOperator(node, shape, output)
     within = within_of(node, shape.domain)
     slide = node.window.slide if isinstance(node.window, (Sliding, Landmark)) else 1
     within = -(-within // slide) * slide

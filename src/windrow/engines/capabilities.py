@@ -50,7 +50,8 @@ def nowhere(name: str, reason: str) -> Feature:
     return Feature(name, No(reason), No(reason))
 
 
-_NO_ROWS = "count and per-row windows are not available yet"
+_NO_ROWS = "windows of rows are not available yet"
+_NO_PER_ROW = No("slide-by-tuple windows are not available on Spark yet")
 
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
@@ -59,7 +60,8 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("session windows", spark=Yes("rows are sent: session windows have no panes")),
         nowhere("windows of rows (RANGE n ROWS)", _NO_ROWS),
         nowhere("windows of rows per key (PATTR)", _NO_ROWS),
-        nowhere("slide by tuple (SLIDE n ROWS)", _NO_ROWS),
+        Feature("slide by tuple, by arrival and by rank (SLIDE n ROWS)", spark=_NO_PER_ROW),
+        Feature("slide by tuple per key (PATTR), and SQL's OVER", spark=_NO_PER_ROW),
     ),
     "Aggregates": (
         Feature("count, sum, avg, variance and stddev"),
@@ -115,6 +117,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("LATE REVISE", spark=Yes("rows are sent: LATE REVISE keeps the rows themselves")),
         nowhere("LATE REVISE of sessions", "late is not available for session windows"),
         nowhere("LATE REVISE of landmark windows", "late is not available for landmark windows"),
+        Feature(
+            "LATE REVISE of slide-by-tuple windows",
+            local=No("late is not available for slide-by-tuple windows"),
+            spark=_NO_PER_ROW,
+        ),
         nowhere("LATE REVISE with EMIT EMPTY", "late is not available for EMIT EMPTY"),
         nowhere(
             "windows over results of LATE REVISE",
@@ -169,6 +176,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
         nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
+        Feature(
+            "a strategy for slide-by-tuple windows",
+            local=No("strategy must be auto for slide-by-tuple windows"),
+            spark=_NO_PER_ROW,
+        ),
         Feature(
             "checkpoint and restore",
             local=Yes("every so many rows"),

@@ -13,10 +13,11 @@ from typing import Any
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
-from windrow.language.calls import Called, clauses_of, has_aggregate, is_aggregate, read_call
+from windrow.language.calls import Called, calls_of, clauses_of, has_aggregate, is_aggregate, read_call
 from windrow.language.clauses import SUFFIXES, Suffix
 from windrow.language.items import Item, is_star, read_items, unique
 from windrow.language.names import spelling
+from windrow.language.over import refuse_beside_over
 from windrow.language.places import place, pointing, position
 from windrow.language.relations import Relation
 from windrow.language.scalars import Scalars
@@ -43,6 +44,8 @@ class Aggregation:
     calls: list[tuple[str, Called]] = field(default_factory=list)
     per_value: bool = False
     """Grouped by the progressing attribute itself: one window per value, reported by its start."""
+    over: bool = False
+    """Windows are SQL's own: each row has its result."""
 
     def __post_init__(self) -> None:
         self.text = self.relation.context.text
@@ -55,6 +58,7 @@ class Aggregation:
         """The plan of the query, without DISTINCT."""
         self._refuse_stars()
         self._refuse_grouping_sets()
+        self._refuse_mixture()
         self.window, partition = self._read_window()
         self._read_keys(partition)
         columns = self._read_columns()
@@ -74,13 +78,20 @@ class Aggregation:
                     position=place(self.text, item.syntax),
                 )
 
+    def _refuse_mixture(self) -> None:
+        having = self.select.args.get("having")
+        trees = [item.syntax for item in self.items] + ([having] if having else [])
+        calls = [call for tree in trees for call in calls_of(tree)]
+        refuse_beside_over(self.select, calls, self.text)
+        self.over = any(isinstance(call, exp.Window) for call in calls)
+
     # The window
 
     def _read_window(self) -> tuple[Window, tuple[str, ...]]:
         """The one window of the query, and the columns that partition it."""
         having = self.select.args.get("having")
-        written = [clause for item in self.items for clause in clauses_of(item.syntax)]
-        written += clauses_of(having) if having else []
+        written = [clause for item in self.items for clause in clauses_of(item.syntax, self.text)]
+        written += clauses_of(having, self.text) if having else []
         windows = [*self.relation.windows, *(self.relation.reader.read(clause) for clause in written)]
         if not windows:
             return self._window_per_value(), ()
@@ -266,6 +277,13 @@ class Aggregation:
         if isinstance(syntax, exp.Column):
             self.scope.column(syntax)  # raises when there is no such column at all
         name = spelling(self.text, syntax)
+        if self.over:
+            return QueryError(
+                "must be in PARTITION BY, be the time, or stand inside an aggregate",
+                parameter=name,
+                hint=f"a result has its partition, its window, its aggregates: PARTITION BY {name}, or last({name})",
+                position=place(self.text, syntax),
+            )
         return QueryError(
             "must be in GROUP BY or inside an aggregate",
             parameter=name,

@@ -11,6 +11,7 @@ from windrow.aggregates import lookup
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language.aggregate_names import canonical
 from windrow.language.clauses import CLAUSE, Clause
+from windrow.language.over import EXAMPLE, innermost, over_clause
 from windrow.language.places import head, place, pointing
 from windrow.language.scalars import Scalars
 from windrow.plan.types import type_of
@@ -47,36 +48,45 @@ def has_aggregate(node: exp.Expr) -> bool:
     return any(is_aggregate(part) for part in node.walk())
 
 
-def clauses_of(node: exp.Expr) -> list[Clause]:
-    """The window clauses after the aggregates of a tree."""
-    return [part.meta[CLAUSE] for part in node.walk(bfs=False) if CLAUSE in part.meta]
+def clauses_of(node: exp.Expr, text: str) -> list[Clause]:
+    """The window clauses after the aggregates of a tree, OVER included."""
+    parts = list(node.walk(bfs=False))
+    written = [part.meta[CLAUSE] for part in parts if CLAUSE in part.meta]
+    return written + [over_clause(part, text) for part in parts if isinstance(part, exp.Window)]
+
+
+def calls_of(node: exp.Expr) -> list[exp.Expr]:
+    """The aggregate calls of a tree, each with what is wrapped around it."""
+    if is_aggregate(node):
+        return [node]
+    return [call for child in node.iter_expressions() for call in calls_of(child)]
 
 
 def read_call(node: exp.Expr, scalars: Scalars) -> Called:
     """The aggregate a tree calls; its argument is read over the input's columns."""
     called = _read(node, scalars)
-    with pointing(head(scalars.text, _innermost(node))):
+    with pointing(head(scalars.text, innermost(node))):
         kind = None if called.argument is None else type_of(called.argument, scalars.scope.schema)
         lookup(called.function).result_type(kind, called.parameters)
     return called
 
 
 def refuse_over(node: exp.Expr, text: str) -> None:
-    """Refuse SQL's OVER, which is another kind of window."""
+    """Refuse OVER after anything but an aggregate: what follows or precedes a row is not known while rows come."""
     for part in node.find_all(exp.Window):
-        raise UnsupportedError(
-            "is not available",
-            parameter="OVER",
-            hint="a window over a stream is written in brackets: count(*) [RANGE 10 minutes, SLIDE 1 minute, WA ts]",
-            position=head(text, _innermost(part)),
-        )
-
-
-def _innermost(node: exp.Expr) -> exp.Expr:
-    return _innermost(node.this) if isinstance(node, (*_WRAPPERS, exp.Window)) else node
+        if not is_aggregate(part):
+            raise UnsupportedError(
+                "is available for aggregates only",
+                parameter="OVER",
+                value=innermost(part).name,
+                hint=f"write sum(x) {EXAMPLE}",
+                position=head(text, innermost(part)),
+            )
 
 
 def _read(node: exp.Expr, scalars: Scalars) -> Called:
+    if isinstance(node, exp.Window):
+        return _read(node.this, scalars)
     if isinstance(node, exp.Filter):
         return _filtered(node, scalars)
     if isinstance(node, exp.WithinGroup):

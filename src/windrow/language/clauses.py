@@ -62,11 +62,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Clause:
-    """A window clause: its parts in the order written. `tumbling` remembers `RANGE TUMBLING`."""
+    """A window clause: its parts in the order written. `tumbling` remembers `RANGE TUMBLING`, `over` SQL's OVER."""
 
     parts: tuple[Part, ...]
     span: Span
     tumbling: bool = False
+    over: bool = False
 
     def part(self, keyword: str) -> Part | None:
         return next((part for part in self.parts if part.keyword == keyword), None)

@@ -21,14 +21,18 @@ def window_sql(window: Window, domain: Domain) -> str:
     if isinstance(window, Session):
         return f"[GAP {units_sql(window.gap, domain)} WATTR {name_sql(window.attribute)}]"
     if isinstance(window, Rows):
-        partition = " PATTR " + ", ".join(map(name_sql, window.partition)) if window.partition else ""
-        return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS WATTR row_num{partition}]"
+        return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS WATTR row_num{_partition_sql(window)}]"
     name = name_sql(window.attribute)
     if isinstance(window, SlideByTuple):
         by = "row_num" if window.by is SlideBy.ARRIVAL else f"rank({name})"
-        return f"[RANGE {units_sql(window.range, domain)} RATTR {name} SLIDE {window.every} ROWS SATTR {by}]"
+        length = units_sql(window.range, domain)
+        return f"[RANGE {length} RATTR {name} SLIDE {window.every} ROWS SATTR {by}{_partition_sql(window)}]"
     length = "ALL" if isinstance(window, Landmark) else units_sql(window.range, domain)
     return f"[RANGE {length} SLIDE {units_sql(window.slide, domain)} WATTR {name}{_origin_sql(window, domain)}]"
+
+
+def _partition_sql(window: Rows | SlideByTuple) -> str:
+    return " PATTR " + ", ".join(map(name_sql, window.partition)) if window.partition else ""
 
 
 def units_sql(units: int, domain: Domain) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
+from windrow.language.amounts import amount_of
 from windrow.language.clauses import Attribute, Clause, Part, WindowFunctionTable
-from windrow.language.intervals import interval_amount
 from windrow.language.names import spelling
-from windrow.language.places import head, place, span_of
-from windrow.semantics.amounts import Amount
+from windrow.language.places import head, span_of
 
 _ARGUMENTS = {
     "TUMBLE": ("RANGE", "ORIGIN"),
@@ -47,7 +45,7 @@ def read_window_function(call: exp.Expr, text: str) -> CalledWindow:
     table, attribute, amounts = _split(call, name, text)
     parts = [Part("WATTR", (attribute,), attribute.span)]
     for keyword, argument in zip(_ARGUMENTS[name], amounts, strict=False):
-        parts.append(Part(keyword, _amount(argument, text), span_of(argument)))
+        parts.append(Part(keyword, amount_of(argument, text, "window function argument"), span_of(argument)))
     partition = tuple(Attribute(column.name, span_of(column)) for column in table.expressions)
     if partition:
         parts.append(Part("PATTR", partition, span_of(table)))
@@ -77,23 +75,6 @@ def _usage(call: exp.Expr, name: str, text: str) -> QueryError:
         parameter=name,
         hint=f"write {_USAGE[name]}",
         position=head(text, call),
-    )
-
-
-def _amount(argument: exp.Expr, text: str) -> Amount:
-    if isinstance(argument, exp.Interval):
-        return interval_amount(argument, text)
-    if isinstance(argument, exp.Neg):
-        inner = _amount(argument.this, text)
-        return Amount(-inner.number, inner.unit)
-    if isinstance(argument, exp.Literal) and not argument.is_string:
-        return Amount(Fraction(argument.name))
-    raise QueryError(
-        "must be an interval or a number",
-        parameter="window function argument",
-        value=spelling(text, argument),
-        hint="write INTERVAL '10' MINUTE",
-        position=place(text, argument),
     )
 
 

@@ -16,7 +16,7 @@ from windrow.plan.nodes import Node
 from windrow.plan.schema import Shape
 from windrow.plan.types import unknown_column
 from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.windows import Rows, SlideBy, Window
+from windrow.semantics.windows import Rows, SlideBy, SlideByTuple, Window
 
 _PARAMETERS = {"range": "RANGE", "slide": "SLIDE", "gap": "GAP", "origin": "ORIGIN", "by": "SATTR"}
 
@@ -50,19 +50,21 @@ class WindowReader:
             gap=_amount(clause, "GAP", False),
             on=self._on(clause),
             by=self._by(clause),
-            partition=partition if counted else (),
+            partition=partition if counted or self._slides_by_rows(clause) else (),
         )
         try:
-            window = self._checked(spec)
+            window = self._checked(spec, inclusive=clause.over)
         except WindrowError as error:
             raise error.at(self._where(clause, error.parameter)) from None
         return PlacedWindow(window, partition, position(self.text, clause.span))
 
-    def _checked(self, spec: WindowSpec) -> Window:
+    def _checked(self, spec: WindowSpec, *, inclusive: bool) -> Window:
         if isinstance(spec.range, Amount) and not spec.range.is_rows:
             # Before the slide, which may stand for the range.
             spec.range.resolve(self._domain(spec), "range")
         window = spec.window(self.shape)
+        if inclusive and isinstance(window, SlideByTuple) and window.range >= 0:
+            window = replace(window, range=window.range + 1)  # the row exactly RANGE before is in the frame
         check_window(window, Domain.INTEGER if isinstance(window, Rows) else self._domain(spec))
         return window
 
@@ -125,6 +127,10 @@ class WindowReader:
                 position=position(self.text, column.span),
             )
 
+    def _slides_by_rows(self, clause: Clause) -> bool:
+        slide = _amount(clause, "SLIDE", bool(clause.attributes("SATTR")))
+        return slide is not None and slide.is_rows
+
     def _on(self, clause: Clause) -> str | None:
         """The windowing attribute, which must be the one the input's progress is on."""
         named = [a for keyword in ("WATTR", "RATTR") for a in clause.attributes(keyword) if not a.is_arrival]
@@ -135,9 +141,9 @@ class WindowReader:
         if not carries_progress(self.node, name):
             raise QueryError(
                 f"must be the progressing attribute, which is {self.shape.time or 'not among the columns'}",
-                parameter="wattr",
+                parameter=("order by" if clause.over else "wattr"),
                 value=named[0].name,
-                hint=f"write WATTR {self.shape.time}"
+                hint=f"write {'ORDER BY' if clause.over else 'WATTR'} {self.shape.time}"
                 if self.shape.time
                 else "keep the time column (or window_end) in the inner SELECT, unchanged",
                 position=position(self.text, named[0].span),

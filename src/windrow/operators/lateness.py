@@ -28,6 +28,10 @@ class Missed:
     starts: Integers | None
     ends: Integers
 
+    def take(self, rows: Integers) -> Missed:
+        starts = None if self.starts is None else self.starts[rows]
+        return Missed(self.late_by[rows], self.windows[rows], starts, self.ends[rows])
+
 
 @dataclass(frozen=True)
 class Verdict:

@@ -10,15 +10,14 @@ import pyarrow as pa
 from windrow.aggregates.base import Integers
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters
+from windrow.operators.empties import LastReported
 from windrow.operators.grouping import Grouping
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.extents import ends
 from windrow.plan.nodes import Late, WindowAggregate
 from windrow.semantics.early import Kind
-from windrow.semantics.progress import END, START
+from windrow.semantics.progress import END
 from windrow.semantics.windows import Emit, Landmark, Sliding
-
-CHUNK = 1 << 18
 
 
 class Results:
@@ -33,7 +32,7 @@ class Results:
         self.counters = counters
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE and for where landmark windows begin."""
-        self.last_reported: Integers = np.empty(0, np.int64)
+        self.reported = LastReported()
 
     def chosen(self, closed: Closed) -> Closed:
         """Those of the answers that are reported."""
@@ -77,20 +76,5 @@ class Results:
 
     def _empties(self, closed: Closed) -> Iterator[Closed]:
         """The windows without rows between two reported ones of the same group."""
-        windows, codes = closed.answers.windows, closed.answers.codes
-        if self.grouping.count > len(self.last_reported):
-            more = np.full(2 * self.grouping.count - len(self.last_reported), START, np.int64)
-            self.last_reported = np.concatenate([self.last_reported, more])
-        order = np.lexsort((windows, codes))
-        before = np.empty(len(order), np.int64)
-        sorted_codes, sorted_windows = codes[order], windows[order]
-        heads = np.ones(len(order), np.bool_)
-        heads[1:] = sorted_codes[1:] != sorted_codes[:-1]
-        before[1:] = sorted_windows[:-1]
-        before[heads] = self.last_reported[sorted_codes[heads]]
-        self.last_reported[sorted_codes] = sorted_windows
-        gaps = np.where(before == START, 0, sorted_windows - before - 1)
-        for i in np.flatnonzero(gaps).tolist():
-            for first in range(int(before[i]) + 1, int(sorted_windows[i]), CHUNK):
-                empty = np.arange(first, min(first + CHUNK, int(sorted_windows[i])))
-                yield self.lowering.nothing(empty, np.full(len(empty), sorted_codes[i], np.int32))
+        for empty, codes in self.reported.gaps(closed.answers, self.grouping.count):
+            yield self.lowering.nothing(empty, codes)

@@ -318,13 +318,13 @@ class WindowOperator:
         """What it knows besides tables, for the saved state."""
         return {
             "bounds": [self.bound, self.closed, self.results.first],
-            "last_reported": self.results.last_reported.tolist(),
+            "last_reported": self.results.reported.windows.tolist(),
             "revisions": self.revisions.to_json() if self.revisions is not None else None,
         }
 
     def set_facts(self, facts: dict[str, Any]) -> None:
         self.bound, self.closed, self.results.first = facts["bounds"]
-        self.results.last_reported = np.array(facts["last_reported"], np.int64)
+        self.results.reported.windows = np.array(facts["last_reported"], np.int64)
         if self.revisions is not None:
             self.revisions.from_json(facts["revisions"])
 

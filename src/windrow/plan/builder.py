@@ -81,10 +81,10 @@ class WindowSpec:
         return Rows(_row_count(length, "range"), _row_count(slide, "slide"), self.partition)
 
     def _by_tuple(self, shape: Shape, length: Amount, slide: Amount) -> SlideByTuple:
-        self._refuse("slide in rows", "origin", "partition")
+        self._refuse("slide in rows", "origin")
         by = choice(SlideBy, self.by or SlideBy.ARRIVAL.value, "by")
         extent = length.resolve(self._domain(shape), "range")
-        return SlideByTuple(self._attribute(shape), extent, _row_count(slide, "slide"), by)
+        return SlideByTuple(self._attribute(shape), extent, _row_count(slide, "slide"), by, self.partition)
 
     def _refuse(self, kind: str, *parameters: str) -> None:
         for parameter in parameters:

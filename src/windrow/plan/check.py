@@ -75,9 +75,9 @@ def check_supported(node: Node) -> None:
 
 
 def _check_supported_window(node: WindowAggregate) -> None:
-    if isinstance(node.window, (Rows, SlideByTuple)):
+    if isinstance(node.window, Rows):
         raise UnsupportedError(
-            "count and per-row windows are not available yet",
+            "windows of rows are not available yet",
             hint="window on the progressing attribute: RANGE 10 SECONDS SLIDE 1 SECOND, or GAP 30 SECONDS",
         )
     if node.early is not None and (node.late is Late.REVISE or not isinstance(node.window, (Sliding, Landmark))):
@@ -161,15 +161,28 @@ def _aggregate(node: WindowAggregate) -> Shape:
 def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
     """The type of `window_start` and `window_end`: the attribute's, or int64 where rows are counted."""
     attribute = attribute_of(node.window)
-    if isinstance(node.window, Rows):
+    if isinstance(node.window, (Rows, SlideByTuple)):
         for name in node.window.partition:
             type_of(Column(name), shape.schema)
+    if isinstance(node.window, SlideByTuple):
+        _check_partition(node, node.window.partition)
     if attribute is None:
         check_window(node.window)
         return pa.int64()
     _check_attribute(node, shape, attribute)
     check_window(node.window, shape.domain)
     return normal_time(type_of(Column(attribute), shape.schema))
+
+
+def _check_partition(node: WindowAggregate, partition: tuple[str, ...]) -> None:
+    """Groups count their own rows, or all of them count together; nothing in between."""
+    if partition and {expression for _, expression in node.keys} != {Column(name) for name in partition}:
+        raise QueryError(
+            "must name all group columns, or be left out",
+            parameter="partition",
+            value=f"{', '.join(partition)} with groups by {', '.join(name for name, _ in node.keys) or 'nothing'}",
+            hint="with PATTR, rows close windows for their own group; without, for all groups",
+        )
 
 
 def _check_attribute(node: WindowAggregate, shape: Shape, attribute: str) -> None:

@@ -13,7 +13,7 @@ from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Un
 from windrow.plan.windows import attribute_of
 from windrow.semantics.expressions import columns_of
 from windrow.semantics.progress import External
-from windrow.semantics.windows import Rows
+from windrow.semantics.windows import Rows, SlideByTuple
 
 _Read: TypeAlias = dict[str, set[str]]
 
@@ -72,7 +72,7 @@ def _aggregated(node: WindowAggregate) -> set[str]:
         return _names(node.input)
     expressions = [expression for _, expression in node.keys]
     expressions += [call.argument for call in node.aggregates if call.argument is not None]
-    partition = node.window.partition if isinstance(node.window, Rows) else ()
+    partition = node.window.partition if isinstance(node.window, (Rows, SlideByTuple)) else ()
     progress = {attribute_of(node.window), shape_of(node.input).time}
     names = {name for expression in expressions for name in columns_of(expression)}
     return names | set(partition) | {name for name in progress if name is not None}

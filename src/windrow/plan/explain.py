@@ -114,8 +114,8 @@ def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
 
 
 def _describe_strategy(node: WindowAggregate) -> list[tuple[str, str]]:
-    if isinstance(node.window, (Rows, SlideByTuple)):
-        return [("strategy", "none: count and per-row windows are not available yet")]
+    if isinstance(node.window, Rows):
+        return [("strategy", "none: windows of rows are not available yet")]
     chosen = choose(node)
     return [("strategy", chosen.strategy.value), *(("", f"- {reason}") for reason in chosen.reasons)]
 
@@ -140,7 +140,8 @@ def describe_window(window: Window, domain: Domain) -> str:
         return f"RANGE {window.range} rows SLIDE {window.slide} rows{per}, by arrival"
     if isinstance(window, SlideByTuple):
         length = render(window.range, domain)
-        return f"RANGE {length} on {window.attribute} SLIDE {window.every} rows, counted by {window.by.value}"
+        per = f" per {', '.join(window.partition)}" if window.partition else ""
+        return f"RANGE {length} on {window.attribute} SLIDE {window.every} rows{per}, counted by {window.by.value}"
     if isinstance(window, Landmark):
         return f"RANGE UNBOUNDED SLIDE {render(window.slide, domain)} on {window.attribute}{_origin(window, domain)}"
     return _describe_sliding(window, domain)

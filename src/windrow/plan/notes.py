@@ -12,7 +12,7 @@ from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
 from windrow.semantics.progress import AtEnd, External
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.windows import Emit, Landmark, SlideByTuple, Sliding
 
 
 def notes_of(node: Node) -> Iterator[str]:
@@ -50,6 +50,14 @@ def _grows_forever(node: WindowAggregate) -> Iterator[str]:
         yield "RANGE UNBOUNDED keeps every group until the end of the input."
 
 
+def _remembers_windows(node: WindowAggregate) -> Iterator[str]:
+    window = node.window
+    if isinstance(window, SlideByTuple) and node.emit is Emit.EMPTY and node.keys and not window.partition:
+        yield "EMIT EMPTY remembers the end of every window since the last one of each group."
+    if isinstance(window, SlideByTuple) and window.every > 1 and window.partition:
+        yield f"SLIDE {window.every} ROWS per group keeps the count of every group that has begun to count."
+
+
 def _waits_for_end(stream: Stream) -> Iterator[str]:
     if isinstance(stream.policy, AtEnd):
         yield (
@@ -69,6 +77,7 @@ _RULES: tuple[tuple[type, Callable[[Any], Iterator[str]]], ...] = (
     (WindowAggregate, _rows_between),
     (WindowAggregate, _kept_values),
     (WindowAggregate, _grows_forever),
+    (WindowAggregate, _remembers_windows),
     (Union, _waits_for_slowest),
     (Stream, _waits_for_end),
 )

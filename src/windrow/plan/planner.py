@@ -12,7 +12,7 @@ from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
-from windrow.semantics.windows import Emit, Landmark, Session, Sliding
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
@@ -33,6 +33,8 @@ def choose(node: WindowAggregate) -> Choice:
     refuse_impossible(node)
     if isinstance(node.window, Session):
         return Choice(Strategy.AUTO, ("sessions have an algorithm of their own: rows are merged into open sessions",))
+    if isinstance(node.window, SlideByTuple):
+        return Choice(Strategy.AUTO, tuple(_per_row(node, node.window)))
     if node.strategy is not Strategy.AUTO:
         return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}",))
     if node.late is Late.REVISE:
@@ -44,6 +46,13 @@ def choose(node: WindowAggregate) -> Choice:
     if isinstance(node.window, Sliding) and _panes_are_too_small(node.window):
         return Choice(Strategy.WID, (_why_no_panes(node),))
     return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
+
+
+def _per_row(node: WindowAggregate, window: SlideByTuple) -> Iterator[str]:
+    yield "windows end with rows: what a punctuation releases is sorted and runs through the window once"
+    if node.keys and not window.partition:
+        yield "a row closes a window for all groups: one result for each group in it. PATTR has each close its own"
+    yield from _ways_of(node, kept="keeps values: the rows of one RANGE, sorted by time")
 
 
 def _panes_are_too_small(window: Sliding) -> bool:
@@ -66,15 +75,17 @@ def _pane_of(node: WindowAggregate) -> str:
     )
 
 
-def _ways_of(node: WindowAggregate) -> Iterator[str]:
-    """How windows are put together from panes, for each kind of aggregate there is in the query."""
+def _ways_of(
+    node: WindowAggregate, kept: str = "keeps values: sorted runs a pane, added and taken away"
+) -> Iterator[str]:
+    """How windows are put together, for each kind of aggregate there is in the query."""
     schema = shape_of(node.input).schema
     ways: dict[str, list[str]] = {}
     for call in node.aggregates:
         aggregate = lookup(call.function)
         kind = None if call.argument is None else type_of(call.argument, schema)
         if not aggregate.is_bounded_for(kind):
-            way = "keeps values: sorted runs a pane, added and taken away"
+            way = kept
         elif aggregate.differential:
             way = "can subtract: a running difference"
         else:
@@ -84,16 +95,30 @@ def _ways_of(node: WindowAggregate) -> Iterator[str]:
         yield f"{', '.join(dict.fromkeys(calls))} {way}"
 
 
+_NAMES: dict[type, str] = {
+    Landmark: "landmark windows",
+    Session: "session windows",
+    Rows: "windows of rows",
+    SlideByTuple: "slide-by-tuple windows",
+}
+
+
+def _why_final(window: Window) -> str:
+    if not isinstance(window, SlideByTuple):
+        return ""
+    return "a late row would close a window of its own and change which rows close the later ones; "
+
+
 def refuse_impossible(node: WindowAggregate) -> None:
     window = node.window
     if node.late is Late.REVISE and (not isinstance(window, Sliding) or node.emit is Emit.EMPTY):
-        what = "EMIT EMPTY" if isinstance(window, Sliding) else type(window).__name__.lower() + " windows"
+        what = "EMIT EMPTY" if isinstance(window, Sliding) else _NAMES[type(window)]
         raise UnsupportedError(
             f"is not available for {what}",
             parameter="late",
             value="revise",
             allowed=("drop", "side"),
-            hint="late='side' gives the late rows as a second output",
+            hint=f"{_why_final(window)}late='side' gives the late rows as a second output",
         )
     if node.late is Late.REVISE and node.strategy in (Strategy.WID, Strategy.BUFFER):
         raise UnsupportedError(
@@ -102,12 +127,12 @@ def refuse_impossible(node: WindowAggregate) -> None:
             value=node.strategy.value,
             hint="corrections are put together from panes; leave the strategy out",
         )
-    if isinstance(window, Session) and node.strategy is not Strategy.AUTO:
+    if isinstance(window, (Session, SlideByTuple)) and node.strategy is not Strategy.AUTO:
         raise UnsupportedError(
-            "must be auto for session windows",
+            f"must be auto for {_NAMES[type(window)]}",
             parameter="strategy",
             value=node.strategy.value,
-            hint="sessions have one algorithm; leave the strategy out",
+            hint=f"{_NAMES[type(window)]} have one algorithm; leave the strategy out",
         )
     if isinstance(window, Landmark) and node.strategy is Strategy.WID:
         raise UnsupportedError(

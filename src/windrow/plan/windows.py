@@ -18,8 +18,10 @@ def check_window(window: Window, domain: Domain = Domain.INTEGER) -> None:
     """Refuse a `range`, `slide` or `gap` below 1; the domain is only for how the value is shown."""
     for parameter, value in _numbers(window).items():
         if value < 1:
-            shown = render(value, domain) if value else "0"
-            raise QueryError("must be positive", parameter=parameter, value=shown, hint=_EXAMPLES[parameter])
+            counted = isinstance(window, SlideByTuple) and parameter == "slide"
+            shown = render(value, Domain.INTEGER if counted else domain) if value else "0"
+            hint = "every n-th row closes a window, as in SLIDE 1 ROW" if counted else _EXAMPLES[parameter]
+            raise QueryError("must be positive", parameter=parameter, value=shown, hint=hint)
 
 
 def _numbers(window: Window) -> dict[str, int]:

@@ -159,6 +159,8 @@ def _span(window: Window, placement: Placement, wids: list[WindowId]) -> list[Wi
         numbers = [k for k, _ in wids]
         return [(k, wids[0][1]) for k in range(min(numbers), max(numbers) + 1)]
     if isinstance(window, SlideByTuple):
+        if window.partition:  # the row that closes a window is in it
+            return wids
         return sorted({wid for _, wid in placement.extents if min(wids) <= wid <= max(wids)})
     return list(range(min(wids), max(wids) + 1))
 

@@ -12,6 +12,7 @@ from windrow.semantics.arrival import Arrival, Group
 from windrow.semantics.framework import WindowId
 from windrow.semantics.lateness import Verdict, judge
 from windrow.semantics.progress import START
+from windrow.semantics.rows import partition_of
 from windrow.semantics.windows import Rows, Session, SlideByTuple, Window
 
 
@@ -52,13 +53,20 @@ def _wids(window: Window, arrived: Sequence[Arrival], bounds: Sequence[int]) -> 
 def _slide_by_tuple_wids(
     window: SlideByTuple, arrived: Sequence[Arrival], bounds: Sequence[int]
 ) -> list[list[WindowId]]:
-    """Only rows in time are counted and close windows; a late row that each row would close one for missed its own."""
+    """Only rows in time are counted and close windows; a late row that each row would close one for missed its own.
+
+    A row a whole range below the bound is in no open window. Which ones it missed is no longer known, or every window
+    would have to be remembered for ever: it missed the one that would have ended with it.
+    """
     in_time = [a.row for a, bound in zip(arrived, bounds, strict=True) if a.t >= bound]
-    closed = framework.windows(window, in_time)
+    closed = [(wid, partition_of(window, in_time[wid[1]])) for wid in framework.windows(window, in_time)]
     found: list[list[Any]] = []
     for i, (arrival, bound) in enumerate(zip(arrived, bounds, strict=True)):
-        own = [(arrival.t, len(in_time) + i)] if arrival.t < bound and window.every == 1 else []
-        found.append([wid for wid in closed if arrival.t <= wid[0] < arrival.t + window.range] + own)
+        t, partition = arrival.t, partition_of(window, arrival.row)
+        gone = t + window.range <= bound
+        own = [(t, len(in_time) + i)] if gone or (t < bound and window.every == 1) else []
+        later = [] if gone else [wid for wid, of in closed if of == partition and t <= wid[0] < t + window.range]
+        found.append(sorted(later + own))
     return found
 
 

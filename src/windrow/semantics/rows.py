@@ -13,7 +13,7 @@ from typing import Any
 
 from windrow.semantics.ordering import normal
 from windrow.semantics.progress import Row
-from windrow.semantics.windows import Rows
+from windrow.semantics.windows import Rows, SlideByTuple
 
 
 def interval(window: Rows, wid: tuple[int, tuple[Any, ...]]) -> tuple[int, int]:
@@ -26,7 +26,7 @@ def interval(window: Rows, wid: tuple[int, tuple[Any, ...]]) -> tuple[int, int]:
     return end - window.range, end
 
 
-def partition_of(window: Rows, row: Row) -> tuple[Any, ...]:
+def partition_of(window: Rows | SlideByTuple, row: Row) -> tuple[Any, ...]:
     return tuple(normal(row[column]) for column in window.partition)
 
 

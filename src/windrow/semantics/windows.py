@@ -88,12 +88,17 @@ class SlideBy(Enum):
 
 @dataclass(frozen=True)
 class SlideByTuple:
-    """`(t - range, t]` for every `every`-th row, counted by arrival or by rank of the attribute."""
+    """`(t - range, t]` for every `every`-th row, counted by arrival or by rank of the attribute.
+
+    Per `partition` when columns are named: its rows are counted alone, and they alone are in its windows. Otherwise a
+    row closes a window for all groups.
+    """
 
     attribute: str
     range: int
     every: int = 1
     by: SlideBy = SlideBy.ARRIVAL
+    partition: tuple[str, ...] = ()
     context = Context.FORWARD
 
 

@@ -13,7 +13,7 @@ from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Strategy, Stre
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.progress import Policy, Slack, SlackRows
-from windrow.semantics.windows import Landmark, Session, Sliding, Window
+from windrow.semantics.windows import Landmark, Session, SlideByTuple, Sliding, Window
 from windrow.sources import open_source
 
 _KINDS: dict[str, pa.DataType] = {
@@ -60,6 +60,11 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     yield "corrections", _query(sliding, rows, ("max", "first"), keys=("k",), late=Late.REVISE)
     yield "sessions", _query(Session("ts", 5), slack, (*_BOUNDED, "median"), keys=("k",))
     yield "landmarks", _query(Landmark("ts", 20), slack, ("max", "last"), keys=("k",))
+    yield "per row", _query(SlideByTuple("ts", 12), slack, (*_BOUNDED, "median"), keys=("k",))
+    yield (
+        "every second row of a group",
+        _query(SlideByTuple("ts", 12, 2, partition=("k",)), slack, ("sum",), keys=("k",)),
+    )
     yield "window ids", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.WID)
 
 

@@ -18,6 +18,7 @@ from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.paned_values import PanedValues
+from windrow.operators.state.row_timeline import Ends
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable
@@ -246,6 +247,36 @@ def save_sessions(sessions: Any) -> dict[str, pa.Table]:
 def load_sessions(sessions: Any, tables: dict[str, pa.Table]) -> None:
     sessions.starts, sessions.codes, sessions.cells = from_table(tables["sessions"], sessions.layout)
     sessions.lasts = _numbers(tables["sessions"], "last")
+
+
+def save_per_row(windower: Any) -> dict[str, pa.Table]:
+    waiting = windower.waiting.content()
+    held = table_of(waiting.times, waiting.codes, waiting.state)
+    tables = {
+        **save_timeline(windower.timeline),
+        **save_rows_kept(windower.rows_kept),
+        "waiting": held.append_column("closes", arrow(waiting.closes)) if len(waiting.closes) else held,
+        "counters": tabled(value=windower.counters),
+        "ended": scalars(windows=windower.ended),
+    }
+    if windower.past is not None:
+        past = windower.past.content()
+        tables["past"] = tabled(end=past.times, code=past.codes)
+    return tables
+
+
+def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
+    load_timeline(windower.timeline, tables)
+    load_rows_kept(windower.rows_kept, tables)
+    held = tables["waiting"]
+    closes = _numbers(held, "closes") if "closes" in held.column_names else np.empty(0, np.bool_)
+    windower.waiting.fill(*from_table(held, windower.layout), closes)
+    windower.counters = _numbers(tables["counters"], "value")
+    windower.ended = tables["ended"].to_pylist()[0]["windows"]
+    if windower.past is not None:
+        ends, codes = _numbers(tables["past"], "end"), _numbers(tables["past"], "code").astype(np.int32)
+        windower.past.first = windower.ended - len(ends)
+        windower.past.append(Ends(ends, codes, windower.past.first))
 
 
 def save_groups(groups: Groups) -> pa.Table:

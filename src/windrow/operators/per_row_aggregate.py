@@ -1,0 +1,179 @@
+"""The window aggregate over slide-by-tuple windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Integers
+from windrow.operators import window_state
+from windrow.operators.answers import Lowering
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.empties import LastReported
+from windrow.operators.grouping import Grouping
+from windrow.operators.lateness import Missed, Verdict, late_batch, late_schema
+from windrow.operators.state.past_ends import PastEnds
+from windrow.operators.windows.base import Closed, Rows
+from windrow.operators.windows.per_row import PerRow
+from windrow.plan.nodes import Late, Lateness, WindowAggregate
+from windrow.plan.schema import Shape
+from windrow.semantics.progress import END, START, Punctuation, check_advance
+from windrow.semantics.windows import Emit, SlideByTuple
+
+
+class PerRowOperator:
+    """Every row, or every n-th, closes a window for its own group, or for all groups.
+
+    A late row closes none and is not counted. It still is in the windows that end above the bound, as far as
+    they reach back to it. The windows it missed are known while they end within RANGE of the bound.
+    """
+
+    def __init__(self, node: WindowAggregate, shape: Shape, output: Shape) -> None:
+        assert isinstance(node.window, SlideByTuple)
+        assert shape.time is not None
+        self.node = node
+        self.window = node.window
+        self.grouping = Grouping(node, shape)
+        shared = bool(node.keys) and not node.window.partition
+        self.fills_gaps = shared and node.emit is Emit.EMPTY
+        self.windower = PerRow(
+            node.window, self.grouping.plan, shared=shared, past=PastEnds() if self._asks_for_ends else None
+        )
+        self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
+        self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
+        self.bound = START
+        self.first = END
+        """The smallest time among rows in time, for EMIT COMPLETE."""
+        self.reported = LastReported()
+        self.counters = Counters()
+
+    @property
+    def _asks_for_ends(self) -> bool:
+        """Whether it must be known where windows ended: a late row has missed one for sure only if it closes one."""
+        return self.node.late is not Late.DROP or self.window.every > 1 or self.fills_gaps
+
+    # Rows in
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        if batch.selected is not None and not batch.selected.any():
+            return
+        rows = self.grouping.rows(batch, self.windower)
+        self.counters.rows_in += len(rows)
+        if len(rows) == 0:
+            return
+        if rows.span[0] >= self.bound:
+            self._add(rows)
+            return
+        late = rows.times < self.bound
+        if not late.all():
+            self._add(rows.take(~late))
+        yield from self._late(batch, rows, np.flatnonzero(late))
+
+    def _add(self, rows: Rows) -> None:
+        self.first = min(self.first, rows.span[0])
+        self.windower.add(rows, self.grouping.count)
+
+    def _late(self, batch: Batch, rows: Rows, late: Integers) -> Iterator[Element]:
+        """Rows below the bound: into the windows still open, and into the book of what was missed."""
+        verdict, missed = self._judged(rows.take(late))
+        self.counters.late += int(np.count_nonzero(verdict.missed))
+        if verdict.counts.any():
+            self.windower.amend(rows.take(late[verdict.counts]), self.grouping.count)
+        if self.node.late is Late.SIDE and verdict.missed.any():
+            data = batch.compact().data.take(arrow(late[verdict.missed]))
+            told = missed.take(np.flatnonzero(verdict.missed))
+            yield LateRows(late_batch(data, told, batch.source, self.late_schema))
+
+    def _judged(self, rows: Rows) -> tuple[Verdict, Missed]:
+        """The rule is `semantics.placement`, on whole arrays. Farther back than RANGE nothing is open, or known."""
+        times = rows.times
+        gone = times <= self._floor
+        own = gone | (self.window.every == 1)
+        counts, firsts, lasts = np.zeros(len(times), np.int64), times, times
+        if self.windower.past is not None:
+            counts, firsts, lasts = self.windower.missed(np.where(gone, self.bound, times), rows.group_codes())
+            lasts = np.where(counts == 0, times, lasts)
+        missed = own | (counts > 0)
+        counting = ~gone & ~missed if self.node.lateness is Lateness.CONSISTENT else ~gone
+        starts = np.where(own, times, firsts) - self.window.range
+        return Verdict(missed, counting), Missed(self.bound - times, counts + own, starts, lasts)
+
+    @property
+    def _floor(self) -> int:
+        """Rows up to here are in no window that is still open."""
+        return START if self.bound == START else max(START, self.bound - self.window.range)
+
+    # Punctuations in
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        bound = check_advance(self.bound, punctuation.value)
+        if bound == self.bound:
+            return
+        for closed in self.windower.close(bound, self.grouping.count):
+            yield from self._report(closed)
+        self.bound = bound
+        self._forget()
+        yield Punctuation(bound)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """Windows that other rows close wait for the punctuation of all rows."""
+        return ()
+
+    def _forget(self) -> None:
+        self.grouping.forget_values(self.windower)
+        if self.fills_gaps:  # which knows the last window of every group
+            self.windower.forget_ends(self._floor, self.reported.earliest)
+            return
+        self.windower.forget_ends(self._floor, None)
+        self.grouping.compact(self.windower)
+
+    def _report(self, closed: Closed) -> Iterator[Element]:
+        if self.fills_gaps:
+            for numbers, codes in self.reported.gaps(closed.answers, self.grouping.count):
+                assert self.windower.past is not None
+                ends = self.windower.past.times_of(numbers)
+                empty = self.lowering.nothing(numbers, codes)
+                yield self._result(Closed(empty.answers, empty.lowered, ends - self.window.range, ends))
+        chosen = self._chosen(closed)
+        if len(chosen.answers):
+            yield self._result(chosen)
+
+    def _chosen(self, closed: Closed) -> Closed:
+        """A window that begins after the first row holds every row it could ever hold."""
+        if self.node.emit is not Emit.COMPLETE:
+            return closed
+        assert closed.starts is not None
+        return closed.take(np.flatnonzero(closed.starts + 1 >= self.first))
+
+    def _result(self, closed: Closed) -> Batch:
+        assert closed.ends is not None
+        data = self.lowering.batch(closed, self.grouping.groups, closed.starts, closed.ends)
+        self.counters.results += len(data)
+        return Batch(data, closed.ends)
+
+    # State
+
+    @property
+    def state_bytes(self) -> int:
+        return self.windower.nbytes
+
+    @property
+    def open_windows(self) -> int:
+        return self.windower.open_windows
+
+    def facts(self) -> dict[str, Any]:
+        return {"bounds": [self.bound, self.first], "last_reported": self.reported.windows.tolist()}
+
+    def set_facts(self, facts: dict[str, Any]) -> None:
+        self.bound, self.first = facts["bounds"]
+        self.reported.windows = np.array(facts["last_reported"], np.int64)
+
+    def state(self) -> dict[str, pa.Table]:
+        return window_state.save(self)
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        window_state.load(self, tables)
