@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.engines.build import Pipeline, Stage
+from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 
@@ -21,14 +22,14 @@ def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
         after = stage.after
         while after is not None:
             yield after
-            if isinstance(after.operator, (WindowOperator, SessionOperator)):
+            if isinstance(after.operator, (WindowOperator, SessionOperator, RowsOperator)):
                 break
             after = after.after
 
 
-def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator]:
+def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator | RowsOperator]:
     operators = [stage.operator for stage in pipeline.stages]
-    return [operator for operator in operators if isinstance(operator, (WindowOperator, SessionOperator))]
+    return [operator for operator in operators if isinstance(operator, (WindowOperator, SessionOperator, RowsOperator))]
 
 
 def open_windows(pipeline: Pipeline) -> int:

@@ -15,15 +15,16 @@ from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
 from windrow.operators.progress import Grid, Input
 from windrow.operators.project import Project
+from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.select import Select
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
-from windrow.plan.check import check_supported, shape_of
+from windrow.plan.check import check_supported, shape_of, walk
 from windrow.plan.planner import choose
 from windrow.plan.windows import within_of
 from windrow.semantics.progress import Idle, Punctuation, Slack
-from windrow.semantics.windows import Landmark, Session, Sliding, Window
+from windrow.semantics.windows import Landmark, Rows, Session, Sliding
 
 
 @dataclass
@@ -126,7 +127,7 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
         stage = _stage(pipeline, operator, "window", after, port)
         if after is None or pipeline.late_schema is None:
             pipeline.late_schema = operator.late_schema
-        _add(pipeline, node.input, stage, 0, _grid(node.window), threads)
+        _add(pipeline, node.input, stage, 0, _grid(node), threads)
 
 
 def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
@@ -141,17 +142,23 @@ def _input(node: nodes.Stream, grid: Grid | None) -> Input:
     return Input(node.name, node.time, policy, slack=slack, grid=grid)
 
 
-def _grid(window: Window) -> Grid:
+def _grid(node: nodes.WindowAggregate) -> Grid | None:
+    window = node.window
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide)
+    if isinstance(window, Rows) and window.order is None:
+        # No promise says anything to it. But which rows of a union come first must not depend on batches.
+        return Grid() if any(isinstance(part, nodes.Union) for part in walk(node)) else None
     return Grid(pace=window.gap) if isinstance(window, Session) else Grid()
 
 
-def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | SessionOperator:
+def _window(node: nodes.WindowAggregate, threads: int) -> WindowOperator | SessionOperator | RowsOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
     if isinstance(node.window, Session):
         return SessionOperator(node, shape, output)
+    if isinstance(node.window, Rows):
+        return RowsOperator(node, shape, output)
     within = within_of(node, shape.domain)
     slide = node.window.slide if isinstance(node.window, (Sliding, Landmark)) else 1
     within = -(-within // slide) * slide

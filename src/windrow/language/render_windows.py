@@ -22,7 +22,9 @@ def window_sql(window: Window, domain: Domain) -> str:
         return f"[GAP {units_sql(window.gap, domain)} WATTR {name_sql(window.attribute)}]"
     if isinstance(window, Rows):
         partition = " PATTR " + ", ".join(map(name_sql, window.partition)) if window.partition else ""
-        return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS WATTR row_num{partition}]"
+        arrival = " WATTR row_num" if window.order is None else ""
+        order = f" ORDER BY {name_sql(window.order)}" if window.order is not None else ""
+        return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS{arrival}{partition}{order}]"
     name = name_sql(window.attribute)
     if isinstance(window, SlideByTuple):
         by = "row_num" if window.by is SlideBy.ARRIVAL else f"rank({name})"

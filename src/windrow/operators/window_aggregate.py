@@ -16,6 +16,7 @@ from windrow.errors import UnsupportedError
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, LateRows
+from windrow.operators.empties import Empties
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import compress
@@ -38,8 +39,6 @@ from windrow.semantics.windows import Emit, Landmark, Sliding
 
 if TYPE_CHECKING:
     from windrow.operators.partials import Partials
-
-CHUNK = 1 << 18
 
 
 class Grouping:
@@ -114,13 +113,13 @@ class WindowOperator:
         self.windower = make_windower(node, self.grouping.plan, strategy, threads=threads, keep=self.within)
         self.output = output.schema
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
-        self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
+        self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
         self.closed = START
         """The end of the last closed window boundary: rows below it are late."""
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE and for where landmark windows begin."""
-        self.last_reported: Integers = np.empty(0, np.int64)
+        self.empties = Empties(self.lowering)
         self.revisions = Revisions(self) if node.late is Late.REVISE else None
         self.counters = Counters()
 
@@ -261,7 +260,7 @@ class WindowOperator:
         for closed in self.windower.close(bound, self.grouping.count):
             chosen = self._chosen(closed)
             if self.node.emit is Emit.EMPTY:
-                for empty in self._empties(chosen):
+                for empty in self.empties.before(chosen, self.grouping.count):
                     yield self.result(empty)
             if len(chosen.answers):
                 yield self.result(chosen)
@@ -284,26 +283,6 @@ class WindowOperator:
         self.counters.results += len(end)
         return Batch(data, end)
 
-    def _empties(self, closed: Closed) -> Iterator[Closed]:
-        """The windows without rows between two reported ones of the same group."""
-        windows, codes = closed.answers.windows, closed.answers.codes
-        if self.grouping.count > len(self.last_reported):
-            more = np.full(2 * self.grouping.count - len(self.last_reported), START, np.int64)
-            self.last_reported = np.concatenate([self.last_reported, more])
-        order = np.lexsort((windows, codes))
-        before = np.empty(len(order), np.int64)
-        sorted_codes, sorted_windows = codes[order], windows[order]
-        heads = np.ones(len(order), np.bool_)
-        heads[1:] = sorted_codes[1:] != sorted_codes[:-1]
-        before[1:] = sorted_windows[:-1]
-        before[heads] = self.last_reported[sorted_codes[heads]]
-        self.last_reported[sorted_codes] = sorted_windows
-        gaps = np.where(before == START, 0, sorted_windows - before - 1)
-        for i in np.flatnonzero(gaps).tolist():
-            for first in range(int(before[i]) + 1, int(sorted_windows[i]), CHUNK):
-                empty = np.arange(first, min(first + CHUNK, int(sorted_windows[i])))
-                yield self.lowering.nothing(empty, np.full(len(empty), sorted_codes[i], np.int32))
-
     # State
 
     @property
@@ -318,13 +297,13 @@ class WindowOperator:
         """What it knows besides tables, for the saved state."""
         return {
             "bounds": [self.bound, self.closed, self.first],
-            "last_reported": self.last_reported.tolist(),
+            "last_reported": self.empties.last.tolist(),
             "revisions": self.revisions.to_json() if self.revisions is not None else None,
         }
 
     def set_facts(self, facts: dict[str, Any]) -> None:
         self.bound, self.closed, self.first = facts["bounds"]
-        self.last_reported = np.array(facts["last_reported"], np.int64)
+        self.empties.last = np.array(facts["last_reported"], np.int64)
         if self.revisions is not None:
             self.revisions.from_json(facts["revisions"])
 

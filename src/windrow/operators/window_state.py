@@ -10,11 +10,12 @@ import pyarrow as pa
 from windrow.operators.state.saving import load_groups, save_groups
 
 if TYPE_CHECKING:
+    from windrow.operators.rows_aggregate import RowsOperator
     from windrow.operators.session_aggregate import SessionOperator
     from windrow.operators.window_aggregate import WindowOperator
 
 
-def save(operator: WindowOperator | SessionOperator) -> dict[str, pa.Table]:
+def save(operator: WindowOperator | SessionOperator | RowsOperator) -> dict[str, pa.Table]:
     """Groups, widths of the state columns, counters, and the algorithm's own tables."""
     tables = {f"windower.{name}": table for name, table in operator.windower.state().items()}
     tables["groups"] = save_groups(operator.grouping.groups)
@@ -29,7 +30,7 @@ def save(operator: WindowOperator | SessionOperator) -> dict[str, pa.Table]:
     return tables
 
 
-def load(operator: WindowOperator | SessionOperator, tables: dict[str, pa.Table]) -> dict[str, Any]:
+def load(operator: WindowOperator | SessionOperator | RowsOperator, tables: dict[str, pa.Table]) -> dict[str, Any]:
     """Bring an operator back to what `save` wrote; returns its facts."""
     facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
     operator.grouping.plan.layout.from_json(facts["layout"])

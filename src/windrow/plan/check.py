@@ -18,7 +18,7 @@ from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Un
 from windrow.plan.schema import Shape
 from windrow.plan.streams import check_stream
 from windrow.plan.types import column_type, type_of
-from windrow.plan.windows import attribute_of, check_window
+from windrow.plan.windows import check_window
 from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.windows import Rows, SlideByTuple
@@ -70,9 +70,9 @@ def check_supported(node: Node) -> None:
 
 
 def _check_supported_window(node: WindowAggregate) -> None:
-    if isinstance(node.window, (Rows, SlideByTuple)):
+    if isinstance(node.window, SlideByTuple):
         raise UnsupportedError(
-            "count and per-row windows are not available yet",
+            "per-row windows are not available yet",
             hint="window on the progressing attribute: RANGE 10 SECONDS SLIDE 1 SECOND, or GAP 30 SECONDS",
         )
     if any(isinstance(part, WindowAggregate) and part.late is Late.REVISE for part in walk(node.input)):
@@ -139,16 +139,36 @@ def _aggregate(node: WindowAggregate) -> Shape:
 
 def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
     """The type of `window_start` and `window_end`: the attribute's, or int64 where rows are counted."""
-    attribute = attribute_of(node.window)
     if isinstance(node.window, Rows):
-        for name in node.window.partition:
-            type_of(Column(name), shape.schema)
-    if attribute is None:
         check_window(node.window)
+        _check_rows(node, node.window, shape)
         return pa.int64()
+    attribute = node.window.attribute
     _check_attribute(node, shape, attribute)
     check_window(node.window, shape.domain)
     return normal_time(type_of(Column(attribute), shape.schema))
+
+
+def _check_rows(node: WindowAggregate, window: Rows, shape: Shape) -> None:
+    for name in window.partition:
+        type_of(Column(name), shape.schema)
+        if Column(name) not in (expression for _, expression in node.keys):
+            raise QueryError(
+                "must be among the groups, or results of different keys could not be told apart",
+                parameter="partition",
+                value=name,
+                hint=f"group by {name} too",
+            )
+    if window.order is None:
+        return
+    type_of(Column(window.order), shape.schema)
+    if shape.time is None or not carries_progress(node.input, window.order):
+        raise QueryError(
+            f"must be the progressing attribute, which is {shape.time or 'not among the columns'}",
+            parameter="order_by",
+            value=window.order,
+            hint="rows wait for its punctuations; leave it out to count rows as they arrive",
+        )
 
 
 def _check_attribute(node: WindowAggregate, shape: Shape, attribute: str) -> None:

@@ -98,7 +98,7 @@ def _aggregate(node: WindowAggregate) -> _Entry:
         ("window", describe_window(node.window, domain)),
         ("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"),
         ("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"),
-        ("emit", _EMIT[node.emit]),
+        ("emit", _describe_emit(node)),
         ("late", _describe_late(node, domain)),
         *_describe_strategy(node),
     ]
@@ -106,10 +106,15 @@ def _aggregate(node: WindowAggregate) -> _Entry:
 
 
 def _describe_strategy(node: WindowAggregate) -> list[tuple[str, str]]:
-    if isinstance(node.window, (Rows, SlideByTuple)):
-        return [("strategy", "none: count and per-row windows are not available yet")]
+    if isinstance(node.window, SlideByTuple):
+        return [("strategy", "none: per-row windows are not available yet")]
     chosen = choose(node)
     return [("strategy", chosen.strategy.value), *(("", f"- {reason}") for reason in chosen.reasons)]
+
+
+def _describe_emit(node: WindowAggregate) -> str:
+    full = isinstance(node.window, Rows) and node.emit is Emit.COMPLETE
+    return "only windows that have all their rows" if full else _EMIT[node.emit]
 
 
 _EMIT = {
@@ -129,7 +134,8 @@ def describe_window(window: Window, domain: Domain) -> str:
         return f"GAP {render(window.gap, domain)} on {window.attribute}, a window ends when no row comes for that long"
     if isinstance(window, Rows):
         per = f" per {', '.join(window.partition)}" if window.partition else ""
-        return f"RANGE {window.range} rows SLIDE {window.slide} rows{per}, by arrival"
+        order = "by arrival" if window.order is None else f"in order of {window.order}, ties by arrival"
+        return f"RANGE {window.range} rows SLIDE {window.slide} rows{per}, {order}"
     if isinstance(window, SlideByTuple):
         length = render(window.range, domain)
         return f"RANGE {length} on {window.attribute} SLIDE {window.every} rows, counted by {window.by.value}"
@@ -154,6 +160,8 @@ def _origin(window: Sliding | Landmark, domain: Domain) -> str:
 
 
 def _describe_late(node: WindowAggregate, domain: Domain) -> str:
+    if isinstance(node.window, Rows):
+        return _describe_late_for_rows(node, node.window)
     what = {
         Late.DROP: "left out of the windows they missed, and counted",
         Late.SIDE: "given out on the side with the windows they missed",
@@ -162,6 +170,13 @@ def _describe_late(node: WindowAggregate, domain: Domain) -> str:
     if node.lateness is Lateness.CONSISTENT:
         return f"{what}; a row that missed one window counts in none (consistent)"
     return f"{what}; they count in the windows still open (generous)"
+
+
+def _describe_late_for_rows(node: WindowAggregate, window: Rows) -> str:
+    if window.order is None:
+        return "none: rows count as they come"
+    side = "given out on the side" if node.late is Late.SIDE else "left out, and counted"
+    return f"{side}; the rows after them are counted already"
 
 
 def _union(node: Union) -> _Entry:

@@ -6,20 +6,34 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from windrow.aggregates import lookup
-from windrow.plan.check import shape_of, walk
+from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
 from windrow.semantics.progress import AtEnd
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.windows import Landmark, Rows, Sliding
+
+
+_BETWEEN = "SLIDE {} is larger than RANGE {}: rows between windows are in none of them."
 
 
 def notes_of(node: Node) -> Iterator[str]:
     """Notes on a plan, top down."""
+    waiting = list(_waits(node, True))
     for part in walk(node):
         for kind, rule in _RULES:
-            if isinstance(part, kind):
+            if isinstance(part, kind) and (kind is not Stream or part in waiting):
                 yield from rule(part)
+
+
+def _waits(node: Node, heard: bool) -> Iterator[Stream]:
+    """The streams whose promises something waits for: windows of rows by arrival wait for none."""
+    if isinstance(node, Stream) and heard:
+        yield node
+    if isinstance(node, WindowAggregate):
+        heard = not (isinstance(node.window, Rows) and node.window.order is None)
+    for child in inputs_of(node):
+        yield from _waits(child, heard)
 
 
 def _rows_between(node: WindowAggregate) -> Iterator[str]:
@@ -27,7 +41,9 @@ def _rows_between(node: WindowAggregate) -> Iterator[str]:
     if isinstance(window, Sliding) and window.loses_rows:
         domain = shape_of(node.input).domain
         slide, length = render(window.slide, domain), render(window.range, domain)
-        yield f"SLIDE {slide} is larger than RANGE {length}: rows between windows are in none of them."
+        yield _BETWEEN.format(slide, length)
+    if isinstance(window, Rows) and window.slide > window.range:
+        yield _BETWEEN.format(f"{window.slide} rows", f"{window.range} rows")
 
 
 def _kept_values(node: WindowAggregate) -> Iterator[str]:
@@ -41,6 +57,9 @@ def _kept_values(node: WindowAggregate) -> Iterator[str]:
 def _grows_forever(node: WindowAggregate) -> Iterator[str]:
     if isinstance(node.window, Landmark):
         yield "RANGE UNBOUNDED keeps every group until the end of the input."
+    if isinstance(node.window, Rows) and node.window.partition:
+        names = ", ".join(node.window.partition)
+        yield f"The last rows of every {names} are kept until the end of the input: they leave when new ones come."
 
 
 def _waits_for_end(stream: Stream) -> Iterator[str]:

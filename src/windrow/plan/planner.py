@@ -12,7 +12,7 @@ from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
-from windrow.semantics.windows import Emit, Landmark, Session, Sliding
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, Sliding
 
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
@@ -37,6 +37,8 @@ def choose(node: WindowAggregate) -> Choice:
         return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}",))
     if node.late is Late.REVISE:
         return Choice(Strategy.PANES, ("corrections are put together from panes",))
+    if isinstance(node.window, Rows):
+        return Choice(Strategy.PANES, (_pane_of_rows(node.window), *_ways_of(node)))
     if isinstance(node.window, Landmark):
         return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
     if isinstance(node.window, Sliding) and node.window.is_tumbling:
@@ -66,6 +68,12 @@ def _pane_of(node: WindowAggregate) -> str:
     )
 
 
+def _pane_of_rows(window: Rows) -> str:
+    pane = gcd(window.range, window.slide)
+    size = "1 row" if pane == 1 else f"{pane} rows"
+    return f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {window.range // pane} panes"
+
+
 def _ways_of(node: WindowAggregate) -> Iterator[str]:
     """How windows are put together from panes, for each kind of aggregate there is in the query."""
     schema = shape_of(node.input).schema
@@ -74,7 +82,8 @@ def _ways_of(node: WindowAggregate) -> Iterator[str]:
         aggregate = lookup(call.function)
         kind = None if call.argument is None else type_of(call.argument, schema)
         if not aggregate.is_bounded_for(kind):
-            way = "keeps values: sorted runs a pane, added and taken away"
+            counted = isinstance(node.window, Rows)
+            way = f"keeps values: {'rows, sorted for each window' if counted else _RUNS}"
         elif aggregate.differential:
             way = "can subtract: a running difference"
         else:
@@ -84,10 +93,14 @@ def _ways_of(node: WindowAggregate) -> Iterator[str]:
         yield f"{', '.join(dict.fromkeys(calls))} {way}"
 
 
+_RUNS = "sorted runs a pane, added and taken away"
+
+
 def refuse_impossible(node: WindowAggregate) -> None:
     window = node.window
     if node.late is Late.REVISE and (not isinstance(window, Sliding) or node.emit is Emit.EMPTY):
-        what = "EMIT EMPTY" if isinstance(window, Sliding) else type(window).__name__.lower() + " windows"
+        kind = "windows of rows" if isinstance(window, Rows) else f"{type(window).__name__.lower()} windows"
+        what = "EMIT EMPTY" if isinstance(window, Sliding) else kind
         raise UnsupportedError(
             f"is not available for {what}",
             parameter="late",
@@ -108,6 +121,13 @@ def refuse_impossible(node: WindowAggregate) -> None:
             parameter="strategy",
             value=node.strategy.value,
             hint="sessions have one algorithm; leave the strategy out",
+        )
+    if isinstance(window, Rows) and node.strategy in (Strategy.WID, Strategy.BUFFER):
+        raise UnsupportedError(
+            "must be auto or panes for windows of rows",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint="leave the strategy out",
         )
     if isinstance(window, Landmark) and node.strategy is Strategy.WID:
         raise UnsupportedError(

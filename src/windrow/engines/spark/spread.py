@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
+from windrow.errors import UnsupportedError
 from windrow.operators.partials import why_not_partial
 from windrow.plan.check import check_supported, inputs_of, shape_of, walk
 from windrow.plan.columns import prune
@@ -20,7 +21,7 @@ from windrow.plan.nodes import Distinct, Filter, Node, Project, Stream, Union, W
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression, columns_of
 from windrow.semantics.progress import External
-from windrow.semantics.windows import Emit, Landmark
+from windrow.semantics.windows import Emit, Landmark, Rows
 
 Head: TypeAlias = WindowAggregate | Distinct
 Route: TypeAlias = tuple[Expression, ...]
@@ -67,6 +68,7 @@ class Spread:
 def spread(plan: Node) -> Spread:
     """Check a plan and divide it between the two levels."""
     check_supported(plan)
+    _refuse_rows(plan)
     plan = prune(plan)
     if is_stateless(plan):
         streams = (node for node in walk(plan) if isinstance(node, Stream))
@@ -79,6 +81,13 @@ def spread(plan: Node) -> Spread:
         _branch(stream, path, [] if why else found[id(top)], head) for top, head in tops for stream, path in _paths(top)
     )
     return Spread(plan, branches, _high(plan), why, _own(plan))
+
+
+def _refuse_rows(plan: Node) -> None:
+    if any(isinstance(node, WindowAggregate) and isinstance(node.window, Rows) for node in walk(plan)):
+        raise UnsupportedError(
+            "windows of rows are not available on Spark yet", hint="run the query in process: engine='local'"
+        )
 
 
 def _own(plan: Node) -> tuple[UserAggregate, ...]:
