@@ -81,6 +81,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "session windows": lambda: windows(gap=5),
     "windows of rows (RANGE n ROWS)": lambda: windows(rows=5),
     "windows of rows per key (PATTR)": lambda: windows(rows=5, partition="k"),
+    "windows of rows in order of time (ORDER BY)": lambda: windows(rows=5, partition="k", order_by="t"),
     "slide by tuple (SLIDE n ROWS)": lambda: windows(range=5, slide="1 row"),
     "count, sum, avg, variance and stddev": lambda: answers(
         wr.count(), wr.sum("x"), wr.avg("x"), wr.variance("x"), wr.stddev("x")
@@ -119,6 +120,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "LATE REVISE": lambda: windows().late("revise"),
     "LATE REVISE of sessions": lambda: windows(gap=5).late("revise"),
     "LATE REVISE of landmark windows": lambda: windows(range="unbounded", slide=5).late("revise"),
+    "LATE REVISE of windows of rows": lambda: windows(rows=5).late("revise"),
     "LATE REVISE with EMIT EMPTY": lambda: windows().late("revise").emit("empty"),
     "windows over results of LATE REVISE": lambda: again(windows().late("revise"), "k"),
     "generous and consistent": lambda: windows().lateness("consistent"),
@@ -135,6 +137,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "strategy buffer": lambda: windows().strategy("buffer"),
     "strategy wid for landmark windows": lambda: windows(range="unbounded", slide=5).strategy("wid"),
     "strategy wid or buffer with LATE REVISE": lambda: windows().late("revise").strategy("wid"),
+    "strategy wid or buffer for windows of rows": lambda: windows(rows=5).strategy("wid"),
     "a strategy for sessions": lambda: windows(gap=5).strategy("panes"),
 }
 """A query for each feature that a plan shows."""

@@ -50,15 +50,17 @@ def nowhere(name: str, reason: str) -> Feature:
     return Feature(name, No(reason), No(reason))
 
 
-_NO_ROWS = "count and per-row windows are not available yet"
+_NO_ROWS = "per-row windows are not available yet"
+_NOT_ON_SPARK = "windows of rows are not available on Spark yet"
 
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
         Feature("sliding and tumbling windows, on time or on integers"),
         Feature("landmark windows"),
         Feature("session windows", spark=Yes("rows are sent: session windows have no panes")),
-        nowhere("windows of rows (RANGE n ROWS)", _NO_ROWS),
-        nowhere("windows of rows per key (PATTR)", _NO_ROWS),
+        Feature("windows of rows (RANGE n ROWS)", spark=No(_NOT_ON_SPARK)),
+        Feature("windows of rows per key (PATTR)", spark=No(_NOT_ON_SPARK)),
+        Feature("windows of rows in order of time (ORDER BY)", spark=No(_NOT_ON_SPARK)),
         nowhere("slide by tuple (SLIDE n ROWS)", _NO_ROWS),
     ),
     "Aggregates": (
@@ -111,6 +113,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("LATE REVISE", spark=Yes("rows are sent: LATE REVISE keeps the rows themselves")),
         nowhere("LATE REVISE of sessions", "late is not available for session windows"),
         nowhere("LATE REVISE of landmark windows", "late is not available for landmark windows"),
+        nowhere("LATE REVISE of windows of rows", "late is not available for windows of rows"),
         nowhere("LATE REVISE with EMIT EMPTY", "late is not available for EMIT EMPTY"),
         nowhere(
             "windows over results of LATE REVISE",
@@ -160,6 +163,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
         nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
         nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
+        nowhere("strategy wid or buffer for windows of rows", "strategy must be auto or panes for windows of rows"),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
         Feature(
             "checkpoint and restore",

@@ -94,7 +94,9 @@ class RowsOperator:
             self._tidy()
 
     def _partitions_of(self, batch: Batch) -> Codes:
-        return self.partitions.encode([batch.data.column(place) for place in self.columns]) if self.columns else NO_CODES
+        return (
+            self.partitions.encode([batch.data.column(place) for place in self.columns]) if self.columns else NO_CODES
+        )
 
     def _tidy(self) -> None:
         """Forget values and groups that no window to come holds. Partitions stay: their rows are counted."""

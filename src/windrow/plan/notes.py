@@ -13,7 +13,6 @@ from windrow.semantics.amounts import render
 from windrow.semantics.progress import AtEnd
 from windrow.semantics.windows import Landmark, Rows, Sliding
 
-
 _BETWEEN = "SLIDE {} is larger than RANGE {}: rows between windows are in none of them."
 
 

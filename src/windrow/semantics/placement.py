@@ -52,7 +52,7 @@ def _place_rows(window: Rows, arrived: Sequence[Arrival], bounds: Sequence[int])
     rows = [arrived[i].row for i in in_time]
     for place, i in enumerate(in_time):
         placement.put(arrived[i].group, i, Verdict((), tuple(framework.wids(window, rows, place))))
-    placement.missed.update({i: () for i in sorted(late)})
+    placement.missed.update(dict.fromkeys(sorted(late), ()))
     return placement
 
 

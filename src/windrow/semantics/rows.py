@@ -1,10 +1,12 @@
 """Windows over the last `range` rows, every `slide` rows; per partition when columns are named.
 
 Rows are numbered 0, 1, ... (in their partition) as they arrive, or by the attribute `order`, ties as they arrive. So
-numbered, a row that comes behind the bound has no number: the rows after its place have theirs already. Window `k` ends after row `(k + 1) * slide - 1` and
-holds the rows `[(k + 1) * slide - range, (k + 1) * slide)`; the first windows may hold fewer than `range` rows.
-A slide that the input ends in the middle of is never reported: its window has not ended. A window's id is
-`(k, partition values)` (thesis section 5.1.3); the partition values are empty when no column is named.
+numbered, a row that comes behind the bound has no number: the rows after its place have theirs already.
+
+Window `k` ends after row `(k + 1) * slide - 1` and holds the rows `[(k + 1) * slide - range, (k + 1) * slide)`; the
+first windows may hold fewer than `range` rows. A slide that the input ends in the middle of is never reported: its
+window has not ended. A window's id is `(k, partition values)` (thesis section 5.1.3); the partition values are empty
+when no column is named.
 """
 
 from __future__ import annotations

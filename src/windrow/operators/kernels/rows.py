@@ -22,6 +22,8 @@ START, ROOM, BEGIN, SIZE, FRONT, NEXT, OWNER, CELL, FRESH = 0, 1, 2, 3, 4, 5, 6,
 UNLISTED = -2
 PARTITION, WINDOW, CELLS = 0, 1, 2
 """The end of a window: of which partition, which window, and how many cells there were by then."""
+CODE, FROM, GONE, LEFT, FLIPPED, HAS_FRONT, END, UPTO = 0, 1, 2, 3, 4, 5, 6, 7
+"""A group's turn at the end of a window: where its ring began, how many cells leave, how many are left."""
 
 
 @kernel
@@ -62,124 +64,185 @@ def number_rows(
     return cells, ended
 
 
-@inlined
-def _push(
-    i, cell_codes, cell_panes, from_adds, from_maxs, from_pairs,
-    progress, rings, panes, adds, maxs, pairs, running, back, back_pairs,
-):  # fmt: skip
-    """Cell i into its group's ring: combined with the newest cell when that is of the same pane, which is then open."""
-    code = cell_codes[i]
-    size, mask = rings[code, SIZE], rings[code, ROOM] - 1
-    at = rings[code, START] + ((rings[code, BEGIN] + size - 1) & mask)
-    if size == 0 or panes[at] != cell_panes[i]:
-        at = rings[code, START] + ((rings[code, BEGIN] + size) & mask)
-        rings[code, SIZE] += 1
-        panes[at] = cell_panes[i]
-        adds[at, :], maxs[at, :], pairs[at, :] = 0, LEAST, LEAST
-    for j in range(adds.shape[1]):
-        adds[at, j] += from_adds[i, j]
-        running[code, j] += from_adds[i, j]
-    for j in range(maxs.shape[1]):
-        maxs[at, j] = max(maxs[at, j], from_maxs[i, j])
-        back[code, j] = max(back[code, j], from_maxs[i, j])
-    for j in range(0, pairs.shape[1], 2):
-        if later(from_pairs[i, j], from_pairs[i, j + 1], pairs[at, j], pairs[at, j + 1]):
-            pairs[at, j], pairs[at, j + 1] = from_pairs[i, j], from_pairs[i, j + 1]
-        if later(from_pairs[i, j], from_pairs[i, j + 1], back_pairs[code, j], back_pairs[code, j + 1]):
-            back_pairs[code, j], back_pairs[code, j + 1] = from_pairs[i, j], from_pairs[i, j + 1]
-    if rings[code, NEXT] == UNLISTED:
-        owner = rings[code, OWNER]
-        rings[code, NEXT] = progress[owner, HEAD]
-        progress[owner, HEAD] = code
-        progress[owner, ACTIVE] += 1
+@kernel
+def plan_visits(
+    ends, pushed, cells, cell_codes, cell_panes, range_panes, slide_panes, progress, rings, panes, places, visits
+):
+    """Where each cell goes in the pool, and which cells leave each ring when a window of its partition ends.
 
-
-@inlined
-def _flip(code, rings, maxs, pairs, back, back_pairs):
-    """Make the whole ring the front."""
-    start, mask, begin = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN]
-    for k in range(rings[code, SIZE] - 2, -1, -1):
-        at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
-        for j in range(maxs.shape[1]):
-            maxs[at, j] = max(maxs[at, j], maxs[after, j])
-        for j in range(0, pairs.shape[1], 2):
-            if later(pairs[after, j], pairs[after, j + 1], pairs[at, j], pairs[at, j + 1]):
-                pairs[at, j], pairs[at, j + 1] = pairs[after, j], pairs[after, j + 1]
-    back[code, :], back_pairs[code, :] = LEAST, LEAST
-    rings[code, FRONT] = rings[code, SIZE]
-
-
-@inlined
-def _expire(code, first, rings, panes, adds, maxs, pairs, running, back, back_pairs):
-    """Take the cells of panes below `first` out of a ring."""
-    start, mask, begin = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN]
-    gone = 0
-    while gone < rings[code, SIZE] and panes[start + ((begin + gone) & mask)] < first:
-        for j in range(adds.shape[1]):
-            running[code, j] -= adds[start + ((begin + gone) & mask), j]
-        gone += 1
-    rings[code, BEGIN] = (begin + gone) & mask
-    rings[code, SIZE] -= gone
-    rings[code, FRONT] -= gone
-    if rings[code, FRONT] < 0:
-        _flip(code, rings, maxs, pairs, back, back_pairs)
-
-
-@inlined
-def _answer(code, row, rings, maxs, pairs, running, back, back_pairs, out_adds, out_maxs, out_pairs):
-    top = rings[code, START] + rings[code, BEGIN]
-    has_front = rings[code, FRONT] > 0
-    for j in range(running.shape[1]):
-        out_adds[row, j] = running[code, j]
-    for j in range(maxs.shape[1]):
-        out_maxs[row, j] = max(back[code, j], maxs[top, j]) if has_front else back[code, j]
-    for j in range(0, pairs.shape[1], 2):
-        out_pairs[row, j], out_pairs[row, j + 1] = back_pairs[code, j], back_pairs[code, j + 1]
-        if has_front and later(pairs[top, j], pairs[top, j + 1], out_pairs[row, j], out_pairs[row, j + 1]):
-            out_pairs[row, j], out_pairs[row, j + 1] = pairs[top, j], pairs[top, j + 1]
+    A cell of the pane that is newest in its ring is combined with it; the place of any other is given as ~place. At
+    the end of a window every cell pushed for its partition is whole, so no open cell is ever flipped. Stops when
+    `visits` may not hold the next. Returns (ends done, cells pushed, visits, answers).
+    """
+    visit, written = 0, 0
+    for e in range(len(ends) + 1):
+        upto = ends[e, CELLS] if e < len(ends) else cells
+        for i in range(pushed, upto):
+            code = cell_codes[i]
+            size, mask = rings[code, SIZE], rings[code, ROOM] - 1
+            at = rings[code, START] + ((rings[code, BEGIN] + size - 1) & mask)
+            if size == 0 or panes[at] != cell_panes[i]:
+                at = rings[code, START] + ((rings[code, BEGIN] + size) & mask)
+                panes[at] = cell_panes[i]
+                rings[code, SIZE] += 1
+                at = ~at
+            places[i] = at
+            if rings[code, NEXT] == UNLISTED:
+                list_group(code, rings, progress)
+        pushed = upto
+        if e == len(ends) or visit + progress[ends[e, PARTITION], ACTIVE] > len(visits):
+            return e, pushed, visit, written
+        first = ends[e, WINDOW] * slide_panes - range_panes
+        visit, written = visit_groups(
+            ends[e, PARTITION], first, e, pushed, rings, progress, panes, visits, visit, written
+        )
+    return len(ends), pushed, visit, written
 
 
 @kernel
-def slide_rows(
-    ends, pushed, cells, cell_codes, cell_panes, from_adds, from_maxs, from_pairs,
-    range_panes, slide_panes, progress, rings, panes, adds, maxs, pairs, running, back, back_pairs,
-    out_windows, out_codes, out_adds, out_maxs, out_pairs,
-):  # fmt: skip
-    """The answers of windows that end, as many as fit; then, when all fitted, the cells after the last of them.
+def list_group(code, rings, progress):
+    """Chain a group to its partition."""
+    owner = rings[code, OWNER]
+    rings[code, NEXT] = progress[owner, HEAD]
+    progress[owner, HEAD] = code
+    progress[owner, ACTIVE] += 1
 
-    At the end of a window every cell pushed for its partition is whole, so no open cell is ever flipped. Returns
-    (ends done, cells pushed, answers).
-    """
-    written = 0
-    for e in range(len(ends) + 1):
-        for i in range(pushed, ends[e, CELLS] if e < len(ends) else cells):
-            _push(i, cell_codes, cell_panes, from_adds, from_maxs, from_pairs,
-                  progress, rings, panes, adds, maxs, pairs, running, back, back_pairs)  # fmt: skip
-        if e == len(ends):
-            return e, cells, written
-        pushed = ends[e, CELLS]
-        partition = ends[e, PARTITION]
-        if written + progress[partition, ACTIVE] > len(out_codes):
-            return e, pushed, written
-        before, code = -1, progress[partition, HEAD]
-        while code >= 0:
-            following = rings[code, NEXT]
-            _expire(code, ends[e, WINDOW] * slide_panes - range_panes,
-                    rings, panes, adds, maxs, pairs, running, back, back_pairs)  # fmt: skip
-            if rings[code, SIZE] > 0:
-                out_windows[written], out_codes[written] = ends[e, WINDOW], code
-                _answer(code, written, rings, maxs, pairs, running, back, back_pairs, out_adds, out_maxs, out_pairs)
-                written += 1
-                before = code
+
+@kernel
+def visit_groups(partition, first, end, pushed, rings, progress, panes, visits, visit, written):
+    """Take the cells of panes below `first` from the rings of a partition's groups; those left without any leave it."""
+    before, code = -1, progress[partition, HEAD]
+    while code >= 0:
+        following = rings[code, NEXT]
+        start, mask, begin, size = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN], rings[code, SIZE]
+        gone = 0
+        while gone < size and panes[start + ((begin + gone) & mask)] < first:
+            gone += 1
+        front = rings[code, FRONT] - gone
+        visits[visit, CODE], visits[visit, FROM], visits[visit, GONE] = code, begin, gone
+        visits[visit, LEFT], visits[visit, FLIPPED] = size - gone, front < 0
+        visits[visit, END], visits[visit, UPTO] = end, pushed
+        rings[code, BEGIN], rings[code, SIZE] = (begin + gone) & mask, size - gone
+        rings[code, FRONT] = size - gone if front < 0 else front
+        visits[visit, HAS_FRONT] = rings[code, FRONT] > 0
+        visit += 1
+        if size > gone:
+            written += 1
+            before = code
+        else:
+            rings[code, NEXT] = UNLISTED
+            progress[partition, ACTIVE] -= 1
+            if before < 0:
+                progress[partition, HEAD] = following
             else:
-                rings[code, NEXT] = UNLISTED
-                progress[partition, ACTIVE] -= 1
-                if before < 0:
-                    progress[partition, HEAD] = following
-                else:
-                    rings[before, NEXT] = following
-            code = following
-    return len(ends), pushed, written
+                rings[before, NEXT] = following
+        code = following
+    return visit, written
+
+
+@kernel
+def name_answers(visits, ends, out_windows, out_codes):
+    """Window and group of each answer: of each visit that left cells in the ring."""
+    row = 0
+    for v in range(len(visits)):
+        if visits[v, LEFT] > 0:
+            out_windows[row], out_codes[row] = ends[visits[v, END], WINDOW], visits[v, CODE]
+            row += 1
+
+
+@kernel
+def slide_row_adds(visits, pushed, last, cell_codes, places, fresh, rings, adds, running, out):
+    """Additive state along the visits: running difference. Cells pushed..last are put into the pool on the way."""
+    width, row = adds.shape[1], 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            code, at = cell_codes[i], places[i]
+            is_new, at = at < 0, at if at >= 0 else ~at
+            for j in range(width):
+                adds[at, j] = fresh[i, j] if is_new else adds[at, j] + fresh[i, j]
+                running[code, j] += fresh[i, j]
+        pushed = upto
+        if v == len(visits):
+            break
+        code = visits[v, CODE]
+        start, mask, begin = rings[code, START], rings[code, ROOM] - 1, visits[v, FROM]
+        for k in range(visits[v, GONE]):
+            for j in range(width):
+                running[code, j] -= adds[start + ((begin + k) & mask), j]
+        if visits[v, LEFT] > 0:
+            for j in range(width):
+                out[row, j] = running[code, j]
+            row += 1
+
+
+@kernel
+def slide_row_maxs(visits, pushed, last, cell_codes, places, fresh, rings, maxs, back, out):
+    """Greatest-of state along the visits, by two stacks in the ring itself."""
+    width, row = maxs.shape[1], 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            code, at = cell_codes[i], places[i]
+            is_new, at = at < 0, at if at >= 0 else ~at
+            for j in range(width):
+                maxs[at, j] = fresh[i, j] if is_new else max(maxs[at, j], fresh[i, j])
+                back[code, j] = max(back[code, j], fresh[i, j])
+        pushed = upto
+        if v == len(visits):
+            break
+        code = visits[v, CODE]
+        start, mask = rings[code, START], rings[code, ROOM] - 1
+        begin, left = visits[v, FROM] + visits[v, GONE], visits[v, LEFT]
+        if visits[v, FLIPPED]:
+            for k in range(left - 2, -1, -1):
+                at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
+                for j in range(width):
+                    maxs[at, j] = max(maxs[at, j], maxs[after, j])
+            for j in range(width):
+                back[code, j] = LEAST
+        if left > 0:
+            top, has_front = start + (begin & mask), visits[v, HAS_FRONT]
+            for j in range(width):
+                out[row, j] = max(back[code, j], maxs[top, j]) if has_front else back[code, j]
+            row += 1
+
+
+@kernel
+def slide_row_pairs(visits, pushed, last, cell_codes, places, fresh, rings, pairs, back, out):
+    """Greatest-of state of pairs along the visits."""
+    row = 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            code, at = cell_codes[i], places[i]
+            is_new, at = at < 0, at if at >= 0 else ~at
+            for j in range(0, pairs.shape[1], 2):
+                if is_new or later(fresh[i, j], fresh[i, j + 1], pairs[at, j], pairs[at, j + 1]):
+                    pairs[at, j], pairs[at, j + 1] = fresh[i, j], fresh[i, j + 1]
+                if later(fresh[i, j], fresh[i, j + 1], back[code, j], back[code, j + 1]):
+                    back[code, j], back[code, j + 1] = fresh[i, j], fresh[i, j + 1]
+        pushed = upto
+        if v == len(visits):
+            break
+        code = visits[v, CODE]
+        start, mask = rings[code, START], rings[code, ROOM] - 1
+        begin, left = visits[v, FROM] + visits[v, GONE], visits[v, LEFT]
+        if visits[v, FLIPPED]:
+            for k in range(left - 2, -1, -1):
+                at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
+                for j in range(0, pairs.shape[1], 2):
+                    if later(pairs[after, j], pairs[after, j + 1], pairs[at, j], pairs[at, j + 1]):
+                        pairs[at, j], pairs[at, j + 1] = pairs[after, j], pairs[after, j + 1]
+            for j in range(pairs.shape[1]):
+                back[code, j] = LEAST
+        if left > 0:
+            top, has_front = start + (begin & mask), visits[v, HAS_FRONT]
+            for j in range(0, pairs.shape[1], 2):
+                is_top = has_front and later(pairs[top, j], pairs[top, j + 1], back[code, j], back[code, j + 1])
+                out[row, j] = pairs[top, j] if is_top else back[code, j]
+                out[row, j + 1] = pairs[top, j + 1] if is_top else back[code, j + 1]
+            row += 1
 
 
 @kernel
@@ -226,9 +289,9 @@ def _move(code, to, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs,
     for k in range(rings[code, SIZE]):
         at = start + ((begin + k) & mask)
         to_panes[to + k] = panes[at]
-        to_adds[to + k, :] = adds[at, :]
-        to_maxs[to + k, :] = maxs[at, :]
-        to_pairs[to + k, :] = pairs[at, :]
+        for source, target in ((adds, to_adds), (maxs, to_maxs), (pairs, to_pairs)):
+            for j in range(source.shape[1]):
+                target[to + k, j] = source[at, j]
     rings[code, START], rings[code, BEGIN] = to, 0
 
 

@@ -68,7 +68,8 @@ class Rings:
     def in_front(self) -> Integers:
         """Which cells, in the order of `content`, are in the front of their ring."""
         codes, number, _ = self._places()
-        return (number < self.groups[codes, FRONT]).astype(np.int64)
+        front: Integers = (number < self.groups[codes, FRONT]).astype(np.int64)
+        return front
 
     def fill(self, panes: Integers, codes: Codes, state: Table) -> None:
         """Hold exactly these cells, which come in order of groups; nothing is in front."""

@@ -8,6 +8,7 @@ depend on RANGE/SLIDE. Values of holistic aggregates are kept as rows; each answ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
@@ -94,21 +95,33 @@ class RowWindows:
         return slots, codes[:cells], panes[:cells], ends[:ended]
 
     def _slide(self, ends: Integers, codes: Codes, panes: Integers, state: Table) -> Iterator[Answers]:
-        done, pushed = 0, 1
+        """The answers of windows that end, as many at a time as fit; the cells after the last of them too."""
+        done, pushed, places = 0, 1, np.empty(len(codes), np.int64)
+        groups = len(self.rings.groups)
+        visits = np.empty((min(max(ANSWERS, groups), len(ends) * groups), 8), np.int64)
         while True:
-            room = max(ANSWERS, len(self.rings.groups)) if len(ends) > done else 0
-            out_windows, out_codes, out = np.empty(room, np.int64), np.empty(room, np.int32), self.layout.blank(room)
-            pool, running = self.rings.state, self.running
-            more, pushed, written = rows.slide_rows(
-                ends[done:], pushed, len(codes), codes, panes, state.adds, state.maxs, state.pairs,
-                *self.panes, self.progress, self.rings.groups, self.rings.panes, pool.adds, pool.maxs, pool.pairs,
-                running.adds, running.maxs, running.pairs, out_windows, out_codes, out.adds, out.maxs, out.pairs,
+            before = pushed
+            more, pushed, count, written = rows.plan_visits(
+                ends[done:], pushed, len(codes), codes, panes, *self.panes, self.progress,
+                self.rings.groups, self.rings.panes, places, visits,
             )  # fmt: skip
+            answers = Answers(np.empty(written, np.int64), np.empty(written, np.int32), self.layout.blank(written))
+            rows.name_answers(visits[:count], ends[done:], answers.windows, answers.codes)
+            self._run(visits[:count], (before, pushed, codes, places), state, answers.state)
             done += more
             if written:
-                yield Answers(out_windows[:written], out_codes[:written], out.take(slice(written)))
+                yield answers
             if done == len(ends):
                 return
+
+    def _run(self, visits: Integers, cells: tuple[int, int, Codes, Integers], fresh: Table, out: Table) -> None:
+        """Each kind of state along the visits."""
+        groups, pool, running = self.rings.groups, self.rings.state, self.running
+        rows.slide_row_adds(visits, *cells, fresh.adds, groups, pool.adds, running.adds, out.adds)
+        if pool.maxs.shape[1]:
+            rows.slide_row_maxs(visits, *cells, fresh.maxs, groups, pool.maxs, running.maxs, out.maxs)
+        if pool.pairs.shape[1]:
+            rows.slide_row_pairs(visits, *cells, fresh.pairs, groups, pool.pairs, running.pairs, out.pairs)
 
     # Holistic aggregates
 
@@ -129,7 +142,7 @@ class RowWindows:
             return Closed(answers)
         totals = np.cumsum(answers.state.adds[:, 0]) // VALUES
         cuts = [0, *(np.flatnonzero(np.diff(totals)) + 1).tolist(), len(answers)]
-        pieces = [self._lowered(answers.take(slice(a, b))) for a, b in zip(cuts, cuts[1:], strict=False)]
+        pieces = [self._lowered(answers.take(slice(a, b))) for a, b in pairwise(cuts)]
         lowered = {place: pa.concat_arrays([piece[place] for piece in pieces]) for place in pieces[0]}
         return Closed(answers, lowered)
 
