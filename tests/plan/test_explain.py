@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
-from windrow.errors import QueryError
+from windrow.errors import QueryError, UnsupportedError
 from windrow.plan import explain as module
 from windrow.plan.explain import describe_policy, describe_window, explain
 from windrow.plan.nodes import (
@@ -177,10 +177,49 @@ def test_windows_in_the_users_units(expected: str, window: Window, domain: Domai
     assert expected == describe_window(window, domain)
 
 
-def test_count_windows_can_be_explained_though_not_run() -> None:
-    text = explain(windowed(counters(), Rows(5, 5)))
-    assert "RANGE 5 rows SLIDE 5 rows, by arrival" in text
-    assert "strategy  none: count and per-row windows are not available yet" in text
+def test_per_row_windows_can_be_explained_though_not_run() -> None:
+    text = explain(windowed(counters(), SlideByTuple("seq", 5)))
+    assert "strategy  none: per-row windows are not available yet" in text
+
+
+def test_windows_of_rows_are_explained() -> None:
+    calls = (AggregateCall("n", "count"), AggregateCall("m", "median", Column("x")))
+    node = windowed(counters(), Rows(10, 4), aggregates=calls, emit=Emit.COMPLETE)
+    assert """\
+WindowAggregate
+│  window    RANGE 10 rows SLIDE 4 rows, by arrival
+│  keys      none: one result a window
+│  answers   n = count(*), m = median(x)
+│  emit      only windows that have all their rows
+│  late      none: rows count as they come
+│  strategy  panes
+│            - each row goes into one pane of 2 rows, whatever RANGE/SLIDE is; a window is 5 panes
+│            - count(*) can subtract: a running difference
+│            - median(x) keeps values: rows, sorted for each window
+""" in explain(node)
+    assert "says nothing about its progress" not in explain(node)
+
+
+def test_windows_of_rows_in_order_of_time_wait_for_promises() -> None:
+    node = windowed(counters(), Rows(1, 3, ("key",), "seq"), ("key",), late=Late.SIDE)
+    text = explain(node)
+    assert "RANGE 1 row SLIDE 3 rows per key, in order of seq, ties by arrival" in text
+    assert "late      given out on the side; the rows after them are counted already" in text
+    assert "late      left out, and counted; the rows after them are counted already" in explain(
+        replace(node, late=Late.DROP)
+    )
+    assert [
+        "- SLIDE 3 rows is larger than RANGE 1 row: rows between windows are in none of them.",
+        "- The last rows of every key are kept until the end of the input: they leave when new ones come.",
+    ] == [line for line in text.splitlines() if line.startswith("- ")][:2]
+    assert "says nothing about its progress" in text
+
+
+@pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.BUFFER])
+def test_windows_of_rows_have_one_strategy(strategy: Strategy) -> None:
+    message = r"\A`strategy` must be auto or panes for windows of rows, got .*\. Hint: leave the strategy out\.\Z"
+    with pytest.raises(UnsupportedError, match=message):
+        explain(windowed(counters(), Rows(5, 5), strategy=strategy))
 
 
 def test_encoded_columns_are_shown_as_their_values() -> None:

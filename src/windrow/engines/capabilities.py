@@ -113,7 +113,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("LATE REVISE", spark=Yes("rows are sent: LATE REVISE keeps the rows themselves")),
         nowhere("LATE REVISE of sessions", "late is not available for session windows"),
         nowhere("LATE REVISE of landmark windows", "late is not available for landmark windows"),
-        nowhere("LATE REVISE of windows of rows", "late is not available for windows of rows"),
+        Feature("LATE REVISE of windows of rows", No("late is not available for windows of rows"), No(_NOT_ON_SPARK)),
         nowhere("LATE REVISE with EMIT EMPTY", "late is not available for EMIT EMPTY"),
         nowhere(
             "windows over results of LATE REVISE",
@@ -163,7 +163,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
         nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
         nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
-        nowhere("strategy wid or buffer for windows of rows", "strategy must be auto or panes for windows of rows"),
+        Feature(
+            "strategy wid or buffer for windows of rows",
+            No("strategy must be auto or panes for windows of rows"),
+            No(_NOT_ON_SPARK),
+        ),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
         Feature(
             "checkpoint and restore",

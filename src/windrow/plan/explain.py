@@ -11,7 +11,7 @@ from windrow.plan.check import inputs_of, shape_of
 from windrow.plan.nodes import Distinct, Filter, Late, Lateness, Node, Project, Stream, Union, WindowAggregate
 from windrow.plan.notes import notes_of
 from windrow.plan.planner import choose
-from windrow.plan.windows import within_of
+from windrow.plan.windows import row_count, within_of
 from windrow.semantics.amounts import Amount, Domain, render
 from windrow.semantics.casting import to_string
 from windrow.semantics.expressions import Column, Expression
@@ -135,7 +135,7 @@ def describe_window(window: Window, domain: Domain) -> str:
     if isinstance(window, Rows):
         per = f" per {', '.join(window.partition)}" if window.partition else ""
         order = "by arrival" if window.order is None else f"in order of {window.order}, ties by arrival"
-        return f"RANGE {window.range} rows SLIDE {window.slide} rows{per}, {order}"
+        return f"RANGE {row_count(window.range)} SLIDE {row_count(window.slide)}{per}, {order}"
     if isinstance(window, SlideByTuple):
         length = render(window.range, domain)
         return f"RANGE {length} on {window.attribute} SLIDE {window.every} rows, counted by {window.by.value}"

@@ -9,6 +9,7 @@ from windrow.aggregates import lookup
 from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
+from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
 from windrow.semantics.progress import AtEnd
 from windrow.semantics.windows import Landmark, Rows, Sliding
@@ -42,7 +43,7 @@ def _rows_between(node: WindowAggregate) -> Iterator[str]:
         slide, length = render(window.slide, domain), render(window.range, domain)
         yield _BETWEEN.format(slide, length)
     if isinstance(window, Rows) and window.slide > window.range:
-        yield _BETWEEN.format(f"{window.slide} rows", f"{window.range} rows")
+        yield _BETWEEN.format(row_count(window.slide), row_count(window.range))
 
 
 def _kept_values(node: WindowAggregate) -> Iterator[str]:

@@ -11,6 +11,7 @@ from windrow.errors import UnsupportedError
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.types import type_of
+from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
 from windrow.semantics.windows import Emit, Landmark, Rows, Session, Sliding
 
@@ -70,7 +71,7 @@ def _pane_of(node: WindowAggregate) -> str:
 
 def _pane_of_rows(window: Rows) -> str:
     pane = gcd(window.range, window.slide)
-    size = "1 row" if pane == 1 else f"{pane} rows"
+    size = row_count(pane)
     return f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {window.range // pane} panes"
 
 

@@ -14,12 +14,19 @@ _EXAMPLES = {
 }
 
 
+_ROW_EXAMPLES = {
+    "range": "a window holds something, as in RANGE 10 ROWS",
+    "slide": "windows move forward, as in SLIDE 1 ROW",
+}
+
+
 def check_window(window: Window, domain: Domain = Domain.INTEGER) -> None:
     """Refuse a `range`, `slide` or `gap` below 1; the domain is only for how the value is shown."""
     for parameter, value in _numbers(window).items():
         if value < 1:
             shown = render(value, domain) if value else "0"
-            raise QueryError("must be positive", parameter=parameter, value=shown, hint=_EXAMPLES[parameter])
+            examples = _ROW_EXAMPLES if isinstance(window, Rows) else _EXAMPLES
+            raise QueryError("must be positive", parameter=parameter, value=shown, hint=examples[parameter])
 
 
 def _numbers(window: Window) -> dict[str, int]:
@@ -35,6 +42,11 @@ def _numbers(window: Window) -> dict[str, int]:
 def attribute_of(window: Window) -> str | None:
     """The attribute a window is on; None when it counts rows."""
     return None if isinstance(window, Rows) else window.attribute
+
+
+def row_count(number: int) -> str:
+    """A number of rows in words."""
+    return "1 row" if number == 1 else f"{number} rows"
 
 
 def within_of(node: WindowAggregate, domain: Domain) -> int:

@@ -254,9 +254,9 @@ def count_fresh(codes, rings):
 
 @kernel
 def room_wanted(codes, most, rings):
-    """How much of the pool the groups want whose rings are too short for their FRESH cells; FRESH then says so.
+    """How much of the pool the groups want whose rings are too short for their FRESH cells.
 
-    No ring need hold more than `most` cells.
+    FRESH is then the room each of them needs, below zero. No ring need hold more than `most` cells.
     """
     total = 0
     for i in range(len(codes)):
@@ -266,7 +266,7 @@ def room_wanted(codes, most, rings):
             room = max(rings[code, ROOM], 1)
             while room < need:
                 room *= 2
-            rings[code, FRESH] = -room if room > rings[code, ROOM] else 0
+            rings[code, FRESH] = -room
             total += room if room > rings[code, ROOM] else 0
     return total
 
@@ -276,10 +276,11 @@ def give_room(codes, used, rings, panes, adds, maxs, pairs):
     """Move the rings that want more room to the end of the pool. Returns how much of it is then used."""
     for i in range(len(codes)):
         code = codes[i]
-        if rings[code, FRESH] < 0:
+        if -rings[code, FRESH] > rings[code, ROOM]:
             _move(code, used, rings, panes, adds, maxs, pairs, panes, adds, maxs, pairs)
-            rings[code, ROOM], rings[code, FRESH] = -rings[code, FRESH], 0
+            rings[code, ROOM] = -rings[code, FRESH]
             used += rings[code, ROOM]
+        rings[code, FRESH] = 0
     return used
 
 
@@ -297,11 +298,14 @@ def _move(code, to, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs,
 
 @kernel
 def pack(count, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs):
-    """All rings into another pool, one after the other; empty ones give up their room. Returns how much is used."""
+    """All rings into another pool, one after the other; empty ones that need none give up their room.
+
+    Returns how much is used.
+    """
     used = 0
     for code in range(count):
         _move(code, used, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs)
-        if rings[code, SIZE] == 0:
+        if rings[code, SIZE] == 0 and rings[code, FRESH] == 0:
             rings[code, ROOM] = 0
         used += rings[code, ROOM]
     return used

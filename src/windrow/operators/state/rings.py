@@ -36,8 +36,6 @@ class Rings:
     def reserve(self, codes: Codes) -> None:
         """Room for the fresh cells that were noted of these groups."""
         wanted = int(kernels.room_wanted(codes, self.most, self.groups))
-        if wanted == 0:
-            return
         if self.used + wanted > len(self.panes):
             self._pack(wanted)
         pool = self.panes, self.state.adds, self.state.maxs, self.state.pairs
