@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
-from windrow.errors import QueryError, UnsupportedError
+from windrow.errors import QueryError
 from windrow.plan import explain as module
 from windrow.plan.explain import describe_policy, describe_window, explain
 from windrow.plan.nodes import (
@@ -193,9 +193,6 @@ WindowAggregate
 │  emit      only windows that have all their rows
 │  late      none: rows count as they come
 │  strategy  panes
-│            - each row goes into one pane of 2 rows, whatever RANGE/SLIDE is; a window is 5 panes
-│            - count(*) can subtract: a running difference
-│            - median(x) keeps values: rows, sorted for each window
 """ in explain(node)
     assert "says nothing about its progress" not in explain(node)
 
@@ -213,13 +210,6 @@ def test_windows_of_rows_in_order_of_time_wait_for_promises() -> None:
         "- The last rows of every key are kept until the end of the input: they leave when new ones come.",
     ] == [line for line in text.splitlines() if line.startswith("- ")][:2]
     assert "says nothing about its progress" in text
-
-
-@pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.BUFFER])
-def test_windows_of_rows_have_one_strategy(strategy: Strategy) -> None:
-    message = r"\A`strategy` must be auto or panes for windows of rows, got .*\. Hint: leave the strategy out\.\Z"
-    with pytest.raises(UnsupportedError, match=message):
-        explain(windowed(counters(), Rows(5, 5), strategy=strategy))
 
 
 def test_encoded_columns_are_shown_as_their_values() -> None:

@@ -146,9 +146,10 @@ def _grid(node: nodes.WindowAggregate) -> Grid | None:
     window = node.window
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide)
-    if isinstance(window, Rows) and window.order is None:
-        # No promise says anything to it. But which rows of a union come first must not depend on batches.
-        return Grid() if any(isinstance(part, nodes.Union) for part in walk(node)) else None
+    if isinstance(window, Rows):
+        # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
+        united = any(isinstance(part, nodes.Union) for part in walk(node))
+        return Grid(by_arrival=united) if united or window.order is not None else None
     return Grid(pace=window.gap) if isinstance(window, Session) else Grid()
 
 
@@ -183,7 +184,7 @@ def _meld(node: nodes.Union) -> Meld:
 def _idle_grid(grid: Grid, meld: Meld) -> Grid:
     """Less its idle time, a punctuation on this grid may still fall where windows end."""
     step = gcd(grid.step, *(amount for amount in meld.idle if amount is not None))
-    return Grid(grid.origin, step, max(grid.step, grid.pace))
+    return Grid(grid.origin, step, max(grid.step, grid.pace), grid.by_arrival)
 
 
 def _idle_of(node: nodes.Node) -> Idle | None:

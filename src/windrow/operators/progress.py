@@ -44,6 +44,8 @@ class Grid:
     step: int = 1
     pace: int = 1
     """How far one source may be read ahead of another; at least a step."""
+    by_arrival: bool = False
+    """Rows are counted as they come, so that it matters which source is read first."""
 
     @property
     def paced(self) -> Grid:
@@ -178,8 +180,8 @@ class Input:
 
     @property
     def is_patient(self) -> bool:
-        """No row of it can be late: it promises nothing before its end, or no one above listens."""
-        return isinstance(self.policy, AtEnd) or self.grid is None
+        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
+        return self.grid is None or (isinstance(self.policy, AtEnd) and not self.grid.by_arrival)
 
     def places_of(self, data: pa.RecordBatch) -> Integers:
         """The time of each row, or what it promises where it is a punctuation."""
