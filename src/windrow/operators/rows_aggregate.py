@@ -18,7 +18,7 @@ from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, LateRows
 from windrow.operators.empties import Empties
-from windrow.operators.kernels.rows import order_within
+from windrow.operators.kernels.row_values import order_within
 from windrow.operators.lateness import Missed, late_batch, late_schema
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.saving import load_groups, save_groups

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.base import Array, Custom, Integers, Values
-from windrow.operators.kernels import multisets, rows
+from windrow.operators.kernels import multisets, row_values, rows
 from windrow.operators.kernels.rows import ACTIVE, HEAD, NEXT, NEXT_WINDOW, OWNER, PANE, PANE_LEFT, SIZE, WINDOW_LEFT
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
@@ -132,7 +132,7 @@ class RowWindows:
             of_values, codes, keys = kept.values(part, places)
             rows.count_fresh(codes, ring.groups)
             ring.reserve(codes)
-            rows.push_values(codes, of_values, keys, ring.groups, ring.panes, ring.state.adds)
+            row_values.push_values(codes, of_values, keys, ring.groups, ring.panes, ring.state.adds)
         for custom in self.customs:
             fresh, known = kept.custom_cells(custom, places), self.customs[custom]
             self.customs[custom] = fresh if known is None else known.plus(fresh)
@@ -156,9 +156,9 @@ class RowWindows:
         """The values of each answer under its number."""
         ring = self.values[part]
         firsts, starts = np.empty(len(answers), np.int64), np.empty(len(answers) + 1, np.int64)
-        rows.find_extents(answers.windows, answers.codes, *self.panes, ring.groups, ring.panes, firsts, starts)
+        row_values.find_extents(answers.windows, answers.codes, *self.panes, ring.groups, ring.panes, firsts, starts)
         keys = np.empty(int(starts[-1]), np.int64)
-        rows.list_extents(answers.codes, firsts, starts, ring.groups, ring.state.adds, keys)
+        row_values.list_extents(answers.codes, firsts, starts, ring.groups, ring.state.adds, keys)
         out = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
         size = multisets.count_runs(starts, keys, *out)
         return Multiset(out[0][:size].astype(np.int32), out[1][:size], out[2][:size])
@@ -172,7 +172,7 @@ class RowWindows:
         high = answers.windows * self.panes[1]
         firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
         sought = answers.codes, high - self.panes[0], high, firsts, lasts
-        rows.find_runs(cells.codes[order], cells.places[order], *sought)
+        row_values.find_runs(cells.codes[order], cells.places[order], *sought)
         sizes = lasts - firsts
         labels = np.repeat(np.arange(len(answers)), sizes)
         index = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes - firsts, sizes)
@@ -181,7 +181,7 @@ class RowWindows:
 
     def _forget_values(self, codes: Codes) -> None:
         for ring in self.values.values():
-            rows.forget_values(codes, *self.panes, self.progress, self.rings.groups, ring.groups, ring.panes)
+            row_values.forget_values(codes, *self.panes, self.progress, self.rings.groups, ring.groups, ring.panes)
         for custom, cells in self.customs.items():
             if cells is not None:
                 owners = self.rings.groups[cells.codes, OWNER]
