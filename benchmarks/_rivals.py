@@ -90,3 +90,32 @@ def duckdb_windows(connection: duckdb.DuckDBPyConnection, key: str, what: str, s
         SELECT {key}, (epoch_us(time) // {slide} + step + 1) * {slide} AS window_end, {what} AS result
         FROM data, range({ratio}) AS steps(step) GROUP BY 1, 2""").to_arrow_table()
     return answer
+
+
+def duckdb_last_rows(connection: duckdb.DuckDBPyConnection, key: str, order: str, length: int, slide: int) -> pa.Table:
+    """count, sum and max of the last rows of each key, after every `slide` of them: a frame of rows."""
+    answer: pa.Table = connection.sql(f"""
+        SELECT {key}, n AS window_end, number, volume, price FROM (
+            SELECT {key}, row_number() OVER part AS n,
+                   count(*) OVER last AS number, sum(volume) OVER last AS volume, max(price) OVER last AS price
+            FROM data
+            WINDOW part AS (PARTITION BY {key} ORDER BY {order}),
+                   last AS (PARTITION BY {key} ORDER BY {order} ROWS BETWEEN {length - 1} PRECEDING AND CURRENT ROW)
+        ) WHERE n % {slide} = 0""").to_arrow_table()
+    return answer
+
+
+def polars_last_rows(frame: Any, key: str, order: str | None, length: int, slide: int) -> Any:
+    """The same by rolling sums and maxima over each key, of which every `slide`-th is kept."""
+    import polars as pl
+
+    ordered = frame.lazy() if order is None else frame.lazy().sort(order, maintain_order=True)
+    n = pl.int_range(1, pl.len() + 1)
+    columns = {
+        "n": n,
+        "number": pl.min_horizontal(n, length),
+        "volume": pl.col("volume").rolling_sum(length, min_samples=1),
+        "price": pl.col("price").rolling_max(length, min_samples=1),
+    }
+    rolled = ordered.select(key, **{name: column.over(key) for name, column in columns.items()})
+    return rolled.filter(pl.col("n") % slide == 0).collect()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.errors import ConfigurationError, QueryError, UnsupportedError
+from windrow.errors import ConfigurationError, QueryError
 from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Lateness, Project, Strategy, Stream, Union
 from windrow.plan.nodes import WindowAggregate as Windowed
 from windrow.semantics.amounts import Amount
@@ -278,9 +278,25 @@ def test_wrong_options_are_refused_before_the_run(
         trades().collect(**options)
 
 
-def test_count_windows_are_refused_before_the_run() -> None:
-    with pytest.raises(UnsupportedError, match=r"\Awindows of rows are not available yet\. Hint: .*\Z"):
-        trades().window(rows=3).agg(n=wr.count()).collect()
+def test_a_partition_is_among_the_groups_in_rows_and_in_time() -> None:
+    rows = trades().window(rows=3, partition="symbol").agg(n=wr.count())
+    assert ["symbol", "window_start", "window_end", "n"] == rows.schema.names
+    assert trades().group_by("symbol").window(rows=3, partition=("symbol",)).agg(n=wr.count()).plan == rows.plan
+    in_time = trades().window(range="1 min", partition="symbol").agg(n=wr.count())
+    assert trades().group_by("symbol").window(range="1 min").agg(n=wr.count()).plan == in_time.plan
+    assert "keys      symbol" in in_time.explain()
+
+
+def test_a_partition_must_be_a_column() -> None:
+    with pytest.raises(QueryError, match=r"\A`symbl` is not a column of the input\. Hint: did you mean symbol\?.*\Z"):
+        trades().window(range="1 min", partition="symbl")
+
+
+def test_rows_of_a_key_in_order_of_time() -> None:
+    query = trades().window(rows=10, slide="1 row", partition="symbol", order_by="time").agg(n=wr.count())
+    text = "SELECT symbol, count(*) AS n FROM trades [RANGE 10 ROWS SLIDE 1 ROW PATTR symbol ORDER BY time]"
+    assert query.plan == wr.sql(text, trades=trades()).plan
+    assert query.plan == wr.sql(query.sql(), trades=TRADES).plan
 
 
 def test_a_query_as_sql_reads_back_as_the_same_plan() -> None:

@@ -62,6 +62,35 @@ TEXTS = {
         "  FROM trades [RANGE 10 SECONDS SLIDE -1 SECOND WATTR time]\n"
         "                                ^^^^^^^^^^^^^^^",
     ),
+    "RANGE 0 ROWS": (
+        "SELECT count(*)\nFROM trades [RANGE 0 ROWS]",
+        "`range` must be positive, got 0. Hint: a window holds something, as in RANGE 10 ROWS.\n"
+        "line 2, column 14:\n"
+        "  FROM trades [RANGE 0 ROWS]\n"
+        "               ^^^^^^^^^^^^",
+    ),
+    "SLIDE negative ROWS": (
+        "SELECT count(*)\nFROM trades [RANGE 5 ROWS SLIDE -5 ROWS]",
+        "`slide` must be positive, got -5. Hint: windows move forward, as in SLIDE 1 ROW.\n"
+        "line 2, column 27:\n"
+        "  FROM trades [RANGE 5 ROWS SLIDE -5 ROWS]\n"
+        "                            ^^^^^^^^^^^^^",
+    ),
+    "unknown partition": (
+        "SELECT count(*)\nFROM trades [RANGE 5 ROWS PATTR symbl]",
+        f"`symbl` is not a column of the input. Hint: did you mean symbol? {COLUMNS}.\n"
+        "line 2, column 33:\n"
+        "  FROM trades [RANGE 5 ROWS PATTR symbl]\n"
+        "                                  ^^^^^",
+    ),
+    "rows in order of another column": (
+        "SELECT count(*)\nFROM trades [RANGE 5 ROWS PATTR symbol ORDER BY n]",
+        "`order_by` must be the progressing attribute, which is time, got n. "
+        "Hint: rows wait for its punctuations; leave it out to count rows as they arrive.\n"
+        "line 2, column 49:\n"
+        "  FROM trades [RANGE 5 ROWS PATTR symbol ORDER BY n]\n"
+        "                                                  ^",
+    ),
     "unknown column": (
         "SELECT count(*), sum(prize)\nFROM trades [RANGE 10 SECONDS WATTR time]",
         f"`prize` is not a column of the input. Hint: did you mean price? {COLUMNS}.\n"

@@ -14,7 +14,7 @@ from tests.strategies import comparable
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import Ordered, Policy, Punctuation, Slack, SlackRows
+from windrow.semantics.progress import AtEnd, Ordered, Policy, Punctuation, Slack, SlackRows
 
 POLICIES: dict[str, tuple[Policy, int]] = {
     "slack": (Slack(Amount.of(12)), 12),
@@ -30,6 +30,9 @@ WINDOWS: dict[str, dict[str, Any]] = {
     "holes": {"range": 5, "slide": 20},
     "landmark": {"range": "unbounded", "slide": 50},
     "session": {"gap": 8},
+    "rows": {"rows": 9, "slide": "4 rows"},
+    "rows of a key": {"rows": 5, "slide": "2 rows", "partition": "k"},
+    "rows in order": {"rows": 5, "slide": "2 rows", "partition": "k", "order_by": "ts"},
 }
 AGGREGATES = {"n": wr.count(), "total": wr.sum("x"), "most": wr.max("x"), "middle": wr.median("x")}
 
@@ -76,7 +79,7 @@ def test_policies_that_speak_after_every_row(policy: str, window: str) -> None:
         given = rows(seed, 80)
         asked = query(table(given), said, WINDOWS[window])
         expected = by_definition(list(promised(given, said, slack)), asked)
-        assert expected.account.late > 0 or window in ("holes", "session")
+        assert expected.account.late > 0 or window in ("holes", "session", "rows", "rows of a key")
         check(expected, asked)
 
 
@@ -89,7 +92,7 @@ def test_consistent_rows_count_in_all_of_their_windows_or_in_none(window: str) -
 
 
 @pytest.mark.parametrize("emit", ["empty", "complete"])
-@pytest.mark.parametrize("window", ["tumbling", "uneven", "landmark"])
+@pytest.mark.parametrize("window", ["tumbling", "uneven", "landmark", "rows", "rows in order"])
 def test_which_windows_are_reported_does_not_depend_on_batches(emit: str, window: str) -> None:
     given = rows(6, 100)
     said = Slack(Amount.of(12))
@@ -201,3 +204,30 @@ def test_sessions_over_several_streams() -> None:
     first, *others = (wr.stream(table(given), time="ts", progress=said, idle=20) for given in streams)
     asked = first.union(*others).where("x IS NULL OR x <> 5").group_by("k").window(gap=8).agg(**AGGREGATES).late("side")
     check(by_definition(melded(streams, 8, said, 12, 20), asked), asked)
+
+
+@pytest.mark.parametrize("window", ["rows", "rows of a key", "rows in order"])
+@pytest.mark.parametrize("said", [AtEnd(), Slack(Amount.of(12)), Ordered()])
+def test_rows_of_several_streams_are_counted_alike_however_they_are_cut(said: Policy, window: str) -> None:
+    streams = lagging(6)
+    first, *others = (wr.stream(table(given), time="ts", progress=said) for given in streams)
+    where = first.union(*others).where("x IS NULL OR x <> 5")
+    asked = where.group_by("k").window(**WINDOWS[window]).agg(**AGGREGATES).late("side")
+    check(by_definition(melded(streams, 1, said, 12), asked), asked)
+
+
+def test_windows_over_windows_of_rows() -> None:
+    given = rows(11, 200)
+    inner = wr.stream(table(given), time="ts").window(rows=8, slide="3 rows").agg(total=wr.sum("x"))
+    outer = inner.window(range=30, slide=10).agg(most=wr.max("total"), n=wr.count())
+    ends = list(range(3, 201, 3))
+    totals = {end: [row["x"] for row in given[max(0, end - 8) : end] if row["x"] is not None] for end in ends}
+    expected = []
+    for window_end in range(10, 230, 10):
+        held = [sum(totals[end]) for end in ends if window_end - 30 <= end < window_end and totals[end]]
+        count = sum(window_end - 30 <= end < window_end for end in ends)
+        if count:
+            bounds = {"window_start": window_end - 30, "window_end": window_end}
+            expected.append({**bounds, "most": max(held, default=None), "n": count})
+    outcomes = [outcome(outer, batch_rows=size) for size in CUTS]
+    assert [comparable(expected)] * len(CUTS) == [one["results"] for one in outcomes]

@@ -14,7 +14,6 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import melded
 from tests.strategies import comparable
-from windrow.errors import UnsupportedError
 from windrow.plan.check import walk
 from windrow.plan.nodes import Filter, Project, Stream, WindowAggregate
 from windrow.semantics import oracle
@@ -24,12 +23,7 @@ from windrow.semantics.scalar import evaluate
 from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
 
 PAPERS = Path(__file__).parents[1] / "golden" / "papers"
-BY_ROWS = ("004-q5-2", "004-q5-3")
-RUNNING = sorted(path.stem for path in PAPERS.glob("*.sql") if path.stem not in BY_ROWS)
-REFUSED = (
-    r"\Awindows of rows are not available yet\. Hint: window on the progressing attribute: "
-    r"RANGE 10 SECONDS SLIDE 1 SECOND, or GAP 30 SECONDS\.\Z"
-)
+RUNNING = sorted(path.stem for path in PAPERS.glob("*.sql"))
 SECOND = 1_000_000
 TEXTS = ("UBSN", "202.101.0.0", "202.101.0.1", "NESN", None)
 
@@ -84,11 +78,11 @@ def by_definition(query: wr.Query, data: list[list[dict[str, Any]]]) -> tuple[li
     plan = query.plan
     node = plan.input if isinstance(plan, Project) else plan
     assert isinstance(node, WindowAggregate)
-    assert isinstance(node.window, (Sliding, Landmark, SlideByTuple))
+    assert isinstance(node.window, (Sliding, Landmark, SlideByTuple, Rows))
     where = node.input.predicate if isinstance(node.input, Filter) else None
     stream = streams_of(query)[0]
     slack = slack_of(stream.policy, stream)
-    pace = node.window.range if isinstance(node.window, SlideByTuple) else node.window.slide
+    pace = _pace_of(node.window)
     elements = melded(data, pace, stream.policy, slack, time=stream.time)
     found = oracle.answer(elements, node.window, keys=node.keys, aggregates=node.aggregates, where=where)
     if not isinstance(plan, Project):
@@ -131,22 +125,27 @@ def test_with_rows_that_come_too_late(name: str, seconds: int) -> None:
     }
 
 
-@pytest.mark.parametrize("name", [*RUNNING, *BY_ROWS])
+@pytest.mark.parametrize("name", RUNNING)
 def test_the_plan_is_explained(name: str) -> None:
     query = wr.sql(read(name))
     text = query.explain()
     assert [] == [stream.name for stream in streams_of(query) if stream.name not in text]
 
 
-@pytest.mark.parametrize("name", BY_ROWS)
-def test_windows_over_rows_are_refused_when_they_run(name: str) -> None:
-    text = read(name)
-    (stream,) = streams_of(wr.sql(text))
-    query = wr.sql(text, **{stream.name: table(stream, rows_of(stream, random.Random(1), 5))})
-    node = next(node for node in walk(query.plan) if isinstance(node, WindowAggregate))
-    assert isinstance(node.window, Rows)
-    with pytest.raises(UnsupportedError, match=REFUSED):
-        query.collect()
+@pytest.mark.parametrize("seconds", [0, 7, 30])
+@pytest.mark.parametrize("window", ["RANGE 7 ROWS SLIDE 2 ROWS PA srcIP", "RANGE 50 ROWS SLIDE 3 ROWS"])
+def test_windows_of_rows_in_order_of_time(window: str, seconds: int) -> None:
+    """The partitioned query of the thesis, with rows counted by their time."""
+    clause = f"[{window} ORDER BY ts]"
+    text = re.sub(r"\[.*\]", clause, read("004-q5-2")).replace("srcIP, max", "max")
+    check(with_slack(text, seconds), seed=seconds)
+
+
+def _pace_of(window: Sliding | Landmark | SlideByTuple | Rows) -> int:
+    """How far one source is read ahead of another."""
+    if isinstance(window, Rows):
+        return 1
+    return window.range if isinstance(window, SlideByTuple) else window.slide
 
 
 def test_panes_and_windows_of_the_fpga_are_one_query() -> None:

@@ -311,3 +311,55 @@ def test_every_row_closes_the_window_that_polars_rolls(recording: Recording) -> 
     assert expected[recording.key].to_list() == ours[recording.key].to_pylist()
     same(expected.to_arrow(), ours, ["rows", "most"])
     same(expected.to_arrow(), ours, ["middle"], relative=1e-12)
+
+
+LAST_TEN = """
+SELECT {key}, n - 10 AS window_start, n AS window_end, rows, known, total, least, most, middle FROM (
+  SELECT {key}, row_number() OVER part AS n, count(*) OVER ten AS rows, count({number}) OVER ten AS known,
+         sum({number}) OVER ten AS total, min({number}) OVER ten AS least, max({number}) OVER ten AS most,
+         median({number}) OVER ten AS middle
+  FROM (SELECT *, row_number() OVER () AS arrival FROM rows)
+  WINDOW part AS (PARTITION BY {key} ORDER BY {order}),
+         ten AS (PARTITION BY {key} ORDER BY {order} ROWS BETWEEN 9 PRECEDING AND CURRENT ROW)
+)
+WHERE n % {slide} = 0 ORDER BY window_end, {key}
+"""
+
+
+@pytest.mark.parametrize("slide", [1, 4])
+@pytest.mark.parametrize("order_by", [None, "ts"])
+@pytest.mark.parametrize("recording", [DNS, SPANS, TRADES], ids=lambda recording: recording.file)
+def test_the_last_ten_rows_of_each_key(recording: Recording, order_by: str | None, slide: int) -> None:
+    rows, number = recording.table(), recording.number
+    order = "arrival" if order_by is None else "ts, arrival"
+    text = LAST_TEN.format(key=recording.key, number=number, order=order, slide=slide)
+    answer: Any = duckdb.sql(text)
+    expected = answer.to_arrow_table()
+    window = wr.stream(rows, time="ts").window(
+        rows=10, slide=f"{slide} rows", partition=recording.key, order_by=order_by
+    )
+    named = {name: call for name, call in aggregates(recording).items() if name not in ("mean", "different")}
+    found = window.agg(**named).run()
+    assert (rows.num_rows, 0) == (found.metrics.rows_used, found.metrics.rows_late)
+    for name in (recording.key, "window_start", "window_end"):
+        assert expected[name].to_pylist() == found.table[name].to_pylist()
+    same(expected, found.table, ["rows", "known", "least", "most"])
+    same(expected, found.table, ["total", "middle"], relative=1e-9)
+
+
+@pytest.mark.parametrize("recording", [DNS, SPANS, TRADES], ids=lambda recording: recording.file)
+def test_in_order_of_time_the_order_between_punctuations_changes_nothing(recording: Recording) -> None:
+    """Rows of equal times count by arrival, so only what their windows have in common is compared."""
+    table, times = recording.table(), recording.times()
+    chunks = cut_anywhere(len(times), 60, seed=2)
+    told = promises(times, chunks, 2 * SECOND)
+    results = []
+    for seed in range(3):
+        elements = list(arranged(table, chunks, told, seed))
+        stream = wr.stream(elements, time="ts", progress=wr.punctuated(), schema=table.schema)
+        window = stream.window(rows=10, slide="1 row", partition=recording.key, order_by="ts")
+        results.append(window.agg(first=wr.min("ts"), last=wr.max("ts"), rows=wr.count()).late("side").run())
+    assert results[0].metrics.rows_late > 0
+    for other in results[1:]:
+        assert results[0].table.equals(other.table)
+        assert in_one_order(results[0].late).equals(in_one_order(other.late))

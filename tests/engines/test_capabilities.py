@@ -80,6 +80,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "session windows": lambda: windows(gap=5),
     "windows of rows (RANGE n ROWS)": lambda: windows(rows=5),
     "windows of rows per key (PATTR)": lambda: windows(rows=5, partition="k"),
+    "windows of rows in order of time (ORDER BY)": lambda: windows(rows=5, partition="k", order_by="t"),
     "slide by tuple, by arrival and by rank (SLIDE n ROWS)": lambda: windows(range=5, slide="3 rows", by="rank"),
     "slide by tuple per key (PATTR), and SQL's OVER": sql(
         "SELECT k, sum(x) OVER (PARTITION BY k ORDER BY t RANGE BETWEEN 5 PRECEDING AND CURRENT ROW) AS total FROM s"
@@ -126,6 +127,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "LATE REVISE of sessions": lambda: windows(gap=5).late("revise"),
     "LATE REVISE of landmark windows": lambda: windows(range="unbounded", slide=5).late("revise"),
     "LATE REVISE of slide-by-tuple windows": lambda: windows(range=5, slide="1 row").late("revise"),
+    "LATE REVISE of windows of rows": lambda: windows(rows=5).late("revise"),
     "LATE REVISE with EMIT EMPTY": lambda: windows().late("revise").emit("empty"),
     "windows over results of LATE REVISE": lambda: again(windows().late("revise"), "k"),
     "generous and consistent": lambda: windows().lateness("consistent"),
@@ -143,6 +145,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "strategy buffer": lambda: windows().strategy("buffer"),
     "strategy wid for landmark windows": lambda: windows(range="unbounded", slide=5).strategy("wid"),
     "strategy wid or buffer with LATE REVISE": lambda: windows().late("revise").strategy("wid"),
+    "strategy wid or buffer for windows of rows": lambda: windows(rows=5).strategy("wid"),
     "a strategy for sessions": lambda: windows(gap=5).strategy("panes"),
     "a strategy for slide-by-tuple windows": lambda: windows(range=5, slide="1 row").strategy("wid"),
 }

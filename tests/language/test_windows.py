@@ -54,6 +54,10 @@ INTEGER_WINDOWS: list[tuple[str, Window]] = [
     ("RANGE 100 SLIDE 10 WATTR row_num", Rows(100, 10)),
     ("RANGE 100 rows SLIDE 10 rows WA row-num PA srcIP, destIP", Rows(100, 10, ("srcIP", "destIP"))),
     ("PA srcIP, RANGE 100 rows", Rows(100, 100, ("srcIP",))),
+    ("RANGE 10 ROWS SLIDE 1 ROW PATTR srcIP ORDER BY ts", Rows(10, 1, ("srcIP",), "ts")),
+    ("order  by ts, RANGE 10 ROWS, PA srcIP, destIP", Rows(10, 10, ("srcIP", "destIP"), "ts")),
+    ("PA srcIP, ORDER BY ts, RANGE 10 ROWS", Rows(10, 10, ("srcIP",), "ts")),
+    ("ROWS 10 ORDER BY ts", Rows(10, 10, (), "ts")),
 ]
 
 
@@ -122,7 +126,7 @@ ERRORS = [
     (
         "trades [FOO 10 SECONDS]",
         "`FOO` is not a part of a window clause. "
-        "Hint: the parts are RANGE, SLIDE, WATTR, PATTR, RATTR, SATTR, ORIGIN, GAP.",
+        "Hint: the parts are RANGE, SLIDE, WATTR, PATTR, ORDER BY, RATTR, SATTR, ORIGIN, GAP.",
         "FOO",
     ),
     ("trades [RANGE 1 s RANGE 5 s]", "`range` must be given only once.", "RANGE 5 s"),
@@ -165,6 +169,29 @@ ERRORS = [
         "packets [RANGE 10 ORIGIN '2024-01-01']",
         "`origin` must be a number because the attribute is an integer, got 2024-01-01.",
         "ORIGIN '2024-01-01'",
+    ),
+    (
+        "packets [RANGE 10 ROWS ORDER BY len]",
+        "`order_by` must be the progressing attribute, which is ts, got len. "
+        "Hint: rows wait for its punctuations; leave it out to count rows as they arrive.",
+        "len",
+    ),
+    (
+        "packets [RANGE 10 ROWS WATTR row_num ORDER BY ts]",
+        "`order_by` does not go with row_num, by which rows count as they arrive, got ts. "
+        "Hint: leave WATTR row_num out.",
+        "ts",
+    ),
+    ("packets [RANGE 10 ORDER BY ts]", "`order_by` does not go with a window in time, got ts.", "ORDER BY ts"),
+    (
+        "packets [RANGE 0 ROWS PATTR srcIP]",
+        "`range` must be positive, got 0. Hint: a window holds something, as in RANGE 10 ROWS.",
+        "RANGE 0 ROWS",
+    ),
+    (
+        "packets [RANGE 10 ROWS SLIDE -1 ROWS]",
+        "`slide` must be positive, got -1. Hint: windows move forward, as in SLIDE 1 ROW.",
+        "SLIDE -1 ROWS",
     ),
     (
         "packets [RANGE 10 ROWS WATTR ts]",

@@ -175,6 +175,21 @@ def bare(node: Node) -> Node:
         ),
         (r"`tiem` is not a column .*\. Hint: did you mean time\? .*", windowed(trades(), Sliding("tiem", 10, 10))),
         (r"`who` is not a column of the input\. .*", windowed(trades(), Rows(5, 5, ("who",)))),
+        (
+            r"`partition` must be among the groups, or results of different keys could not be told apart, got symbol\. "
+            r"Hint: group by symbol too\.",
+            windowed(trades(), Rows(5, 5, ("symbol",))),
+        ),
+        (
+            r"`order_by` must be the progressing attribute, which is time, got price\. "
+            r"Hint: rows wait for its punctuations; leave it out to count rows as they arrive\.",
+            windowed(trades(), Rows(5, 5, (), "price")),
+        ),
+        (
+            r"`order_by` must be the progressing attribute, which is not among the columns, got price\. Hint: .*",
+            windowed(bare(trades()), Rows(5, 5, (), "price")),
+        ),
+        (r"`tiem` is not a column of the input\. .*", windowed(trades(), Rows(5, 5, (), "tiem"))),
         (r"`range` must be positive, got 0\. Hint: .*", windowed(trades(), Sliding("time", 0, 10))),
         (
             r"`tags` must group by plain values, got list<.*>\. Hint: group by a field or a CAST of it\.",
@@ -271,13 +286,6 @@ def test_a_slide_larger_than_the_range_is_allowed() -> None:
     assert "window_end" == shape_of(windowed(trades(), Sliding("time", 1, 10))).time
 
 
-def test_windows_of_rows_pass_the_check_and_are_refused_at_planning() -> None:
-    node = windowed(trades(), Rows(5, 5))
-    assert "window_end" == shape_of(node).time
-    with pytest.raises(UnsupportedError, match=r"\Awindows of rows are not available yet\. Hint: window on .*\Z"):
-        check_supported(Filter(node, Literal(True)))
-
-
 def test_a_partition_of_windows_per_row_is_the_groups() -> None:
     node = windowed(trades(), SlideByTuple("time", 5))
     by_symbol = replace(node, keys=(("s", Column("symbol")),))
@@ -290,6 +298,17 @@ def test_a_partition_of_windows_per_row_is_the_groups() -> None:
         r"Hint: with PATTR, rows close windows for their own group; without, for all groups\.\Z",
     ):
         shape_of(replace(partitioned, keys=()))
+
+
+@pytest.mark.parametrize("window", [Rows(5, 5), Rows(5, 1, ("symbol",)), Rows(5, 1, (), "time")])
+def test_windows_of_rows_end_at_numbers(window: Rows) -> None:
+    node = windowed(trades(), window, window.partition)
+    check_supported(node)
+    assert [pa.int64()] * 2 == [shape_of(node).schema.field(name).type for name in ("window_start", "window_end")]
+
+
+def test_rows_are_counted_whether_or_not_their_time_is_kept() -> None:
+    assert "window_end" == shape_of(windowed(bare(trades()), Rows(5, 5))).time
 
 
 def test_windows_over_corrected_results_are_refused_at_planning() -> None:

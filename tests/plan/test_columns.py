@@ -26,7 +26,7 @@ DEAR = call(">", Column("price"), 10)
         pytest.param(windowed(trades(), keys=("symbol",)), ["symbol", "time"], id="keys"),
         pytest.param(windowed(trades(), aggregates=(TOTAL,)), ["price", "time"], id="arguments"),
         pytest.param(windowed(Filter(trades(), DEAR)), ["price", "time"], id="filters"),
-        pytest.param(windowed(trades(), Rows(3, 1, ("symbol",))), ["symbol", "time"], id="partitions"),
+        pytest.param(windowed(trades(), Rows(3, 1, ("symbol",)), ("symbol",)), ["symbol", "time"], id="partitions"),
         pytest.param(windowed(trades(), late=Late.SIDE), EVERYTHING, id="late rows are whole"),
         pytest.param(windowed(trades(), late=Late.REVISE), EVERYTHING, id="rows too late to correct are whole"),
         pytest.param(windowed(Distinct(trades())), EVERYTHING, id="compared before they are counted"),

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -182,10 +182,34 @@ def test_windows_in_the_users_units(expected: str, window: Window, domain: Domai
     assert expected == describe_window(window, domain)
 
 
-def test_count_windows_can_be_explained_though_not_run() -> None:
-    text = explain(windowed(counters(), Rows(5, 5)))
-    assert "RANGE 5 rows SLIDE 5 rows, by arrival" in text
-    assert "strategy  none: windows of rows are not available yet" in text
+def test_windows_of_rows_are_explained() -> None:
+    calls = (AggregateCall("n", "count"), AggregateCall("m", "median", Column("x")))
+    node = windowed(counters(), Rows(10, 4), aggregates=calls, emit=Emit.COMPLETE)
+    assert """\
+WindowAggregate
+│  window    RANGE 10 rows SLIDE 4 rows, by arrival
+│  keys      none: one result a window
+│  answers   n = count(*), m = median(x)
+│  emit      only windows that have all their rows
+│  late      none: rows count as they come
+│  strategy  panes
+""" in explain(node)
+    assert "says nothing about its progress" not in explain(node)
+
+
+def test_windows_of_rows_in_order_of_time_wait_for_promises() -> None:
+    node = windowed(counters(), Rows(1, 3, ("key",), "seq"), ("key",), late=Late.SIDE)
+    text = explain(node)
+    assert "RANGE 1 row SLIDE 3 rows per key, in order of seq, ties by arrival" in text
+    assert "late      given out on the side; the rows after them are counted already" in text
+    assert "late      left out, and counted; the rows after them are counted already" in explain(
+        replace(node, late=Late.DROP)
+    )
+    assert [
+        "- SLIDE 3 rows is larger than RANGE 1 row: rows between windows are in none of them.",
+        "- The last rows of every key are kept until the end of the input: they leave when new ones come.",
+    ] == [line for line in text.splitlines() if line.startswith("- ")][:2]
+    assert "says nothing about its progress" in text
 
 
 def test_encoded_columns_are_shown_as_their_values() -> None:

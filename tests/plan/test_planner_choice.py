@@ -5,11 +5,14 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from windrow.plan.nodes import AggregateCall, Strategy, Stream, WindowAggregate
+from windrow.errors import UnsupportedError
+from windrow.plan.nodes import AggregateCall, Late, Strategy, Stream, WindowAggregate
 from windrow.plan.planner import choose
-from windrow.semantics.windows import Sliding
+from windrow.semantics.expressions import Column
+from windrow.semantics.windows import Rows, Sliding
 
 STREAM = Stream("s", pa.schema([("ts", pa.timestamp("us"))]), "ts")
+NUMBERS = Stream("s", pa.schema([("ts", pa.int64())]), "ts")
 
 
 @pytest.mark.parametrize(
@@ -31,3 +34,29 @@ def test_the_reason_names_what_they_share() -> None:
     assert (
         "RANGE and SLIDE share only 1 us, too small for panes: one partial for each open window instead",
     ) == choose(node).reasons
+
+
+def test_windows_of_rows_have_panes_of_rows() -> None:
+    calls = (AggregateCall("n", "count"), AggregateCall("m", "median", Column("ts")))
+    chosen = choose(WindowAggregate(NUMBERS, Rows(10, 4), (), calls))
+    assert Strategy.PANES is chosen.strategy
+    assert (
+        "each row goes into one pane of 2 rows, whatever RANGE/SLIDE is; a window is 5 panes",
+        "count(*) can subtract: a running difference",
+        "median(ts) keeps values: rows, sorted for each window",
+    ) == chosen.reasons
+
+
+@pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.BUFFER])
+def test_windows_of_rows_have_one_strategy(strategy: Strategy) -> None:
+    node = WindowAggregate(NUMBERS, Rows(5, 5), (), (AggregateCall("n", "count"),), strategy=strategy)
+    message = r"\A`strategy` must be auto or panes for windows of rows, got .*\. Hint: leave the strategy out\.\Z"
+    with pytest.raises(UnsupportedError, match=message):
+        choose(node)
+
+
+def test_windows_of_rows_are_not_corrected() -> None:
+    node = WindowAggregate(NUMBERS, Rows(5, 5, (), "ts"), (), (AggregateCall("n", "count"),), late=Late.REVISE)
+    message = r"\A`late` is not available for windows of rows \(one of drop, side\), got revise\. Hint: .*\Z"
+    with pytest.raises(UnsupportedError, match=message):
+        choose(node)

@@ -18,6 +18,9 @@ KINDS: dict[str, st.SearchStrategy[Window]] = {
     "landmark": strategies.landmarks(),
     "session": strategies.sessions(),
     "rows": st.builds(Rows, st.integers(1, 9), st.integers(1, 9), st.sampled_from(((), ("k",), ("k", "g")))),
+    "rows in order": st.builds(
+        Rows, st.integers(1, 9), st.integers(1, 9), st.sampled_from(((), ("k",))), st.just("ts")
+    ),
     "slide_by_tuple": st.builds(
         SlideByTuple,
         st.just("ts"),

@@ -307,3 +307,10 @@ def test_far_apart_values(elements: list[Any], window: Sliding) -> None:
 def test_errors(message: str, options: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match=message):
         answer([], TEN, **options)
+
+
+def test_a_row_below_the_bound_has_no_number_when_rows_are_in_order_of_time() -> None:
+    rows: list[Any] = [{"ts": 5, "k": "a"}, Punctuation(7), {"ts": 6, "k": "b"}, {"ts": 7, "k": "c"}]
+    found = answer(rows, Rows(range=2, slide=1, order="ts"), aggregates=[AggregateCall("last", "last", Column("k"))])
+    assert ["a", "c"] == [result["last"] for result in found.results]
+    assert (Account(used=2, late=1), [(rows[2], 1, [])]) == (found.account, found.missed)

@@ -31,3 +31,11 @@ def test_each_partition_counts_its_own_rows() -> None:
 def test_nan_is_one_partition() -> None:
     rows = [{"y": math.nan}, {"y": float("nan")}]
     assert 1 == len(windows(Rows(range=2, slide=2, partition=("y",)), rows))
+
+
+def test_rows_in_order_of_time_are_numbered_by_it() -> None:
+    rows = [{"k": k, "ts": ts} for k, ts in (("a", 5), ("b", 2), ("a", 1), ("a", 5), ("b", 1))]
+    window = Rows(range=2, slide=1, partition=("k",), order="ts")
+    ended = [(k, (key,)) for key in "ab" for k in range(3 if key == "a" else 2)]
+    assert ended == windows(window, rows)
+    assert [[2], [0, 2], [0, 3], [4], [1, 4]] == [extent(window, rows, wid) for wid in ended]

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from windrow.engines.build import Pipeline, Stage
 from windrow.operators.per_row_aggregate import PerRowOperator
+from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 
-WINDOWS = (WindowOperator, SessionOperator, PerRowOperator)
+WINDOWS = (WindowOperator, SessionOperator, PerRowOperator, RowsOperator)
 
 
 def late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
@@ -29,7 +30,7 @@ def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
             after = after.after
 
 
-def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator | PerRowOperator]:
+def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator | PerRowOperator | RowsOperator]:
     operators = [stage.operator for stage in pipeline.stages]
     return [operator for operator in operators if isinstance(operator, WINDOWS)]
 

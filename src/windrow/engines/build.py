@@ -17,16 +17,17 @@ from windrow.operators.partials import Partials
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.progress import Input
 from windrow.operators.project import Project
+from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.select import Select
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
-from windrow.plan.check import check_supported, shape_of
+from windrow.plan.check import check_supported, shape_of, walk
 from windrow.plan.describe import keys_below, usable_keys
 from windrow.plan.planner import choose
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.progress import Idle, Punctuation, Slack
-from windrow.semantics.windows import Landmark, Session, SlideByTuple, Sliding
+from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
 
 
 @dataclass
@@ -159,27 +160,33 @@ def _input(node: nodes.Stream, grid: Grid | None) -> Input:
     return Input(node.name, node.time, policy, slack=slack, grid=grid, schema=node.schema)
 
 
-def _grid(node: nodes.WindowAggregate) -> Grid:
-    """What a window aggregate can use of the promises of its input."""
+def _grid(node: nodes.WindowAggregate) -> Grid | None:
+    """What a window aggregate can use of the promises of its input; None: nothing."""
     window = node.window
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide, keys=usable_keys(node))
     if isinstance(window, SlideByTuple):
         return Grid(pace=window.range)
-    return Grid(pace=window.gap) if isinstance(window, Session) else Grid()
+    if isinstance(window, Rows):
+        # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
+        united = any(isinstance(part, nodes.Union) for part in walk(node))
+        return Grid(by_arrival=united) if united or window.order is not None else None
+    return Grid(pace=window.gap)
 
 
 def _window(
     node: nodes.WindowAggregate, grid: Grid | None, threads: int
-) -> WindowOperator | SessionOperator | PerRowOperator:
+) -> WindowOperator | SessionOperator | PerRowOperator | RowsOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
     if isinstance(node.window, Session):
         return SessionOperator(node, shape, output)
     if isinstance(node.window, SlideByTuple):
         return PerRowOperator(node, shape, output)
+    if isinstance(node.window, Rows):
+        return RowsOperator(node, shape, output)
     within = within_of(node, shape.domain)
-    slide = node.window.slide if isinstance(node.window, (Sliding, Landmark)) else 1
+    slide = node.window.slide
     within = -(-within // slide) * slide
     passes = frozenset() if grid is None else grid.keys
     return WindowOperator(
@@ -212,7 +219,7 @@ def _meld(node: nodes.Union) -> Meld:
 def _idle_grid(grid: Grid, meld: Meld) -> Grid:
     """Less its idle time, a punctuation on this grid may still fall where windows end."""
     step = gcd(grid.step, *(amount for amount in meld.idle if amount is not None))
-    return Grid(grid.origin, step, max(grid.step, grid.pace), grid.keys)
+    return replace(grid, step=step, pace=max(grid.step, grid.pace))
 
 
 def _idle_of(node: nodes.Node) -> Idle | None:

@@ -50,16 +50,17 @@ def nowhere(name: str, reason: str) -> Feature:
     return Feature(name, No(reason), No(reason))
 
 
-_NO_ROWS = "windows of rows are not available yet"
 _NO_PER_ROW = No("slide-by-tuple windows are not available on Spark yet")
+_NOT_ON_SPARK = No("windows of rows are not available on Spark yet")
 
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
         Feature("sliding and tumbling windows, on time or on integers"),
         Feature("landmark windows"),
         Feature("session windows", spark=Yes("rows are sent: session windows have no panes")),
-        nowhere("windows of rows (RANGE n ROWS)", _NO_ROWS),
-        nowhere("windows of rows per key (PATTR)", _NO_ROWS),
+        Feature("windows of rows (RANGE n ROWS)", spark=_NOT_ON_SPARK),
+        Feature("windows of rows per key (PATTR)", spark=_NOT_ON_SPARK),
+        Feature("windows of rows in order of time (ORDER BY)", spark=_NOT_ON_SPARK),
         Feature("slide by tuple, by arrival and by rank (SLIDE n ROWS)", spark=_NO_PER_ROW),
         Feature("slide by tuple per key (PATTR), and SQL's OVER", spark=_NO_PER_ROW),
     ),
@@ -122,6 +123,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             local=No("late is not available for slide-by-tuple windows"),
             spark=_NO_PER_ROW,
         ),
+        Feature("LATE REVISE of windows of rows", No("late is not available for windows of rows"), _NOT_ON_SPARK),
         nowhere("LATE REVISE with EMIT EMPTY", "late is not available for EMIT EMPTY"),
         nowhere(
             "windows over results of LATE REVISE",
@@ -175,6 +177,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
         nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
         nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
+        Feature(
+            "strategy wid or buffer for windows of rows",
+            No("strategy must be auto or panes for windows of rows"),
+            _NOT_ON_SPARK,
+        ),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
         Feature(
             "a strategy for slide-by-tuple windows",

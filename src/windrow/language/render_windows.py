@@ -21,7 +21,9 @@ def window_sql(window: Window, domain: Domain) -> str:
     if isinstance(window, Session):
         return f"[GAP {units_sql(window.gap, domain)} WATTR {name_sql(window.attribute)}]"
     if isinstance(window, Rows):
-        return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS WATTR row_num{_partition_sql(window)}]"
+        arrival = " WATTR row_num" if window.order is None else ""
+        order = f" ORDER BY {name_sql(window.order)}" if window.order is not None else ""
+        return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS{arrival}{_partition_sql(window)}{order}]"
     name = name_sql(window.attribute)
     if isinstance(window, SlideByTuple):
         by = "row_num" if window.by is SlideBy.ARRIVAL else f"rank({name})"

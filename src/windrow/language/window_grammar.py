@@ -7,11 +7,11 @@ from sqlglot import Token, TokenType
 from windrow.errors import QueryError
 from windrow.language.clauses import Attribute, Clause, Part, PartValue, Span, Unbounded
 from windrow.language.places import did_you_mean, position
-from windrow.language.words import WINDOW_WORDS, Words
+from windrow.language.words import WINDOW_WORDS, Words, word_of
 from windrow.semantics.amounts import Amount
 
 _CANONICAL = {"WA": "WATTR", "PA": "PATTR", "ROWS": "RANGE"}
-_PARTS = ("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "ORIGIN", "GAP")
+_PARTS = ("RANGE", "SLIDE", "WATTR", "PATTR", "ORDER BY", "RATTR", "SATTR", "ORIGIN", "GAP")
 
 
 class WindowGrammar(Words):
@@ -36,7 +36,7 @@ class WindowGrammar(Words):
         first = self._curr
         if not first:
             self.raise_error("Expected ]")
-        if first.text.upper() not in WINDOW_WORDS:
+        if word_of(first) not in WINDOW_WORDS:
             raise QueryError(
                 "is not a part of a window clause",
                 parameter=first.text,
@@ -53,7 +53,7 @@ class WindowGrammar(Words):
             )
 
     def _parse_window_part(self, first: Token) -> Part:
-        word = first.text.upper()
+        word = word_of(first)
         value = self._parse_part_value(word)
         return Part(_CANONICAL.get(word, word), value, self._span(first))
 
@@ -76,7 +76,7 @@ class WindowGrammar(Words):
     def _parse_attributes(self, several: bool) -> tuple[Attribute, ...]:
         """One column; for PATTR a list, which ends where the next part of the clause starts."""
         attributes = [self._attribute("a column")]
-        while several and self._curr.token_type == TokenType.COMMA and self._next.text.upper() not in WINDOW_WORDS:
+        while several and self._curr.token_type == TokenType.COMMA and word_of(self._next) not in WINDOW_WORDS:
             self._advance()
             attributes.append(self._attribute("a column"))
         return tuple(attributes)

@@ -18,7 +18,14 @@ from windrow.plan.types import unknown_column
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.windows import Rows, SlideBy, SlideByTuple, Window
 
-_PARAMETERS = {"range": "RANGE", "slide": "SLIDE", "gap": "GAP", "origin": "ORIGIN", "by": "SATTR"}
+_PARAMETERS = {
+    "range": "RANGE",
+    "slide": "SLIDE",
+    "gap": "GAP",
+    "origin": "ORIGIN",
+    "by": "SATTR",
+    "order_by": "ORDER BY",
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class WindowReader:
             on=self._on(clause),
             by=self._by(clause),
             partition=partition if counted or self._slides_by_rows(clause) else (),
+            order_by=self._order(clause),
         )
         try:
             window = self._checked(spec, inclusive=clause.over)
@@ -174,6 +182,29 @@ class WindowReader:
                 hint="write SATTR row_num, or SATTR rank(ts) next to RATTR ts",
                 position=position(self.text, attribute.span),
             )
+        return None
+
+    def _order(self, clause: Clause) -> str | None:
+        """The attribute that rows are counted by instead of their arrival: the one the input's progress is on."""
+        for attribute in clause.attributes("ORDER BY"):
+            name = self._column(attribute)
+            if any(other.is_arrival for other in clause.attributes("WATTR")):
+                raise QueryError(
+                    "does not go with row_num, by which rows count as they arrive",
+                    parameter="order_by",
+                    value=attribute.name,
+                    hint="leave WATTR row_num out",
+                    position=position(self.text, attribute.span),
+                )
+            if self.shape.time is None or not carries_progress(self.node, name):
+                raise QueryError(
+                    f"must be the progressing attribute, which is {self.shape.time or 'not among the columns'}",
+                    parameter="order_by",
+                    value=attribute.name,
+                    hint="rows wait for its punctuations; leave it out to count rows as they arrive",
+                    position=position(self.text, attribute.span),
+                )
+            return name
         return None
 
     def _column(self, attribute: Attribute) -> str:

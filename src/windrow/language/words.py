@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-WINDOW_WORDS = frozenset({"RANGE", "SLIDE", "WA", "WATTR", "PA", "PATTR", "RATTR", "SATTR", "ORIGIN", "GAP", "ROWS"})
+WINDOW_WORDS = frozenset(
+    {"RANGE", "SLIDE", "WA", "WATTR", "PA", "PATTR", "ORDER BY", "RATTR", "SATTR", "ORIGIN", "GAP", "ROWS"}
+)
 SUFFIX_WORDS = frozenset({"EMIT", "LATE", "LATENESS", "STRATEGY"})
 DECLARATION_WORDS = frozenset({"FROM", "WITH", "PROGRESS", "ORDERED", "SLACK", "PUNCTUATED", "IDLE"})
 _NO_UNITS = (WINDOW_WORDS - {"ROWS"}) | SUFFIX_WORDS | DECLARATION_WORDS | {"WITHIN", "WALL"}
 _UNIT_TOKENS = frozenset({TokenType.VAR, TokenType.ROW, TokenType.ROWS})
+
+
+def word_of(token: Token) -> str:
+    """A keyword as it is known; one of two words may have any space between them."""
+    return " ".join(token.text.upper().split())
 
 
 class Words(_Base):

@@ -24,6 +24,8 @@ class Grid:
     step: int = 1
     pace: int = 1
     """How far one source may be read ahead of another; at least a step."""
+    by_arrival: bool = False
+    """Rows are counted as they come, so that it matters which source is read first."""
     keys: frozenset[str] = frozenset()
     """The columns that windows above group by: promises for groups of other columns say nothing to them."""
 

@@ -16,7 +16,7 @@ from windrow.operators.kernels.panes import compress
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout
-from windrow.operators.windows.base import Keeper, Plan, Rows, Windower
+from windrow.operators.windows.base import Keeper, Plan, Rows, StateOfWindows
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.schema import Shape
 from windrow.plan.types import type_of
@@ -34,7 +34,7 @@ class Grouping:
     def count(self) -> int:
         return max(1, self.groups.count)
 
-    def rows(self, batch: Batch, windower: Windower) -> Rows:
+    def rows(self, batch: Batch, windower: StateOfWindows) -> Rows:
         chosen = batch.selected
         times = batch.times
         if chosen is not None:
@@ -57,7 +57,7 @@ class Grouping:
             for keeper in keepers:
                 keeper.remap(mapping, self.groups.count)
 
-    def forget_values(self, windower: Windower) -> None:
+    def forget_values(self, windower: StateOfWindows) -> None:
         """Forget values that no open window holds."""
         for part, values in self.plan.values.items():
             values.compact(windower.kept_values(part))

@@ -13,7 +13,6 @@ from windrow.aggregates.base import Integers
 from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_closed, last_windows
 from windrow.plan.check import shape_of, walk
 from windrow.plan.nodes import Late, Node, WindowAggregate
-from windrow.semantics.amounts import Domain
 from windrow.semantics.windows import Landmark, Sliding
 
 COLUMNS = ("late_by", "late_windows", "late_from", "late_until", "late_source")
@@ -21,16 +20,16 @@ COLUMNS = ("late_by", "late_windows", "late_from", "late_until", "late_source")
 
 @dataclass(frozen=True)
 class Missed:
-    """For late rows: how far below the closed boundary, and the run of windows each missed."""
+    """For late rows: how far below the closed boundary, and the run of windows each missed; None where not known."""
 
     late_by: Integers
-    windows: Integers
+    windows: Integers | None
     starts: Integers | None
-    ends: Integers
+    ends: Integers | None
 
     def take(self, rows: Integers) -> Missed:
-        starts = None if self.starts is None else self.starts[rows]
-        return Missed(self.late_by[rows], self.windows[rows], starts, self.ends[rows])
+        known = (None if column is None else column[rows] for column in (self.windows, self.starts, self.ends))
+        return Missed(self.late_by[rows], *known)
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,10 @@ def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers
     return Missed(closed - times, last - first + 1, starts, ends(window, last))
 
 
-def late_schema(schema: pa.Schema, time: str, domain: Domain) -> pa.Schema:
-    """The columns of the late rows: those of the row, then what it missed."""
-    kind = time_type(schema.field(time).type)
-    distance = pa.duration("us") if domain is Domain.TIME else pa.int64()
+def late_schema(schema: pa.Schema, time: str | None) -> pa.Schema:
+    """The columns of the late rows: those of the row, then what it missed. Without a time no row is ever late."""
+    kind = pa.int64() if time is None else time_type(schema.field(time).type)
+    distance = pa.duration("us") if pa.types.is_timestamp(kind) else pa.int64()
     kinds = (distance, pa.int64(), kind, kind, pa.string())
     return pa.schema([*schema, *(pa.field(n, k) for n, k in zip(COLUMNS, kinds, strict=True))])
 
@@ -77,20 +76,18 @@ def late_columns(plan: Node) -> pa.Schema:
     for node in walk(plan):
         if isinstance(node, WindowAggregate) and node.late is not Late.DROP:
             shape = shape_of(node.input)
-            return late_schema(shape.answer, str(shape.time), shape.domain)
+            return late_schema(shape.answer, shape.time)
     return pa.schema([])
 
 
 def late_batch(data: pa.RecordBatch, missed: Missed, source: str, schema: pa.Schema) -> pa.RecordBatch:
     fields = [schema.field(name) for name in COLUMNS]
-    nowhere = pa.nulls(len(data), fields[2].type)
+    numbers = missed.late_by, missed.windows, missed.starts, missed.ends
     arrays: list[Any] = [
-        pa.array(missed.late_by).cast(fields[0].type),
-        pa.array(missed.windows),
-        nowhere if missed.starts is None else pa.array(missed.starts).cast(fields[2].type),
-        pa.array(missed.ends).cast(fields[3].type),
-        pa.array([source] * len(data), pa.string()),
+        pa.nulls(len(data), field.type) if column is None else pa.array(column).cast(field.type)
+        for column, field in zip(numbers, fields, strict=False)
     ]
+    arrays.append(pa.array([source] * len(data), pa.string()))
     columns = [c.cast(f.type) if c.type != f.type else c for c, f in zip(data.columns, schema, strict=False)]
     return pa.record_batch([*columns, *arrays], schema=schema)
 

@@ -44,7 +44,7 @@ class PerRowOperator:
             node.window, self.grouping.plan, shared=shared, past=PastEnds() if self._asks_for_ends else None
         )
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
-        self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
+        self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE."""

@@ -189,8 +189,8 @@ class Input:
 
     @property
     def is_patient(self) -> bool:
-        """No row of it can be late: it promises nothing before its end, or no one above listens."""
-        return isinstance(self.policy, AtEnd) or self.grid is None
+        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
+        return self.grid is None or (isinstance(self.policy, AtEnd) and not self.grid.by_arrival)
 
     def places_of(self, data: pa.RecordBatch) -> Integers:
         """The time of each row, or what it promises where it is a punctuation."""

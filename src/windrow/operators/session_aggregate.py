@@ -39,7 +39,7 @@ class SessionOperator:
         self.grouping = Grouping(node, shape)
         self.windower = Sessions(node.window, self.grouping.plan)
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
-        self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
+        self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
         self.first = END
         self.suspects: list[tuple[Batch, Integers, Codes]] = []

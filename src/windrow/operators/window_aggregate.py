@@ -61,7 +61,7 @@ class WindowOperator:
         self.grouping = Grouping(node, shape)
         self.within = within if node.late is Late.REVISE else 0
         self.windower = make_windower(node, self.grouping.plan, strategy, threads=threads, keep=self.within)
-        self.late_schema = late_schema(shape.schema, shape.time, shape.domain)
+        self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
         self.closed = START
         """The end of the last closed window boundary: rows below it are late."""

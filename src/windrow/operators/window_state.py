@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -11,11 +11,14 @@ from windrow.operators.state.saving import load_groups, save_groups
 
 if TYPE_CHECKING:
     from windrow.operators.per_row_aggregate import PerRowOperator
+    from windrow.operators.rows_aggregate import RowsOperator
     from windrow.operators.session_aggregate import SessionOperator
     from windrow.operators.window_aggregate import WindowOperator
 
+    Windowing: TypeAlias = WindowOperator | SessionOperator | PerRowOperator | RowsOperator
 
-def save(operator: WindowOperator | SessionOperator | PerRowOperator) -> dict[str, pa.Table]:
+
+def save(operator: Windowing) -> dict[str, pa.Table]:
     """Groups, widths of the state columns, counters, and the algorithm's own tables."""
     tables = {f"windower.{name}": table for name, table in operator.windower.state().items()}
     tables["groups"] = save_groups(operator.grouping.groups)
@@ -30,7 +33,7 @@ def save(operator: WindowOperator | SessionOperator | PerRowOperator) -> dict[st
     return tables
 
 
-def load(operator: WindowOperator | SessionOperator | PerRowOperator, tables: dict[str, pa.Table]) -> dict[str, Any]:
+def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
     """Bring an operator back to what `save` wrote; returns its facts."""
     facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
     operator.grouping.plan.layout.from_json(facts["layout"])

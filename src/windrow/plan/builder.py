@@ -39,6 +39,8 @@ class WindowSpec:
     on: str | None = None
     by: str | None = None
     partition: tuple[str, ...] = ()
+    """For a window of rows: whose rows. For one in time this is for the groups of the query to say."""
+    order_by: str | None = None
 
     def window(self, shape: Shape) -> Window:
         """The window over an input of that shape."""
@@ -57,20 +59,20 @@ class WindowSpec:
         return self._by_tuple(shape, length, slide) if slide.is_rows else self._sliding(shape, length, slide)
 
     def _session(self, shape: Shape) -> Session:
-        self._refuse("gap", "range", "slide", "origin", "by", "partition")
+        self._refuse("gap", "range", "slide", "origin", "by", "order_by")
         assert self.gap is not None
         gap = Amount.of(self.gap, "gap").resolve(self._domain(shape), "gap")
         return Session(self._attribute(shape), gap)
 
     def _landmark(self, shape: Shape) -> Landmark:
-        self._refuse("range='unbounded'", "by", "partition")
+        self._refuse("range='unbounded'", "by", "order_by")
         if self.slide is None:
             raise QueryError("must be given with range='unbounded'", parameter="slide", hint="say slide='1 min'")
         slide = Amount.of(self.slide, "slide").resolve(self._domain(shape), "slide")
         return Landmark(self._attribute(shape), slide, self._origin(shape))
 
     def _sliding(self, shape: Shape, length: Amount, slide: Amount) -> Sliding:
-        self._refuse("a window in time", "by", "partition")
+        self._refuse("a window in time", "by", "order_by")
         domain = self._domain(shape)
         extent = length.resolve(domain, "range")  # first, because a slide that is not given is the range
         return Sliding(self._attribute(shape), extent, slide.resolve(domain, "slide"), self._origin(shape))
@@ -78,10 +80,10 @@ class WindowSpec:
     def _rows(self, length: Amount) -> Rows:
         self._refuse("range in rows", "origin", "by", "on")
         slide = length if self.slide is None else Amount.of(self.slide, "slide")
-        return Rows(_row_count(length, "range"), _row_count(slide, "slide"), self.partition)
+        return Rows(_row_count(length, "range"), _row_count(slide, "slide"), self.partition, self.order_by)
 
     def _by_tuple(self, shape: Shape, length: Amount, slide: Amount) -> SlideByTuple:
-        self._refuse("slide in rows", "origin")
+        self._refuse("slide in rows", "origin", "order_by")
         by = choice(SlideBy, self.by or SlideBy.ARRIVAL.value, "by")
         extent = length.resolve(self._domain(shape), "range")
         return SlideByTuple(self._attribute(shape), extent, _row_count(slide, "slide"), by, self.partition)

@@ -75,11 +75,6 @@ def check_supported(node: Node) -> None:
 
 
 def _check_supported_window(node: WindowAggregate) -> None:
-    if isinstance(node.window, Rows):
-        raise UnsupportedError(
-            "windows of rows are not available yet",
-            hint="window on the progressing attribute: RANGE 10 SECONDS SLIDE 1 SECOND, or GAP 30 SECONDS",
-        )
     if node.early is not None and (node.late is Late.REVISE or not isinstance(node.window, (Sliding, Landmark))):
         what = "with LATE REVISE" if node.late is Late.REVISE else f"for {type(node.window).__name__.lower()} windows"
         raise UnsupportedError(
@@ -161,14 +156,15 @@ def _aggregate(node: WindowAggregate) -> Shape:
 def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
     """The type of `window_start` and `window_end`: the attribute's, or int64 where rows are counted."""
     attribute = attribute_of(node.window)
-    if isinstance(node.window, (Rows, SlideByTuple)):
+    if isinstance(node.window, SlideByTuple):
         for name in node.window.partition:
             type_of(Column(name), shape.schema)
-    if isinstance(node.window, SlideByTuple):
         _check_partition(node, node.window.partition)
-    if attribute is None:
+    if isinstance(node.window, Rows):
         check_window(node.window)
+        _check_rows(node, node.window, shape)
         return pa.int64()
+    attribute = node.window.attribute
     _check_attribute(node, shape, attribute)
     check_window(node.window, shape.domain)
     return normal_time(type_of(Column(attribute), shape.schema))
@@ -182,6 +178,28 @@ def _check_partition(node: WindowAggregate, partition: tuple[str, ...]) -> None:
             parameter="partition",
             value=f"{', '.join(partition)} with groups by {', '.join(name for name, _ in node.keys) or 'nothing'}",
             hint="with PATTR, rows close windows for their own group; without, for all groups",
+        )
+
+
+def _check_rows(node: WindowAggregate, window: Rows, shape: Shape) -> None:
+    for name in window.partition:
+        type_of(Column(name), shape.schema)
+        if Column(name) not in (expression for _, expression in node.keys):
+            raise QueryError(
+                "must be among the groups, or results of different keys could not be told apart",
+                parameter="partition",
+                value=name,
+                hint=f"group by {name} too",
+            )
+    if window.order is None:
+        return
+    type_of(Column(window.order), shape.schema)
+    if shape.time is None or not carries_progress(node.input, window.order):
+        raise QueryError(
+            f"must be the progressing attribute, which is {shape.time or 'not among the columns'}",
+            parameter="order_by",
+            value=window.order,
+            hint="rows wait for its punctuations; leave it out to count rows as they arrive",
         )
 
 

@@ -11,7 +11,7 @@ from windrow.plan.check import inputs_of, shape_of
 from windrow.plan.nodes import Distinct, Filter, Late, Lateness, Node, Project, Stream, Union, WindowAggregate
 from windrow.plan.notes import notes_of
 from windrow.plan.planner import choose
-from windrow.plan.windows import within_of
+from windrow.plan.windows import row_count, within_of
 from windrow.semantics.amounts import Amount, Domain, render
 from windrow.semantics.casting import to_string
 from windrow.semantics.expressions import Column, Expression
@@ -99,7 +99,7 @@ def _aggregate(node: WindowAggregate) -> _Entry:
         ("window", describe_window(node.window, domain)),
         ("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"),
         ("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"),
-        ("emit", _EMIT[node.emit]),
+        ("emit", _describe_emit(node)),
         *_describe_early(node),
         ("late", _describe_late(node, domain)),
         *_describe_strategy(node),
@@ -114,10 +114,13 @@ def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
 
 
 def _describe_strategy(node: WindowAggregate) -> list[tuple[str, str]]:
-    if isinstance(node.window, Rows):
-        return [("strategy", "none: windows of rows are not available yet")]
     chosen = choose(node)
     return [("strategy", chosen.strategy.value), *(("", f"- {reason}") for reason in chosen.reasons)]
+
+
+def _describe_emit(node: WindowAggregate) -> str:
+    full = isinstance(node.window, Rows) and node.emit is Emit.COMPLETE
+    return "only windows that have all their rows" if full else _EMIT[node.emit]
 
 
 _EMIT = {
@@ -137,7 +140,8 @@ def describe_window(window: Window, domain: Domain) -> str:
         return f"GAP {render(window.gap, domain)} on {window.attribute}, a window ends when no row comes for that long"
     if isinstance(window, Rows):
         per = f" per {', '.join(window.partition)}" if window.partition else ""
-        return f"RANGE {window.range} rows SLIDE {window.slide} rows{per}, by arrival"
+        order = "by arrival" if window.order is None else f"in order of {window.order}, ties by arrival"
+        return f"RANGE {row_count(window.range)} SLIDE {row_count(window.slide)}{per}, {order}"
     if isinstance(window, SlideByTuple):
         length = render(window.range, domain)
         per = f" per {', '.join(window.partition)}" if window.partition else ""
@@ -163,6 +167,8 @@ def _origin(window: Sliding | Landmark, domain: Domain) -> str:
 
 
 def _describe_late(node: WindowAggregate, domain: Domain) -> str:
+    if isinstance(node.window, Rows):
+        return _describe_late_for_rows(node, node.window)
     what = {
         Late.DROP: "left out of the windows they missed, and counted",
         Late.SIDE: "given out on the side with the windows they missed",
@@ -171,6 +177,13 @@ def _describe_late(node: WindowAggregate, domain: Domain) -> str:
     if node.lateness is Lateness.CONSISTENT:
         return f"{what}; a row that missed one window counts in none (consistent)"
     return f"{what}; they count in the windows still open (generous)"
+
+
+def _describe_late_for_rows(node: WindowAggregate, window: Rows) -> str:
+    if window.order is None:
+        return "none: rows count as they come"
+    side = "given out on the side" if node.late is Late.SIDE else "left out, and counted"
+    return f"{side}; the rows after them are counted already"
 
 
 def _union(node: Union) -> _Entry:

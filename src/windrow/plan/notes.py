@@ -6,20 +6,24 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from windrow.aggregates import lookup
-from windrow.plan.check import shape_of, walk
+from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.describe import unused_promises
 from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
+from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
 from windrow.semantics.progress import AtEnd, External
-from windrow.semantics.windows import Emit, Landmark, SlideByTuple, Sliding
+from windrow.semantics.windows import Emit, Landmark, Rows, SlideByTuple, Sliding
+
+_BETWEEN = "SLIDE {} is larger than RANGE {}: rows between windows are in none of them."
 
 
 def notes_of(node: Node) -> Iterator[str]:
     """Notes on a plan, top down."""
+    waiting = list(_waits(node, True))
     for part in walk(node):
         for kind, rule in _RULES:
-            if isinstance(part, kind):
+            if isinstance(part, kind) and (kind is not Stream or part in waiting):
                 yield from rule(part)
     for stream in unused_promises(node):
         assert isinstance(stream.policy, External)
@@ -29,12 +33,24 @@ def notes_of(node: Node) -> Iterator[str]:
         )
 
 
+def _waits(node: Node, heard: bool) -> Iterator[Stream]:
+    """The streams whose promises something waits for: windows of rows by arrival wait for none."""
+    if isinstance(node, Stream) and heard:
+        yield node
+    if isinstance(node, WindowAggregate):
+        heard = not (isinstance(node.window, Rows) and node.window.order is None)
+    for child in inputs_of(node):
+        yield from _waits(child, heard)
+
+
 def _rows_between(node: WindowAggregate) -> Iterator[str]:
     window = node.window
     if isinstance(window, Sliding) and window.loses_rows:
         domain = shape_of(node.input).domain
         slide, length = render(window.slide, domain), render(window.range, domain)
-        yield f"SLIDE {slide} is larger than RANGE {length}: rows between windows are in none of them."
+        yield _BETWEEN.format(slide, length)
+    if isinstance(window, Rows) and window.slide > window.range:
+        yield _BETWEEN.format(row_count(window.slide), row_count(window.range))
 
 
 def _kept_values(node: WindowAggregate) -> Iterator[str]:
@@ -48,6 +64,9 @@ def _kept_values(node: WindowAggregate) -> Iterator[str]:
 def _grows_forever(node: WindowAggregate) -> Iterator[str]:
     if isinstance(node.window, Landmark):
         yield "RANGE UNBOUNDED keeps every group until the end of the input."
+    if isinstance(node.window, Rows) and node.window.partition:
+        names = ", ".join(node.window.partition)
+        yield f"The last rows of every {names} are kept until the end of the input: they leave when new ones come."
 
 
 def _remembers_windows(node: WindowAggregate) -> Iterator[str]:

@@ -11,6 +11,7 @@ from windrow.errors import UnsupportedError
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.types import type_of
+from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
 from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
@@ -39,11 +40,16 @@ def choose(node: WindowAggregate) -> Choice:
         return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}",))
     if node.late is Late.REVISE:
         return Choice(Strategy.PANES, ("corrections are put together from panes",))
+    if isinstance(node.window, Rows):
+        return Choice(
+            Strategy.PANES,
+            (_pane_of_rows(node.window), *_ways_of(node, kept="keeps values: rows, sorted for each window")),
+        )
     if isinstance(node.window, Landmark):
         return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
-    if isinstance(node.window, Sliding) and node.window.is_tumbling:
+    if node.window.is_tumbling:
         return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
-    if isinstance(node.window, Sliding) and _panes_are_too_small(node.window):
+    if _panes_are_too_small(node.window):
         return Choice(Strategy.WID, (_why_no_panes(node),))
     return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
 
@@ -73,6 +79,12 @@ def _pane_of(node: WindowAggregate) -> str:
     return (
         f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {node.window.range // pane} panes"
     )
+
+
+def _pane_of_rows(window: Rows) -> str:
+    pane = gcd(window.range, window.slide)
+    size = row_count(pane)
+    return f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {window.range // pane} panes"
 
 
 def _ways_of(
@@ -133,6 +145,13 @@ def refuse_impossible(node: WindowAggregate) -> None:
             parameter="strategy",
             value=node.strategy.value,
             hint=f"{_NAMES[type(window)]} have one algorithm; leave the strategy out",
+        )
+    if isinstance(window, Rows) and node.strategy in (Strategy.WID, Strategy.BUFFER):
+        raise UnsupportedError(
+            "must be auto or panes for windows of rows",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint="leave the strategy out",
         )
     if isinstance(window, Landmark) and node.strategy is Strategy.WID:
         raise UnsupportedError(

@@ -14,13 +14,20 @@ _EXAMPLES = {
 }
 
 
+_ROW_EXAMPLES = {
+    "range": "a window holds something, as in RANGE 10 ROWS",
+    "slide": "windows move forward, as in SLIDE 1 ROW",
+}
+
+
 def check_window(window: Window, domain: Domain = Domain.INTEGER) -> None:
     """Refuse a `range`, `slide` or `gap` below 1; the domain is only for how the value is shown."""
     for parameter, value in _numbers(window).items():
         if value < 1:
             counted = isinstance(window, SlideByTuple) and parameter == "slide"
             shown = render(value, Domain.INTEGER if counted else domain) if value else "0"
-            hint = "every n-th row closes a window, as in SLIDE 1 ROW" if counted else _EXAMPLES[parameter]
+            examples = _ROW_EXAMPLES if isinstance(window, Rows) else _EXAMPLES
+            hint = "every n-th row closes a window, as in SLIDE 1 ROW" if counted else examples[parameter]
             raise QueryError("must be positive", parameter=parameter, value=shown, hint=hint)
 
 
@@ -42,6 +49,11 @@ def attribute_of(window: Window) -> str | None:
 def every_of(node: WindowAggregate, domain: Domain) -> int:
     """How often open windows are given early, in units of the attribute; 0: never."""
     return 0 if node.early is None else node.early.resolve(domain, "early")
+
+
+def row_count(number: int) -> str:
+    """A number of rows in words."""
+    return "1 row" if number == 1 else f"{number} rows"
 
 
 def within_of(node: WindowAggregate, domain: Domain) -> int:

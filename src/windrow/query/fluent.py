@@ -168,10 +168,19 @@ class Query(WindowSettings):
         on: str | None = None,
         by: str | None = None,
         partition: str | tuple[str, ...] = (),
+        order_by: str | None = None,
     ) -> GroupedQuery:
         """Results per window; go on with `agg(...)`. See `GroupedQuery.window` for the kinds."""
         return GroupedQuery(self).window(
-            range=range, slide=slide, origin=origin, gap=gap, rows=rows, on=on, by=by, partition=partition
+            range=range,
+            slide=slide,
+            origin=origin,
+            gap=gap,
+            rows=rows,
+            on=on,
+            by=by,
+            partition=partition,
+            order_by=order_by,
         )
 
     def _set(self, **settings: Any) -> Query:
@@ -272,6 +281,7 @@ class GroupedQuery(WindowSettings):
     query: Query
     keys: tuple[tuple[str, Expression], ...] = ()
     spec: Window | None = None
+    partition: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
@@ -293,16 +303,22 @@ class GroupedQuery(WindowSettings):
         on: str | None = None,
         by: str | None = None,
         partition: str | tuple[str, ...] = (),
+        order_by: str | None = None,
     ) -> GroupedQuery:
         """One window: sliding (`range`, `slide`), tumbling (`range` alone), session (`gap`), landmark
         (`range="unbounded"`, `slide`), the last rows (`rows`, or `range="100 rows"`), or per row (`slide="1 row"`).
+
+        `partition` names columns that the results are grouped by, and of whose every value the last rows are meant;
+        `order_by` counts rows by the progressing attribute, where otherwise they count as they arrive.
         """
         if rows is not None and range is not None:
             raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
         length = range if rows is None else f"{rows} rows"
         parts = (partition,) if isinstance(partition, str) else tuple(partition)
-        spec = WindowSpec(length, slide, origin, gap, on, by, parts)
-        return replace(self, spec=spec.window(shape_of(self.query.plan)))
+        for name in parts:
+            column_type(name, self.query.schema)
+        spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by)
+        return replace(self, spec=spec.window(shape_of(self.query.plan)), partition=parts)
 
     def _set(self, **settings: Any) -> GroupedQuery:
         return replace(self, settings={**self.settings, **settings})
@@ -316,7 +332,9 @@ class GroupedQuery(WindowSettings):
                 hint="say window(range='10 min', slide='1 min'), or window(range='unbounded', slide='1 min')",
             )
         calls = tuple(self._call(name, spec) for name, spec in named.items())
-        node = WindowAggregate(self.query.plan, self.spec, self.keys, calls, **self.settings)
+        known = [expression for _, expression in self.keys]
+        keys = self.keys + tuple((name, Column(name)) for name in self.partition if Column(name) not in known)
+        node = WindowAggregate(self.query.plan, self.spec, keys, calls, **self.settings)
         return self.query._with(node)
 
     def _call(self, name: str, spec: AggregateSpec) -> AggregateCall:

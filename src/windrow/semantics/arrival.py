@@ -58,7 +58,7 @@ def arrivals(
 ) -> tuple[list[Arrival], int]:
     """The rows that pass the filter, in order, and the number of those that do not.
 
-    Windows over rows have no progressing attribute: the value is then the arrival number.
+    Windows over rows as they arrive have no progressing attribute: the value is then the arrival number.
     """
     arrived: list[Arrival] = []
     filtered, bounds = 0, Bounds()
@@ -69,7 +69,8 @@ def arrivals(
         elif where is not None and evaluate(where, element) is not True:
             filtered += 1
         else:
-            t = len(arrived) if isinstance(window, Rows) else value_of(element, window.attribute)
+            attribute = window.order if isinstance(window, Rows) else window.attribute
+            t = len(arrived) if attribute is None else value_of(element, attribute)
             group = tuple(normal(evaluate(expression, element)) for _, expression in keys)
             arrived.append(Arrival(element, group, t, bounds))
     return arrived, filtered

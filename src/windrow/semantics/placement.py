@@ -32,13 +32,28 @@ class Placement:
 
 def place(window: Window, arrived: Sequence[Arrival], *, within: int | None, lateness: str) -> Placement:
     """The placement when every window waits `within` longer than its punctuation before it is final (None: forever)."""
-    bounds = [START if within is None or isinstance(window, Rows) else a.bound - within for a in arrived]
+    unbound = within is None or (isinstance(window, Rows) and window.order is None)
+    bounds = [START if unbound else a.bound - (within or 0) for a in arrived]
+    if isinstance(window, Rows):
+        return _place_rows(window, arrived, bounds)
     if isinstance(window, Session):
         return _place_sessions(window, arrived, bounds, lateness)
     placement = Placement()
     closes_at = partial(framework.closes_at, window)
     for i, wids in enumerate(_wids(window, arrived, bounds)):
         placement.put(arrived[i].group, i, judge(wids, closes_at, bound=bounds[i], lateness=lateness))
+    return placement
+
+
+def _place_rows(window: Rows, arrived: Sequence[Arrival], bounds: Sequence[int]) -> Placement:
+    """Rows below their bound are late; which windows they would be in is not known, since they have no number."""
+    placement = Placement()
+    late = {i for i, (arrival, bound) in enumerate(zip(arrived, bounds, strict=True)) if arrival.t < bound}
+    in_time = [i for i in range(len(arrived)) if i not in late]
+    rows = [arrived[i].row for i in in_time]
+    for place, i in enumerate(in_time):
+        placement.put(arrived[i].group, i, Verdict((), tuple(framework.wids(window, rows, place))))
+    placement.missed.update(dict.fromkeys(sorted(late), ()))
     return placement
 
 

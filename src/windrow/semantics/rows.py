@@ -1,9 +1,12 @@
-"""Windows over the last `range` rows, every `slide` rows, by arrival; per partition when columns are named.
+"""Windows over the last `range` rows, every `slide` rows; per partition when columns are named.
 
-Rows are numbered 0, 1, ... as they arrive (in their partition). Window `k` ends after row `(k + 1) * slide - 1` and
-holds the rows `[(k + 1) * slide - range, (k + 1) * slide)`; the first windows may hold fewer than `range` rows.
-A slide that the input ends in the middle of is never reported: its window has not ended. A window's id is
-`(k, partition values)` (thesis section 5.1.3); the partition values are empty when no column is named.
+Rows are numbered 0, 1, ... (in their partition) as they arrive, or by the attribute `order`, ties as they arrive. So
+numbered, a row that comes behind the bound has no number: the rows after its place have theirs already.
+
+Window `k` ends after row `(k + 1) * slide - 1` and holds the rows `[(k + 1) * slide - range, (k + 1) * slide)`; the
+first windows may hold fewer than `range` rows. A slide that the input ends in the middle of is never reported: its
+window has not ended. A window's id is `(k, partition values)` (thesis section 5.1.3); the partition values are empty
+when no column is named.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from windrow.semantics.moments import value_of
 from windrow.semantics.ordering import normal
 from windrow.semantics.progress import Row
 from windrow.semantics.windows import Rows, SlideByTuple
@@ -32,20 +36,22 @@ def partition_of(window: Rows | SlideByTuple, row: Row) -> tuple[Any, ...]:
 
 def _numbered(window: Rows, rows: Sequence[Row]) -> list[tuple[tuple[Any, ...], int]]:
     """Each row's partition and its number in it."""
-    seen: dict[tuple[Any, ...], int] = {}
-    numbered = []
-    for row in rows:
-        partition = partition_of(window, row)
-        numbered.append((partition, seen.get(partition, 0)))
-        seen[partition] = numbered[-1][1] + 1
-    return numbered
+    members: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        members.setdefault(partition_of(window, row), []).append(i)
+    numbered: dict[int, tuple[tuple[Any, ...], int]] = {}
+    for partition, places in members.items():
+        if window.order is not None:
+            places.sort(key=lambda i: value_of(rows[i], str(window.order)))  # stable: ties stay as they came
+        numbered.update({i: (partition, number) for number, i in enumerate(places)})
+    return [numbered[i] for i in range(len(rows))]
 
 
 def windows(window: Rows, rows: Sequence[Row]) -> list[tuple[int, tuple[Any, ...]]]:
     """The windows that ended, partition by partition in order of first arrival."""
     sizes: dict[tuple[Any, ...], int] = {}
     for partition, number in _numbered(window, rows):
-        sizes[partition] = number + 1
+        sizes[partition] = max(sizes.get(partition, 0), number + 1)
     return [(k, partition) for partition, size in sizes.items() for k in range(size // window.slide)]
 
 

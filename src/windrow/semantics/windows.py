@@ -68,14 +68,20 @@ class Session:
 
 @dataclass(frozen=True)
 class Rows:
-    """The last `range` rows, every `slide` rows, by arrival; per `partition` when columns are named."""
+    """The last `range` rows, every `slide` rows; per `partition` when columns are named.
+
+    Rows are counted by arrival, or by the attribute `order` (ties by arrival), which must be the progressing one.
+    """
 
     range: int
     slide: int
     partition: tuple[str, ...] = ()
+    order: str | None = None
 
     @property
     def context(self) -> Context:
+        if self.order is not None:
+            return Context.FORWARD
         return Context.BACKWARD if self.partition else Context.FREE
 
 

@@ -139,5 +139,5 @@ def test_who_puts_static_rows_into_panes_is_said(expected: str, node: Node) -> N
 
 
 def test_what_spark_does_not_run_is_not_explained() -> None:
-    with pytest.raises(UnsupportedError, match=r"\Acount and per-row windows are not available yet\. .*\Z"):
+    with pytest.raises(UnsupportedError, match=r"\Awindows of rows are not available on Spark yet\. .*\Z"):
         explain_spread(windowed(ticks(), Rows(5, 5)))

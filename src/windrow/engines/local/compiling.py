@@ -13,7 +13,7 @@ from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Strategy, Stre
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.progress import Policy, Slack, SlackRows
-from windrow.semantics.windows import Landmark, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding, Window
 from windrow.sources import open_source
 
 _KINDS: dict[str, pa.DataType] = {
@@ -59,6 +59,10 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     yield "values", _query(sliding, slack, _HOLISTIC, keys=("k",))
     yield "corrections", _query(sliding, rows, ("max", "first"), keys=("k",), late=Late.REVISE)
     yield "sessions", _query(Session("ts", 5), slack, (*_BOUNDED, "median"), keys=("k",))
+    by_arrival, by_time = Rows(6, 2, ("k",)), Rows(6, 2, ("k",), "ts")
+    yield "rows", _query(by_arrival, slack, (*_BOUNDED, *_HOLISTIC), keys=("k", "d"))
+    yield "rows in order", _query(by_time, slack, _BOUNDED, keys=("k",))
+    yield "rows of all", _query(Rows(6, 2), slack, ("max",), keys=())
     yield "landmarks", _query(Landmark("ts", 20), slack, ("max", "last"), keys=("k",))
     yield "per row", _query(SlideByTuple("ts", 12), slack, (*_BOUNDED, "median"), keys=("k",))
     yield (

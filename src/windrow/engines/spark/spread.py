@@ -22,7 +22,7 @@ from windrow.plan.nodes import Distinct, Filter, Node, Project, Stream, Union, W
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression, columns_of
 from windrow.semantics.progress import External
-from windrow.semantics.windows import Emit, Landmark, SlideByTuple
+from windrow.semantics.windows import Emit, Landmark, Rows, SlideByTuple
 
 Head: TypeAlias = WindowAggregate | Distinct
 Route: TypeAlias = tuple[Expression, ...]
@@ -69,7 +69,7 @@ class Spread:
 def spread(plan: Node) -> Spread:
     """Check a plan and divide it between the two levels."""
     check_supported(plan)
-    _refuse_per_row(plan)
+    _refuse_counted(plan)
     plan = prune(plan)
     if is_stateless(plan):
         streams = (node for node in walk(plan) if isinstance(node, Stream))
@@ -84,12 +84,14 @@ def spread(plan: Node) -> Spread:
     return Spread(plan, branches, _high(plan), why, _own(plan))
 
 
-def _refuse_per_row(plan: Node) -> None:
-    if any(isinstance(node, WindowAggregate) and isinstance(node.window, SlideByTuple) for node in walk(plan)):
-        raise UnsupportedError(
-            "slide-by-tuple windows are not available on Spark yet",
-            hint="run the query in this process: engine='local', or --engine local",
-        )
+def _refuse_counted(plan: Node) -> None:
+    for node in walk(plan):
+        if isinstance(node, WindowAggregate) and isinstance(node.window, (Rows, SlideByTuple)):
+            what = "windows of rows" if isinstance(node.window, Rows) else "slide-by-tuple windows"
+            raise UnsupportedError(
+                f"{what} are not available on Spark yet",
+                hint="run the query in this process: engine='local', or --engine local",
+            )
 
 
 def _own(plan: Node) -> tuple[UserAggregate, ...]:

@@ -12,12 +12,15 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Custom, Integers, Numbers
 from windrow.aggregates.custom import UserAggregate
+from windrow.operators.kernels.cells import combine
+from windrow.operators.kernels.rows import FRONT, OWNER
 from windrow.operators.kernels.sliding import ACTIVE
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.paned_values import PanedValues
+from windrow.operators.state.rings import values_only
 from windrow.operators.state.row_timeline import Ends
 
 if TYPE_CHECKING:
@@ -277,6 +280,45 @@ def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
         ends, codes = _numbers(tables["past"], "end"), _numbers(tables["past"], "code").astype(np.int32)
         windower.past.first = windower.ended - len(ends)
         windower.past.append(Ends(ends, codes, windower.past.first))
+
+
+def save_row_windows(windower: Any) -> dict[str, pa.Table]:
+    """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition."""
+    panes, codes, state = windower.rings.content()
+    tables = {
+        "cells": table_of(panes, codes, state).append_column("front", arrow(windower.rings.in_front())),
+        "owners": tabled(partition=windower.rings.groups[:, OWNER]),
+        "partitions": tabled(rows=windower.counted),
+    }
+    for i, ring in enumerate(windower.values.values()):
+        places, owners, keys = ring.content()
+        tables[f"values{i}"] = tabled(place=places, code=owners, key=np.ascontiguousarray(keys.adds[:, 0]))
+    for i, cells in enumerate(windower.customs.values()):
+        tables[f"custom{i}"] = save_custom(cells)
+    return tables
+
+
+def load_row_windows(windower: Any, tables: dict[str, pa.Table]) -> None:
+    """What the cells add up to, and the greatest of those not in front, is found anew."""
+    panes, codes, state = from_table(tables["cells"], windower.layout)
+    owners, front = _numbers(tables["owners"], "partition"), _numbers(tables["cells"], "front")
+    windower.counted = _numbers(tables["partitions"], "rows")
+    windower.reserve(0, len(owners))
+    windower.rings.fill(panes, codes, state)
+    groups, running, back = windower.rings.groups, windower.running, front == 0
+    groups[: len(owners), OWNER] = owners
+    np.add.at(groups[:, FRONT], codes, front)
+    nothing = np.empty((len(codes), 0), np.int64), np.empty((len(running), 0), np.int64)
+    combine(codes, state.adds, nothing[0], nothing[0], running.adds, nothing[1], nothing[1])
+    combine(codes[back], nothing[0], state.maxs[back], state.pairs[back], nothing[1], running.maxs, running.pairs)
+    windower.relink()
+    for i, ring in enumerate(windower.values.values()):
+        kept = tables[f"values{i}"]
+        values = values_only(kept.num_rows)
+        values.adds[:, 0] = _numbers(kept, "key")
+        ring.fill(_numbers(kept, "place"), _numbers(kept, "code").astype(np.int32), values)
+    for i, part in enumerate(windower.customs):
+        windower.customs[part] = load_custom(tables[f"custom{i}"], part)
 
 
 def save_groups(groups: Groups) -> pa.Table:

@@ -153,17 +153,8 @@ class Keeper(Protocol):
         """Codes have changed: `mapping[old] = new`, in the same order."""
 
 
-class Windower(Keeper, Protocol):
-    """A window algorithm over one operator's rows."""
-
-    def add(self, rows: Rows, groups: int) -> None:
-        """Rows in time: all their windows are open."""
-
-    def amend(self, rows: Rows, groups: int) -> None:
-        """Late rows that still count in some open window."""
-
-    def close(self, bound: int, groups: int) -> Iterator[Closed]:
-        """The answers of the windows that end at or below `bound`, in order of their ends."""
+class StateOfWindows(Keeper, Protocol):
+    """What a window algorithm remembers of one operator's rows."""
 
     def regrow(self, convert: Callable[[Table], Table]) -> None: ...
 
@@ -179,6 +170,19 @@ class Windower(Keeper, Protocol):
 
     @property
     def open_windows(self) -> int: ...
+
+
+class Windower(StateOfWindows, Protocol):
+    """A window algorithm that waits for punctuations."""
+
+    def add(self, rows: Rows, groups: int) -> None:
+        """Rows in time: all their windows are open."""
+
+    def amend(self, rows: Rows, groups: int) -> None:
+        """Late rows that still count in some open window."""
+
+    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        """The answers of the windows that end at or below `bound`, in order of their ends."""
 
 
 def with_values(

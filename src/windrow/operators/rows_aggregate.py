@@ -1,0 +1,180 @@
+"""The window aggregate over the last rows: of the stream or of each partition, by arrival or by event time.
+
+By arrival, a window is reported with its last row, and no row is ever late. By event time, rows wait until a
+punctuation passes them; then those of each partition are put in order, and counted. A row that comes below the bound
+is late: the rows behind its place are counted already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.arrays import arrow
+from windrow.operators import window_state
+from windrow.operators.answers import Lowering
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.empties import LastReported
+from windrow.operators.grouping import Grouping
+from windrow.operators.kernels.row_values import order_within
+from windrow.operators.lateness import Missed, late_batch, late_schema
+from windrow.operators.state.groups import NO_CODES, Codes, Groups
+from windrow.operators.state.saving import load_groups, save_groups
+from windrow.operators.waiting import Waiting
+from windrow.operators.windows.base import Closed
+from windrow.operators.windows.rows import RowWindows
+from windrow.plan.nodes import Late, WindowAggregate
+from windrow.plan.schema import Shape
+from windrow.plan.types import column_type
+from windrow.semantics.expressions import Column
+from windrow.semantics.progress import END, START, Punctuation, check_advance
+from windrow.semantics.windows import Emit, Rows
+
+PIECE = 1 << 16
+"""Rows taken at a time, so that their cells stay in the cache."""
+
+
+class RowsOperator:
+    """Windows of rows. `window_start` and `window_end` are numbers of rows, of the partition where there is one."""
+
+    def __init__(self, node: WindowAggregate, shape: Shape, output: Shape) -> None:
+        assert isinstance(node.window, Rows)
+        self.node = node
+        self.window = node.window
+        self.grouping = Grouping(node, shape)
+        self.windower = RowWindows(node.window, self.grouping.plan)
+        names = [e.name for _, e in node.keys if isinstance(e, Column) and e.name in self.window.partition]
+        self.is_key = len(names) == len(node.keys)
+        """Whether groups are partitions."""
+        self.columns = [shape.schema.get_field_index(name) for name in names]
+        kinds = [column_type(name, shape.schema) for name in names]
+        self.partitions = self.grouping.groups if self.is_key else Groups(kinds)
+        self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
+        self.late_schema = late_schema(shape.schema, shape.time)
+        self.reported = LastReported()
+        self.waiting = Waiting()
+        self.bound, self.promised = START, START
+        self.counters = Counters()
+
+    # Rows in
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        batch = batch.compact()
+        if self.window.order is None:
+            numbers = np.arange(self.counters.rows_in, self.counters.rows_in + len(batch))
+            self.counters.rows_in += len(batch)
+            yield from self._count(Batch(batch.data, numbers))
+            yield from self._promise()
+            return
+        self.counters.rows_in += len(batch)
+        below = batch.times < self.bound
+        if below.any():
+            yield from self._late(batch, np.flatnonzero(below))
+            batch = Batch(batch.data, batch.times, (~below).view(np.uint8)).compact()
+        self.waiting.add(batch)
+
+    def _late(self, batch: Batch, late: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Iterator[Element]:
+        self.counters.late += len(late)
+        if self.node.late is not Late.DROP:
+            missed = Missed(self.bound - batch.times[late], None, None, None)
+            yield LateRows(late_batch(batch.data.take(arrow(late)), missed, batch.source, self.late_schema))
+
+    def _count(self, batch: Batch) -> Iterator[Element]:
+        """Rows in the order in which they count."""
+        for start in range(0, len(batch), PIECE):
+            piece = batch.slice(start, min(start + PIECE, len(batch)))
+            rows = self.grouping.rows(piece, self.windower)
+            partitions = rows.codes if self.is_key else self._partitions_of(piece)
+            self.windower.reserve(self.partitions.count, self.grouping.count)
+            for closed in self.windower.add(rows, partitions):
+                yield from self._report(closed)
+            self._tidy()
+
+    def _partitions_of(self, batch: Batch) -> Codes:
+        return (
+            self.partitions.encode([batch.data.column(place) for place in self.columns]) if self.columns else NO_CODES
+        )
+
+    def _tidy(self) -> None:
+        """Forget values and groups that no window to come holds. Partitions stay: their rows are counted."""
+        self.grouping.forget_values(self.windower)
+        if not self.is_key and self.node.emit is not Emit.EMPTY:
+            self.grouping.compact(self.windower)
+
+    # Punctuations in
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        self.bound = check_advance(self.bound, punctuation.value)
+        if self.window.order is not None:
+            released = self.waiting.release(self.bound, last=self.bound == END)
+            if released is not None:
+                yield from self._count(self._in_order(released))
+        yield from self._promise()
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """Windows of rows wait for the punctuation of all rows."""
+        return ()
+
+    def _in_order(self, batch: Batch) -> Batch:
+        """By time within each partition, ties by arrival; partition after partition."""
+        order = np.empty(len(batch), np.int64)
+        partitions = self._partitions_of(batch)
+        order_within(partitions, self.partitions.count, batch.times, order)
+        return Batch(batch.data.take(arrow(order)), batch.times[order])
+
+    def _promise(self) -> Iterator[Element]:
+        """The least end of a result to come, when it grew: of partitions, and of empty windows, nothing is known."""
+        promise = END if self.bound == END else START
+        if self.bound != END and not self.columns and self.node.emit is not Emit.EMPTY:
+            promise = (int(self.windower.counted.sum()) // self.window.slide + 1) * self.window.slide
+        if promise > self.promised:
+            self.promised = promise
+            yield Punctuation(promise)
+
+    # Results
+
+    def _report(self, closed: Closed) -> Iterator[Element]:
+        if self.node.emit is Emit.COMPLETE:
+            full = closed.answers.windows * self.window.slide >= self.window.range
+            closed = closed if full.all() else closed.take(np.flatnonzero(full))
+        if self.node.emit is Emit.EMPTY:
+            for empty, codes in self.reported.gaps(closed.answers, self.grouping.count):
+                yield self._result(self.lowering.nothing(empty, codes))
+        if len(closed.answers):
+            yield self._result(closed)
+
+    def _result(self, closed: Closed) -> Batch:
+        ends = closed.answers.windows * self.window.slide
+        data = self.lowering.batch(closed, self.grouping.groups, ends - self.window.range, ends)
+        self.counters.results += len(ends)
+        return Batch(data, ends)
+
+    # State
+
+    @property
+    def state_bytes(self) -> int:
+        return self.windower.nbytes + self.waiting.nbytes
+
+    @property
+    def open_windows(self) -> int:
+        return self.windower.open_windows
+
+    def facts(self) -> dict[str, Any]:
+        return {"bounds": [self.bound, self.promised], "last_reported": self.reported.windows.tolist()}
+
+    def set_facts(self, facts: dict[str, Any]) -> None:
+        self.bound, self.promised = facts["bounds"]
+        self.reported.windows = np.array(facts["last_reported"], np.int64)
+
+    def state(self) -> dict[str, pa.Table]:
+        own = {} if self.is_key else {"partitions": save_groups(self.partitions)}
+        return {**window_state.save(self), **own, **self.waiting.state()}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        window_state.load(self, tables)
+        if not self.is_key:
+            load_groups(self.partitions, tables["partitions"])
+        self.waiting.restore(tables)
