@@ -50,19 +50,20 @@ def nowhere(name: str, reason: str) -> Feature:
     return Feature(name, No(reason), No(reason))
 
 
-_NO_PER_ROW = No("slide-by-tuple windows are not available on Spark yet")
-_NOT_ON_SPARK = No("windows of rows are not available on Spark yet")
+_COUNTED = "rows are sent: windows of rows count them one by one"
+_PER_ROW = "rows are sent: windows that end with rows have no panes"
+_TOGETHER = "one shard: rows of all groups are counted together"
 
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
         Feature("sliding and tumbling windows, on time or on integers"),
         Feature("landmark windows"),
         Feature("session windows", spark=Yes("rows are sent: session windows have no panes")),
-        Feature("windows of rows (RANGE n ROWS)", spark=_NOT_ON_SPARK),
-        Feature("windows of rows per key (PATTR)", spark=_NOT_ON_SPARK),
-        Feature("windows of rows in order of time (ORDER BY)", spark=_NOT_ON_SPARK),
-        Feature("slide by tuple, by arrival and by rank (SLIDE n ROWS)", spark=_NO_PER_ROW),
-        Feature("slide by tuple per key (PATTR), and SQL's OVER", spark=_NO_PER_ROW),
+        Feature("windows of rows (RANGE n ROWS)", spark=Yes(f"{_COUNTED}; {_TOGETHER}")),
+        Feature("windows of rows per key (PATTR)", spark=Yes(_COUNTED)),
+        Feature("windows of rows in order of time (ORDER BY)", spark=Yes(_COUNTED)),
+        Feature("slide by tuple, by arrival and by rank (SLIDE n ROWS)", spark=Yes(f"{_PER_ROW}; {_TOGETHER}")),
+        Feature("slide by tuple per key (PATTR), and SQL's OVER", spark=Yes(_PER_ROW)),
     ),
     "Aggregates": (
         Feature("count, sum, avg, variance and stddev"),
@@ -118,12 +119,8 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("LATE REVISE", spark=Yes("rows are sent: LATE REVISE keeps the rows themselves")),
         nowhere("LATE REVISE of sessions", "late is not available for session windows"),
         nowhere("LATE REVISE of landmark windows", "late is not available for landmark windows"),
-        Feature(
-            "LATE REVISE of slide-by-tuple windows",
-            local=No("late is not available for slide-by-tuple windows"),
-            spark=_NO_PER_ROW,
-        ),
-        Feature("LATE REVISE of windows of rows", No("late is not available for windows of rows"), _NOT_ON_SPARK),
+        nowhere("LATE REVISE of slide-by-tuple windows", "late is not available for slide-by-tuple windows"),
+        nowhere("LATE REVISE of windows of rows", "late is not available for windows of rows"),
         nowhere("LATE REVISE with EMIT EMPTY", "late is not available for EMIT EMPTY"),
         nowhere(
             "windows over results of LATE REVISE",
@@ -177,17 +174,9 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
         nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
         nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
-        Feature(
-            "strategy wid or buffer for windows of rows",
-            No("strategy must be auto or panes for windows of rows"),
-            _NOT_ON_SPARK,
-        ),
+        nowhere("strategy wid or buffer for windows of rows", "strategy must be auto or panes for windows of rows"),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
-        Feature(
-            "a strategy for slide-by-tuple windows",
-            local=No("strategy must be auto for slide-by-tuple windows"),
-            spark=_NO_PER_ROW,
-        ),
+        nowhere("a strategy for slide-by-tuple windows", "strategy must be auto for slide-by-tuple windows"),
         Feature(
             "checkpoint and restore",
             local=Yes("every so many rows"),

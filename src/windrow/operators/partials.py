@@ -29,7 +29,7 @@ from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.planner import choose
 from windrow.plan.schema import Shape
 from windrow.semantics.progress import START
-from windrow.semantics.windows import Emit, Landmark, Sliding
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
 
 LAYOUT = b"windrow.layout"
 """Where the metadata of a batch of cells tells the widths of its state columns."""
@@ -136,9 +136,16 @@ def why_not_partial(node: WindowAggregate) -> str | None:
     return next(_reasons(node), None)
 
 
+_WITHOUT_PANES: dict[type, str] = {
+    Session: "session windows have no panes",
+    Rows: "windows of rows count them one by one",
+    SlideByTuple: "windows that end with rows have no panes",
+}
+
+
 def _reasons(node: WindowAggregate) -> Iterator[str]:
     if not isinstance(node.window, (Sliding, Landmark)):
-        yield f"{type(node.window).__name__.lower()} windows have no panes"
+        yield _WITHOUT_PANES[type(node.window)]
         return
     if node.late is not Late.DROP:
         yield f"LATE {node.late.name} keeps the rows themselves"

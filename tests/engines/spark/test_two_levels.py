@@ -17,6 +17,7 @@ from tests import strategies as streams
 from tests.engines.local.test_early import replayed, told
 from tests.engines.local.test_group_punctuations import CARRIED, whole_groups
 from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
+from tests.operators.test_rows_aggregate import LENGTHS
 from windrow.engines.spark import chunks
 from windrow.engines.spark.chunks import Key
 from windrow.engines.spark.keys import shard_keys
@@ -33,7 +34,7 @@ from windrow.semantics.amounts import Amount
 from windrow.semantics.early import early_results
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External, Punctuation
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -245,3 +246,41 @@ def spoken(batches: Sequence[MicroBatch], window: Sliding | Landmark, every: int
             if step is not None and now > step:
                 yield seen
             step = now
+
+
+@st.composite
+def counted_windows(draw: st.DrawFn) -> WindowAggregate:
+    """Windows that count rows: of rows, by arrival or by time, and those that end with rows."""
+    calls = tuple(
+        AggregateCall(c.name, c.function, c.argument, c.parameters)
+        for c in streams.calls(draw(streams.aggregate_lists()))
+    )
+    partition = draw(st.sampled_from(((), ("k",), ("g",), ("k", "g"))))
+    window: Rows | SlideByTuple = draw(
+        st.one_of(
+            st.builds(Rows, LENGTHS, LENGTHS, st.just(partition), st.sampled_from((None, "ts"))),
+            streams.slide_by_tuple(partition=partition),
+        )
+    )
+    more = draw(st.sampled_from(((), ("g",), ("y",)))) if isinstance(window, Rows) or not partition else ()
+    keys = tuple((name, Column(name)) for name in dict.fromkeys((*more, *partition)))
+    emit, late = draw(EMITS), draw(st.sampled_from((Late.DROP, Late.SIDE)))
+    return WindowAggregate(STREAM, window, keys, calls, emit=emit, late=late, lateness=draw(st.sampled_from(Lateness)))
+
+
+@settings(max_examples=20_000 if SOAK else 200, deadline=None)
+@given(data=st.data(), node=counted_windows(), elements=streams.elements(late=True))
+def test_rows_are_counted_as_they_came(data: st.DataObject, node: WindowAggregate, elements: list[Any]) -> None:
+    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
+    tasks, restarts = data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12)))
+    asked: dict[str, Any] = {"keys": node.keys, "aggregates": node.aggregates, "emit": node.emit}
+    try:
+        expected = oracle.answer(elements, node.window, late=node.late.value, lateness=node.lateness.value, **asked)
+    except SumOverflowError:
+        return
+    _drive(cluster, batches, tasks, restarts)
+    assert streams.comparable(approximately(expected.results, node.aggregates)) == streams.comparable(
+        approximately(cluster.results, node.aggregates)
+    )
+    assert expected.account.late == cluster.total("late")

@@ -15,7 +15,6 @@ from windrow.engines.spark.spread import spread
 from windrow.operators.lateness import late_columns
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import Late, Node, WindowAggregate
-from windrow.semantics.windows import Rows
 
 _SHARDS = (2, 0)
 
@@ -36,8 +35,6 @@ class _Nowhere:
 def compile_two_levels(plan: Node) -> None:
     """Run one small query through both levels, its state through the chunks, as rows and as partials."""
     assert isinstance(plan, WindowAggregate)
-    if isinstance(plan.window, Rows):
-        return  # Spark does not run them yet
     for asked in (plan, replace(plan, late=Late.DROP)):
         divided, shape = spread(asked), shape_of(asked)
         job = Job(divided, _SHARDS, shape.answer, late_columns(asked), shape.time)

@@ -77,6 +77,7 @@ class Task:
         per = frozenset(policy.per if isinstance(policy, External) else ())
         self.singles = Singles(self.stream.name, policy, Grid(keys=per), self.stream.schema)
         self.promised: list[GroupPunctuations] = []
+        self.sent = 0
         self.seen = Sighting(order=order, wall=time.time())
         self.merging = None
         if branch.merging is not None:
@@ -187,7 +188,7 @@ class Task:
 
     def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str) -> pa.RecordBatch:
         """One body for each shard that gets something."""
-        note = {"input": self.lowering.place, "kind": kind, "wall": self.seen.wall}
+        note = {"input": self.lowering.place, "kind": kind, "wall": self.seen.wall, "order": self._next()}
         if len(self.lowering.shards) == 1:
             return bodies_batch([self.lowering.shards[0]], [pack([data], data.schema, note)])
         order = np.argsort(shards, kind="stable")
@@ -196,6 +197,11 @@ class Task:
         present = [shard for shard in range(len(self.lowering.shards)) if cuts[shard + 1] > cuts[shard]]
         bodies = [pack([ordered.slice(cuts[s], cuts[s + 1] - cuts[s])], data.schema, note) for s in present]
         return bodies_batch([self.lowering.shards[s] for s in present], bodies)
+
+    def _next(self) -> list[int]:
+        """Where what is sent next stands among all that is sent in the micro-batch."""
+        self.sent += 1
+        return [self.lowering.place, self.seen.order, self.sent]
 
     def finish(self, ends: bool) -> Iterator[pa.RecordBatch]:
         """The rest, then what was seen, to every shard."""

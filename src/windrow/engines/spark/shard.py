@@ -103,8 +103,7 @@ class Shard:
         """All rows of a micro-batch, then the promises that hold after it. With `whole`, nothing follows."""
         sightings: list[list[Sighting]] = [[] for _ in self.progress]
         promises: list[tuple[int, pa.RecordBatch]] = []
-        for body in bodies:
-            note, batches = unpack(body)
+        for note, batches in self._arrived(bodies):
             self._hear(note["wall"])
             if note["kind"] == "seen":
                 sightings[note["input"]].append(Sighting(**note["seen"]))
@@ -116,6 +115,13 @@ class Shard:
         self._advance(sightings, whole, promises)
         yield from self._handed_over()
         yield self.counts()
+
+    def _arrived(self, bodies: Iterable[bytes | pa.Buffer]) -> Iterator[tuple[dict[str, Any], pa.RecordBatchReader]]:
+        """The bodies of a micro-batch, in the order of their rows where that says something."""
+        unpacked = map(unpack, bodies)
+        if not self.job.spread.in_order:
+            return unpacked
+        return iter(sorted(unpacked, key=lambda body: body[0].get("order", [])))
 
     def _hear(self, wall: float) -> None:
         if self.now == 0.0:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
-from windrow.errors import UnsupportedError
 from windrow.operators.partials import why_not_partial
 from windrow.operators.project import renamed_columns
 from windrow.plan.check import check_supported, inputs_of, shape_of, walk
@@ -62,6 +61,8 @@ class Spread:
     high: Node
     one_shard: str | None
     """Why the high level cannot be divided, when it cannot."""
+    in_order: bool = False
+    """Whether the order in which rows came says something: windows count them."""
     own: tuple[UserAggregate, ...] = field(default=(), compare=False)
     """The user's own aggregates, which the workers do not know by name."""
 
@@ -69,7 +70,6 @@ class Spread:
 def spread(plan: Node) -> Spread:
     """Check a plan and divide it between the two levels."""
     check_supported(plan)
-    _refuse_counted(plan)
     plan = prune(plan)
     if is_stateless(plan):
         streams = (node for node in walk(plan) if isinstance(node, Stream))
@@ -81,17 +81,11 @@ def spread(plan: Node) -> Spread:
     branches = tuple(
         _branch(stream, path, [] if why else found[id(top)], head) for top, head in tops for stream, path in _paths(top)
     )
-    return Spread(plan, branches, _high(plan), why, _own(plan))
+    return Spread(plan, branches, _high(plan), why, any(map(_counts_rows, walk(plan))), _own(plan))
 
 
-def _refuse_counted(plan: Node) -> None:
-    for node in walk(plan):
-        if isinstance(node, WindowAggregate) and isinstance(node.window, (Rows, SlideByTuple)):
-            what = "windows of rows" if isinstance(node.window, Rows) else "slide-by-tuple windows"
-            raise UnsupportedError(
-                f"{what} are not available on Spark yet",
-                hint="run the query in this process: engine='local', or --engine local",
-            )
+def _counts_rows(node: Node) -> bool:
+    return isinstance(node, WindowAggregate) and isinstance(node.window, (Rows, SlideByTuple))
 
 
 def _own(plan: Node) -> tuple[UserAggregate, ...]:
@@ -180,8 +174,10 @@ def _per(stream: Stream, above: tuple[Project, ...]) -> tuple[str, ...]:
 def _why_one(plan: Node, routed: bool) -> str | None:
     heads = [node for node in walk(plan) if isinstance(node, (WindowAggregate, Distinct))]
     windows = [node for node in heads if isinstance(node, WindowAggregate)]
-    if any(window.emit is Emit.COMPLETE for window in windows):
+    if any(window.emit is Emit.COMPLETE and not isinstance(window.window, Rows) for window in windows):
         return "EMIT COMPLETE looks at the first row of all groups"
+    if any(isinstance(window.window, (Rows, SlideByTuple)) and not window.window.partition for window in windows):
+        return "rows of all groups are counted together"
     if len(heads) > 1 and any(isinstance(window.window, Landmark) for window in windows):
         return "landmark windows in a nested query look at the last row of all groups"
     if routed:
@@ -197,14 +193,22 @@ def _routes(plan: Node) -> dict[int, list[_Lowered]]:
 
 def _routes_below(head: Head) -> dict[int, list[_Lowered]]:
     """Keys that some operator below does not have are left out: groups of what remains still live in one shard."""
-    keys = head.keys if isinstance(head, WindowAggregate) else [(n, Column(n)) for n in shape_of(head).schema.names]
     routes: dict[int, list[_Lowered]] = {}
-    for name, expression in keys:
+    for name, expression in _keys(head):
         lowered = _lowered(expression, Column(name), head.input)
         if lowered is not None and len({type_of(low[1], shape_of(low[0]).schema) for low in lowered}) == 1:
             for low in lowered:
                 routes.setdefault(id(low[0]), []).append(low)
     return routes
+
+
+def _keys(head: Head) -> list[tuple[str, Expression]]:
+    """What rows that belong together have in common: rows of one partition are counted together."""
+    if isinstance(head, Distinct):
+        return [(name, Column(name)) for name in shape_of(head).schema.names]
+    if not isinstance(head.window, (Rows, SlideByTuple)):
+        return list(head.keys)
+    return [(name, e) for name, e in head.keys if isinstance(e, Column) and e.name in head.window.partition]
 
 
 def _topmost(plan: Node) -> Iterator[Head]:
