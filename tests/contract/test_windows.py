@@ -76,6 +76,16 @@ CASES = {
     "promises for groups, landmark": Case(
         {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, elements=punctuated_by_group(12, -70)
     ),
+    "rows of a key in order of time": Case(
+        {"rows": 5, "slide": "2 rows", "partition": "k", "order_by": "ts"}, ("k", "g"), late=("side", None)
+    ),
+    "rows by arrival": Case({"rows": 9, "slide": "4 rows"}, ("k",), BOUNDED, elements=rows(13, 0), has_late=False),
+    "every row closes a window of its key": Case(
+        {"range": 25, "slide": "1 row", "partition": "k"}, ("k",), late=("side", None), elements=punctuated(14, HUGE)
+    ),
+    "every third row by rank": Case(
+        {"range": 25, "slide": "3 rows", "by": "rank"}, ("g",), BOUNDED, lateness="consistent"
+    ),
     "at end": Case({"range": 30, "slide": 7}, progress=wr.at_end(), elements=rows(9, 0), has_late=False),
 }
 
