@@ -25,6 +25,7 @@ from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout
+from windrow.operators.windows.adaptive import AdaptWid
 from windrow.operators.windows.base import Closed, Keeper, Plan, Rows, Windower
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.extents import end_of, ends, last_closed
@@ -343,6 +344,8 @@ def make_windower(
     assert isinstance(window, (Sliding, Landmark))
     if strategy is Strategy.WID and isinstance(window, Sliding):
         return Wid(window, plan)
+    if strategy is Strategy.ADAPTIVE and isinstance(window, Sliding):
+        return AdaptWid(window, plan)
     if strategy is Strategy.BUFFER:
         return Buffer(window, plan)
     return PanedWid(window, plan, threads=threads, keep=keep)

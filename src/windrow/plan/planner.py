@@ -95,7 +95,7 @@ def refuse_impossible(node: WindowAggregate) -> None:
             allowed=("drop", "side"),
             hint="late='side' gives the late rows as a second output",
         )
-    if node.late is Late.REVISE and node.strategy in (Strategy.WID, Strategy.BUFFER):
+    if node.late is Late.REVISE and node.strategy not in (Strategy.AUTO, Strategy.PANES):
         raise UnsupportedError(
             "must be panes or auto with LATE REVISE",
             parameter="strategy",
@@ -109,10 +109,16 @@ def refuse_impossible(node: WindowAggregate) -> None:
             value=node.strategy.value,
             hint="sessions have one algorithm; leave the strategy out",
         )
-    if isinstance(window, Landmark) and node.strategy is Strategy.WID:
+    if isinstance(window, Landmark) and node.strategy in _NOT_FOR_LANDMARKS:
         raise UnsupportedError(
             "must be auto, panes or buffer for landmark windows",
             parameter="strategy",
-            value="wid",
-            hint="a row belongs to every later window: WID would never be done with it",
+            value=node.strategy.value,
+            hint=_NOT_FOR_LANDMARKS[node.strategy],
         )
+
+
+_NOT_FOR_LANDMARKS = {
+    Strategy.WID: "a row belongs to every later window: WID would never be done with it",
+    Strategy.ADAPTIVE: "no row ever leaves a landmark window, so that kept rows only grow: cells are always less",
+}

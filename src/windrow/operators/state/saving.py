@@ -15,8 +15,9 @@ from windrow.aggregates.custom import UserAggregate
 from windrow.operators.kernels.sliding import ACTIVE
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.layout import LEAST, Layout, Table
 from windrow.operators.state.multisets import Multiset, PanedValues, RowLog
+from windrow.operators.state.packed import Packed
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable
@@ -235,6 +236,33 @@ def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_rows_kept(windower.rows_kept, tables)
     span = tables["span"].to_pylist()[0]
     windower.high, windower.low, windower.closed = span["high"], span["low"], span["closed"]
+
+
+def save_kept(windower: Any) -> dict[str, pa.Table]:
+    """Rows kept by an adaptive windower, and which groups are eager."""
+    standings = windower.standings
+    columns = [column.read() for column in windower.kept.whole()]
+    levels = np.flatnonzero(standings.levels)
+    below = {} if windower.below is None else {"below": scalars(pane=windower.below)}
+    return {
+        "rows": tabled(place=columns[0], **{f"column{i}": column for i, column in enumerate(columns[1:])}),
+        "places": tabled(code=standings.outer),
+        "levels": tabled(code=levels, level=standings.levels[levels]),
+        **below,
+    }
+
+
+def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
+    standings, rows = windower.standings, tables["rows"]
+    if "below" in tables:
+        windower.below = tables["below"].to_pylist()[0]["pane"]
+    columns = tuple(Packed.of(_numbers(rows, name)) for name in rows.column_names)
+    windower.kept.replace(columns, LEAST if windower.below is None else windower.below)
+    outer, levels = _numbers(tables["places"], "code").astype(np.int32), _numbers(tables["levels"], "code")
+    standings.reserve(int(max(outer.max(initial=-1), levels.max(initial=-1))) + 1)
+    standings.outer = outer
+    standings.places[outer] = np.arange(len(outer), dtype=np.int32)
+    standings.levels[levels] = _numbers(tables["levels"], "level")
 
 
 def save_sessions(sessions: Any) -> dict[str, pa.Table]:

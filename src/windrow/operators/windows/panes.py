@@ -21,7 +21,7 @@ from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.multisets import Multiset, PanedValues
+from windrow.operators.state.multisets import KeptValues, Multiset, PanedValues
 from windrow.operators.state.saving import load_cells, load_paned, save_cells, save_paned
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
@@ -50,6 +50,7 @@ class PanedWid:
         length = window.slide if isinstance(window, Landmark) else window.range
         self.pane = pane_of(window)
         self.range_panes, self.slide_panes = length // self.pane, window.slide // self.pane
+        self.is_tumbling = not self.forever and self.range_panes == self.slide_panes and not keep
         self.cells = CellTable(self.layout)
         self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
         self.values = {p: PanedValues(self.range_panes, forever=self.forever) for p in plan.values}
@@ -77,6 +78,11 @@ class PanedWid:
         self.cells.combine(cells.panes, cells.codes, cells.state)
 
     def add(self, rows: Rows, groups: int) -> None:
+        self._add_cells(rows, groups)
+        if self.plan.keeps_values:
+            self._add_values(rows)
+
+    def _add_cells(self, rows: Rows, groups: int) -> None:
         self.timeline.tidy()
         least, most = rows.span
         first, last = ((t - self.window.origin) // self.pane for t in (least, most))
@@ -87,8 +93,6 @@ class PanedWid:
         else:
             slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
             self.layout.scatter(rows.lifted, slots, self.cells.state)
-        if self.plan.keeps_values:
-            self._add_values(rows)
 
     def _add_values(self, rows: Rows) -> None:
         panes = self.panes_of(rows.times)
@@ -119,10 +123,16 @@ class PanedWid:
 
     def amend(self, rows: Rows, groups: int) -> None:
         panes = self.panes_of(rows.times)
+        self._amend_cells(panes, rows, groups)
+        self._amend_values(panes, rows)
+
+    def _amend_cells(self, panes: Integers, rows: Rows, groups: int) -> None:
         late = CellTable(self.layout)
         self.layout.scatter(rows.lifted, late.slots(panes, rows.codes), late.state)
         self.layout.settle(late.state)
         self.amend_cells(Cells(*late.content()), groups)
+
+    def _amend_values(self, panes: Integers, rows: Rows) -> None:
         for part, store in self.values.items():
             store.amend(*rows.values(part, panes))
         for custom, states in self.customs.items():
@@ -160,12 +170,21 @@ class PanedWid:
         below = last * self.slide_panes
         taken = self.cells.take_below(below)
         self.layout.settle(taken[2])
-        self.timeline.append(*taken)
         for store in self.stores:
             store.close(below)
-        for answers in self.timeline.report(last, groups):
+        for answers in self._answers(Cells(*taken), last, groups):
             yield self._with_values(answers)
         self._forget_values(last)
+
+    def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:
+        """The answers up to the last window with these cells, which are closed now."""
+        if self.is_tumbling:  # a pane is a window: nothing of it is needed again
+            self.timeline.skip_to(last + 1)
+            if len(closed):
+                yield Answers(closed.panes + 1, closed.codes, closed.state)
+            return
+        self.timeline.append(closed.panes, closed.codes, closed.state)
+        yield from self.timeline.report(last, groups)
 
     def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:
@@ -198,13 +217,16 @@ class PanedWid:
         return np.unique(np.concatenate(used))
 
     def remap(self, mapping: Codes, groups: int) -> None:
-        panes, codes, state = self.cells.content()
-        self.cells.fill(panes.copy(), mapping[codes], state)
-        self.timeline.remap(mapping, groups)
+        self._remap_cells(mapping, groups)
         for store in self.stores:
             store.remap(mapping)
 
-    def kept_values(self, part: Values) -> PanedValues:
+    def _remap_cells(self, mapping: Codes, groups: int) -> None:
+        panes, codes, state = self.cells.content()
+        self.cells.fill(panes.copy(), mapping[codes], state)
+        self.timeline.remap(mapping, groups)
+
+    def kept_values(self, part: Values) -> KeptValues:
         return self.values[part]
 
     def state(self) -> dict[str, pa.Table]:
