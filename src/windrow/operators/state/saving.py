@@ -239,30 +239,23 @@ def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
 
 
 def save_kept(windower: Any) -> dict[str, pa.Table]:
-    """Rows kept by an adaptive windower, and which groups are eager."""
-    standings = windower.standings
+    """Rows kept by an adaptive windower, and the groups that have cells."""
     columns = [column.read() for column in windower.kept.whole()]
-    levels = np.flatnonzero(standings.levels)
     below = {} if windower.below is None else {"below": scalars(pane=windower.below)}
     return {
         "rows": tabled(place=columns[0], **{f"column{i}": column for i, column in enumerate(columns[1:])}),
-        "places": tabled(code=standings.outer),
-        "levels": tabled(code=levels, level=standings.levels[levels]),
+        "standings": tabled(code=windower.standings.outer, level=windower.standings.levels),
         **below,
     }
 
 
 def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
-    standings, rows = windower.standings, tables["rows"]
+    rows, standings = tables["rows"], tables["standings"]
     if "below" in tables:
         windower.below = tables["below"].to_pylist()[0]["pane"]
     columns = tuple(Packed.of(_numbers(rows, name)) for name in rows.column_names)
     windower.kept.replace(columns, LEAST if windower.below is None else windower.below)
-    outer, levels = _numbers(tables["places"], "code").astype(np.int32), _numbers(tables["levels"], "code")
-    standings.reserve(int(max(outer.max(initial=-1), levels.max(initial=-1))) + 1)
-    standings.outer = outer
-    standings.places[outer] = np.arange(len(outer), dtype=np.int32)
-    standings.levels[levels] = _numbers(tables["levels"], "level")
+    windower.standings.replace(_numbers(standings, "code"), _numbers(standings, "level"))
 
 
 def save_sessions(sessions: Any) -> dict[str, pa.Table]:

@@ -19,14 +19,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Integers, Values
-from windrow.operators.state.cells import Cells, CellTable, in_order
+from windrow.operators.kernels.adaptive import number_answers
+from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, GroupStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.multisets import Multiset, PanedValues
 from windrow.operators.state.saving import load_kept, save_kept
 from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
-from windrow.operators.windows.keptrows import PANE, KeptRows, RowShape
+from windrow.operators.windows.keptrows import CODE, PANE, KeptRows, RowShape
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.standings import Standings
 from windrow.semantics.windows import Sliding
@@ -39,12 +40,28 @@ REVIEW_ROWS = 1 << 10
 
 @dataclass(frozen=True)
 class Block:
-    """Kept rows by window: for each window the rows, by their places among the closed ones."""
+    """Windows from `first` on, and the kept rows in each: lows[w]..highs[w] among those of closed panes."""
 
-    windows: Integers
-    places: Integers
     first: int
-    last: int
+    lows: Integers
+    highs: Integers
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lows) - 1
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are, each as often as it is in a window."""
+        return int((self.highs - self.lows).sum())
+
+    @property
+    def places(self) -> Integers | slice:
+        """Where the rows are, window by window."""
+        if len(self.lows) == 1:
+            return slice(int(self.lows[0]), int(self.highs[0]))
+        sizes = self.highs - self.lows
+        return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - self.lows, sizes)
 
 
 @dataclass(frozen=True)
@@ -81,61 +98,65 @@ class AdaptWid(PanedWid):
     # Rows in
 
     def add(self, rows: Rows, groups: int) -> None:
-        self.standings.reserve(groups)
         self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
         codes = rows.group_codes()
-        eager = self.standings.is_eager(codes)
+        inner, eager = self.standings.inner(codes)
         if not eager.all():
             lazy = np.flatnonzero(~eager)
-            panes = self.panes_of(rows.times[lazy])
-            eager[lazy] = self.standings.promote(panes, codes[lazy])
-        self._divide(rows, eager)
+            if self.standings.promote(self.panes_of(rows.times[lazy]), codes[lazy], groups):
+                inner, eager = self.standings.inner(codes)
+        self._divide(rows, inner, eager)
         if self.kept.open_count > max(REVIEW_ROWS, 2 * self.reviewed):
-            self._review()
+            self._review(groups)
 
-    def _divide(self, rows: Rows, eager: npt.NDArray[np.bool_]) -> None:
+    def _divide(self, rows: Rows, inner: Codes, eager: npt.NDArray[np.bool_]) -> None:
         """Rows of eager groups into cells, the others are kept."""
-        if eager.all():
-            self._to_cells(rows)
-            return
-        if eager.any():
-            self._to_cells(rows.take(np.flatnonzero(eager)))
-        few = rows.take(np.flatnonzero(~eager))
-        self.kept.add(self.panes_of(few.times), few)
+        lazy = np.flatnonzero(~eager)
+        if len(lazy) < len(rows):
+            self._to_cells(rows, inner, eager, len(lazy))
+        if len(lazy):
+            few = rows.take(lazy)
+            self.kept.add(self.panes_of(few.times), few)
 
-    def _to_cells(self, rows: Rows) -> None:
-        inner = self.standings.inner(rows.group_codes())
-        self._add_cells(replace(rows, codes=inner), self.standings.count)
+    def _to_cells(self, rows: Rows, inner: Codes, eager: npt.NDArray[np.bool_], others: int) -> None:
+        """Rows of eager groups into cells; rows of others are few enough to go along into a group that is dropped."""
+        count, spare = self.standings.count, 0 < others < len(rows) // 2 and not self.plan.keeps_values
+        if spare:
+            inner[~eager] = count
+            self._add_cells(replace(rows, codes=inner), count + 1, spare=True)
+            return
+        if others:
+            rows, inner = rows.take(eager), inner[eager]
+        self._add_cells(replace(rows, codes=inner), count)
         if self.plan.keeps_values:
             self._add_values(rows)
 
-    def _review(self) -> None:
+    def _review(self, groups: int) -> None:
         """Kept rows of open panes that are worth a cell become one."""
         if self.kept.open:
             panes, codes = self.kept.open_cells()
-            worth = self.standings.is_eager(codes) | self.standings.promote(panes, codes)
-            if worth.any():
-                chunk = self.kept.take_open(worth)
-                self._to_cells(self.kept.shape.unpack(chunk, self.starts_of(panes[worth])))
+            self.standings.promote(panes, codes, groups)
+            inner, eager = self.standings.inner(codes)
+            if eager.any():
+                chunk = self.kept.take_open(eager)
+                rows = self.kept.shape.unpack(chunk, self.starts_of(panes[eager]))
+                self._to_cells(rows, inner[eager], eager[eager], 0)
         self.reviewed = self.kept.open_count
 
     def amend(self, rows: Rows, groups: int) -> None:
-        self.standings.reserve(groups)
-        eager = self.standings.is_eager(rows.group_codes())
+        inner, eager = self.standings.inner(rows.group_codes())
         panes = self.panes_of(rows.times)
         if not eager.all():
             self.kept.amend(panes[~eager], rows.take(~eager))
         if eager.any():
             chosen = rows.take(eager)
-            inner = replace(chosen, codes=self.standings.inner(chosen.group_codes()))
-            self._amend_cells(panes[eager], inner, self.standings.count)
+            self._amend_cells(panes[eager], replace(chosen, codes=inner[eager]), self.standings.count)
             self._amend_values(panes[eager], chosen)
 
     # Windows out
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
-        self.standings.reserve(groups)
-        self._review()
+        self._review(groups)
         yield from super().close(bound, groups)
         if self.below is not None:
             self.kept.forget(self.timeline.next_window * self.slide_panes - self.range_panes)
@@ -147,12 +168,11 @@ class AdaptWid(PanedWid):
         self.kept.close(self.below)
         first = self.timeline.next_window
         cells = self._outer(super()._answers(closed, last, self.standings.count))
-        yield from self._merged(first, last, cells)
+        yield from self._merged(first, last, cells, groups)
         self._judge(closed)
 
     def _judge(self, closed: Cells) -> None:
-        """Find the eager groups that rows would serve better; a pass over all cells is made up for by as many new ones.
-        """
+        """Find the eager groups that rows would serve better; a pass over all cells, made up for by as many new ones."""
         self.closed_since += len(closed)
         if 2 * self.closed_since < self.timeline.count:
             return
@@ -169,16 +189,18 @@ class AdaptWid(PanedWid):
         for answers in found:
             yield Answers(answers.windows, self.standings.outer[answers.codes], answers.state)
 
-    def _merged(self, first: int, last: int, cells: Iterator[Answers]) -> Iterator[Answers]:
+    def _merged(self, first: int, last: int, cells: Iterator[Answers], groups: int) -> Iterator[Answers]:
         """The answers from cells with those from rows among them, window by window."""
-        waiting: Answers | None = next(cells, None)
+        waiting = next(cells, None)
         for block in self._blocks(first, last):
             found: list[Answers] = []
             while waiting is not None and waiting.windows[0] <= block.last:
-                cut = int(np.searchsorted(waiting.windows, block.last, side="right"))
-                found.append(waiting.take(slice(cut)))
+                before, cut = np.searchsorted(waiting.windows, [block.first, block.last + 1]).tolist()
+                if before:
+                    yield waiting.take(slice(before))
+                found.append(waiting.take(slice(before, cut)))
                 waiting = waiting.take(slice(cut, None)) if cut < len(waiting) else next(cells, None)
-            yield self._joined(found, block)
+            yield self._joined(found, block, groups)
         while waiting is not None:
             yield waiting
             waiting = next(cells, None)
@@ -195,49 +217,56 @@ class AdaptWid(PanedWid):
             if window > last:
                 return
             ends = (window + np.arange(min(BLOCK_WINDOWS, last - window + 1))) * self.slide_panes
-            low, high = np.searchsorted(panes, ends - self.range_panes), np.searchsorted(panes, ends)
-            taken = max(1, int(np.searchsorted(np.cumsum(high - low), BLOCK_ROWS, side="right")))
-            low, sizes = low[:taken], (high - low)[:taken]
-            if sizes.any():
-                starts = np.cumsum(sizes) - sizes
-                places = np.arange(int(sizes.sum())) - np.repeat(starts - low, sizes)
-                yield Block(np.repeat(window + np.arange(taken), sizes), places, window, window + taken - 1)
+            lows, highs = np.searchsorted(panes, ends - self.range_panes), np.searchsorted(panes, ends)
+            taken = max(1, int(np.searchsorted(np.cumsum(highs - lows), BLOCK_ROWS, side="right")))
+            if highs[taken - 1] > lows[0]:
+                yield Block(window, lows[:taken], highs[:taken])
             window += taken
 
-    def _joined(self, found: list[Answers], block: Block) -> Answers:
-        """The answers of a block's windows, and any before it, from cells and from rows."""
-        chunk = tuple(column.take(block.places) for column in self.kept.closed)
-        rows = self.kept.shape.unpack(chunk, self.starts_of(chunk[PANE].read()))
-        table = CellTable(self.layout)
+    def _joined(self, found: list[Answers], block: Block, groups: int) -> Answers:
+        """The answers of a block's windows, from cells and from rows."""
+        codes = self.kept.closed[CODE].read()
+        windows = np.concatenate([np.empty(0, np.int64), *(answers.windows for answers in found)])
+        cells = np.concatenate([np.empty(0, np.int32), *(answers.codes for answers in found)])
+        offsets = np.searchsorted(windows, block.first + np.arange(len(block.lows) + 1))
+        known, slots = np.full(groups, -1, np.int32), np.empty(block.rows, np.int32)
+        room = len(cells) + block.rows
+        places, out, taken = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(len(cells), np.int64)
+        size = number_answers(block.lows, block.highs, codes, offsets, cells, known, slots, taken, places, out)
+        state = self.layout.empty(size)
+        at = 0
         for answers in found:
-            table.combine(answers.windows, answers.codes, answers.state)
-        slots = table.slots(block.windows, rows.codes)
-        self.layout.scatter(rows.lifted, slots, table.state)
-        windows, codes, state = table.content()
+            part = taken[at : at + len(answers)]
+            state.adds[part], state.maxs[part], state.pairs[part] = (
+                answers.state.adds, answers.state.maxs, answers.state.pairs
+            )  # fmt: skip
+            at += len(answers)
+        self.layout.scatter(self._rows(block.places).lifted, slots, state)
         self.layout.settle(state)
-        order = in_order(windows, codes)
-        return Answers(windows[order], codes[order], state.take(order))
+        return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
+
+    def _rows(self, places: npt.NDArray[np.int64] | slice) -> Rows:
+        """Some of the kept rows of closed panes."""
+        chunk = tuple(column.take(places) for column in self.kept.closed)
+        return self.kept.shape.unpack(chunk, self.starts_of(chunk[PANE].read()))
 
     def _multiset(self, window: int, part: Values) -> Multiset:
-        rows, places = self._rows_of(window)
-        return super()._multiset(window, part).plus(Multiset.of(*rows.values(part, places)[1:]))
+        rows = self._rows(self._extent(window))
+        return super()._multiset(window, part).plus(Multiset.of(*rows.values(part, rows.times)[1:]))
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
         codes, state = super()._states(window, part)
-        rows, places = self._rows_of(window)
-        if len(rows):
-            lazy = rows.custom_cells(part, np.zeros(len(rows), np.int64))
-            both = GroupStates(lazy.codes, lazy.state).plus(GroupStates(codes, state) if len(codes) else None)
-            return both.codes, both.state
-        return codes, state
+        rows = self._rows(self._extent(window))
+        if len(rows) == 0:
+            return codes, state
+        lazy = rows.custom_cells(part, np.zeros(len(rows), np.int64))
+        both = GroupStates(lazy.codes, lazy.state).plus(GroupStates(codes, state) if len(codes) else None)
+        return both.codes, both.state
 
-    def _rows_of(self, window: int) -> tuple[Rows, Integers]:
-        """The kept rows of a window, and their panes."""
+    def _extent(self, window: int) -> slice:
+        """Where the kept rows of a window are."""
         end = window * self.slide_panes
-        low, high = np.searchsorted(self.kept.closed[PANE].read(), [end - self.range_panes, end])
-        chunk = tuple(column.take(slice(int(low), int(high))) for column in self.kept.closed)
-        panes = chunk[PANE].read()
-        return self.kept.shape.unpack(chunk, self.starts_of(panes)), panes
+        return slice(*np.searchsorted(self.kept.closed[PANE].read(), [end - self.range_panes, end]).tolist())
 
     # Groups and state
 
@@ -249,13 +278,11 @@ class AdaptWid(PanedWid):
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:
-        inner = np.concatenate([self.cells.content()[1], self.timeline.codes_in_use()])
-        used = [self.standings.outer[np.unique(inner)], self.kept.column("code").astype(np.int32)]
-        used += [s.codes_in_use() for s in self.stores]
-        return np.unique(np.concatenate([*used, self.standings.eager()]))
+        used = [self.standings.outer, self.kept.column("code").astype(np.int32)]
+        return np.unique(np.concatenate([*used, *(s.codes_in_use() for s in self.stores)]))
 
     def remap(self, mapping: Codes, groups: int) -> None:
-        self.standings.remap(mapping, groups)
+        self.standings.remap(mapping)
         self.kept.remap(mapping)
         for store in self.stores:
             store.remap(mapping)

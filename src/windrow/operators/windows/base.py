@@ -53,12 +53,15 @@ class Rows:
         def cut(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return array[rows] if len(array) else array
 
+        times = self.times[rows]
         lifted = {
-            e: Lifted(cut(v.numbers), cut(v.keys), cut(v.valid), v.is_float, cut(v.times))
+            e: Lifted(
+                cut(v.numbers), cut(v.keys), cut(v.valid), v.is_float, times if v.times is self.times else cut(v.times)
+            )
             for e, v in self.lifted.items()
         }
         return Rows(
-            self.times[rows],
+            times,
             cut(self.codes),
             lifted,
             {part: keys[rows] for part, keys in self.keys.items()},

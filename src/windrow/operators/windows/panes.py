@@ -82,15 +82,17 @@ class PanedWid:
         if self.plan.keeps_values:
             self._add_values(rows)
 
-    def _add_cells(self, rows: Rows, groups: int) -> None:
+    def _add_cells(self, rows: Rows, groups: int, *, spare: bool = False) -> None:
+        """Rows into open cells; with `spare`, those of the last group are none of ours."""
         self.timeline.tidy()
         least, most = rows.span
         first, last = ((t - self.window.origin) // self.pane for t in (least, most))
         self.first_pane = min(self.first_pane, first)
         cells = (last - first + 1) * groups
         if cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN:
-            self._add_dense(rows, groups, first, cells)
+            self._add_dense(rows, groups, first, cells, spare)
         else:
+            rows = rows.take(rows.codes < groups - 1) if spare else rows
             slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
             self.layout.scatter(rows.lifted, slots, self.cells.state)
 
@@ -101,7 +103,7 @@ class PanedWid:
         for custom, states in self.customs.items():
             states.add(rows.custom_cells(custom, panes))
 
-    def _add_dense(self, rows: Rows, groups: int, first: int, cells: int) -> None:
+    def _add_dense(self, rows: Rows, groups: int, first: int, cells: int, spare: bool) -> None:
         if self._pool is not None and len(rows) >= 4 * cells and len(rows) > 1 << 14:
             step = -(-len(rows) // self.threads)
             slices = [rows.take(slice(i, i + step)) for i in range(0, len(rows), step)]
@@ -109,6 +111,8 @@ class PanedWid:
         else:
             tables = [self._scratch(rows, groups, first, cells)]
         for table in tables:
+            if spare:
+                table.adds[groups - 1 :: groups, 0] = 0
             used = np.flatnonzero(table.adds[:, 0])
             panes, codes = used // groups + first, (used % groups).astype(np.int32)
             self.cells.combine(panes, codes, table if len(used) == cells else table.take(used))

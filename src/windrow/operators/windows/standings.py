@@ -1,4 +1,7 @@
-"""Which groups are eager, by the memory model with two thresholds, and the codes their cells go by."""
+"""Which groups are eager, by the memory model with two thresholds, and the codes their cells go by.
+
+Nothing is kept for a lazy group: only groups that are eager, or still have cells, are known here, by hash.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
+from windrow.operators.kernels.adaptive import count_cells, find_codes, index_codes
 from windrow.operators.state.cells import in_order
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout
@@ -21,49 +25,42 @@ PATIENCE = 2
 MOST_ROWS = 32
 """A lazy group with more rows than this in a window that overlaps others becomes eager, whatever its bytes: each of
 its rows would be read again for every window. An eager one with more than half of it stays."""
+SPARSE = 64
+"""Tables with an entry for each group are made where there are at most so many groups a row."""
 
 
 class Standings:
-    """For each group whether it is eager (`levels` above 0) and the code its cells have (`places`, -1: none)."""
+    """Inner code -> group (`outer`) and whether it is eager (`levels` above 0); and back, by hash."""
 
     def __init__(self, layout: Layout, kept: KeptRows, *, overlap: int) -> None:
         self.layout = layout
         self.kept = kept
         self.overlap = overlap
-        self.levels: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
-        self.places: Codes = np.empty(0, np.int32)
-        self.outer: Codes = np.empty(0, np.int32)
-        """The group of each code of cells."""
         self.switches = 0
         """How often a group changed sides."""
+        self.replace(np.empty(0, np.int32), np.empty(0, np.uint8))
 
-    def reserve(self, groups: int) -> None:
-        more = groups - len(self.levels)
-        if more > 0:
-            more = max(more, groups // 8)
-            self.levels = np.concatenate([self.levels, np.zeros(more, np.uint8)])
-            self.places = np.concatenate([self.places, np.full(more, -1, np.int32)])
+    def replace(self, outer: Codes, levels: npt.NDArray[np.uint8]) -> None:
+        """Hold exactly these groups, in this order."""
+        self.outer, self.levels = outer, levels
+        size = 64
+        while size < 2 * len(outer):
+            size *= 2
+        self.index = np.full(size, -1, np.int32)
+        index_codes(self.index, outer)
 
     @property
     def count(self) -> int:
-        return max(1, len(self.outer))
+        return len(self.outer)
 
-    def is_eager(self, codes: Codes) -> npt.NDArray[np.bool_]:
-        found: npt.NDArray[np.bool_] = self.levels[codes] > 0
-        return found
-
-    def eager(self) -> Codes:
-        return np.flatnonzero(self.levels).astype(np.int32)
-
-    def inner(self, codes: Codes) -> Codes:
-        """The codes that cells of these groups go by, new ones where they have none."""
-        found = self.places[codes]
-        if (found < 0).any():
-            fresh = np.unique(codes[found < 0])
-            self.places[fresh] = np.arange(len(self.outer), len(self.outer) + len(fresh), dtype=np.int32)
-            self.outer = np.concatenate([self.outer, fresh])
-            found = self.places[codes]
-        return found
+    def inner(self, codes: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
+        """The inner code of each group (`count`: it has none), and whether it is eager."""
+        found = np.empty(len(codes), np.int32)
+        absent = find_codes(codes, self.index, self.outer, self.count, found)
+        if absent == len(codes):
+            return found, np.zeros(len(codes), np.bool_)
+        eager = np.append(self.levels > 0, False)
+        return found, eager[found]
 
     @property
     def memory(self) -> Memory:
@@ -74,22 +71,34 @@ class Standings:
 
     # Lazy to eager
 
-    def promote(self, panes: Integers, codes: Codes) -> npt.NDArray[np.bool_]:
-        """Make those groups eager whose rows here take more than their cells would; says for each row whether."""
-        used, rows, cells = volumes(panes, codes, len(self.levels))
-        worth = used[self.memory.surplus(rows, cells) > UPPER]
-        self._raise(worth)
-        return self.is_eager(codes)
+    def promote(self, panes: Integers, codes: Codes, groups: int) -> bool:
+        """Make those groups eager whose rows here take more than their cells would; says whether there are any."""
+        used, rows, cells = volumes(panes, codes, groups)
+        memory = self.memory
+        some = np.flatnonzero(memory.row * rows > UPPER * (memory.cell + memory.group))
+        worth = some[memory.surplus(rows[some], cells[some]) > UPPER]
+        return self._raise((worth if used is None else used[worth]).astype(np.int32))
 
     def relieve(self) -> None:
         """Make those groups eager whose kept rows are too many to be read again for every window."""
         if self.overlap > 1 and self.kept.closed[CODE].size > MOST_ROWS:
             rows = np.bincount(self.kept.closed[CODE].read())
-            self._raise(np.flatnonzero(rows > MOST_ROWS))
+            self._raise(np.flatnonzero(rows > MOST_ROWS).astype(np.int32))
 
-    def _raise(self, groups: npt.NDArray[np.integer]) -> None:
-        self.switches += int(np.count_nonzero(self.levels[groups] == 0))
-        self.levels[groups] = PATIENCE
+    def _raise(self, groups: Codes) -> bool:
+        places, eager = self.inner(groups)
+        known = places[places < self.count]
+        self.switches += int(np.count_nonzero(~eager))
+        self.levels[known] = PATIENCE
+        if len(known) < len(groups):
+            fresh = groups[places == self.count]
+            self._append(fresh)
+        return len(groups) > 0
+
+    def _append(self, groups: Codes) -> None:
+        outer = np.concatenate([self.outer, groups])
+        levels = np.concatenate([self.levels, np.full(len(groups), PATIENCE, np.uint8)])
+        self.replace(outer, levels)
 
     # Eager to lazy
 
@@ -102,62 +111,46 @@ class Standings:
         sparse = self.memory.surplus(rows, cells) < LOWER
         if self.overlap > 1:
             sparse &= 2 * rows <= MOST_ROWS
-        before = np.count_nonzero(self.levels)
-        outer = self.outer
-        levels = self.levels[outer]
-        levels[(levels > 0) & ~sparse] = PATIENCE
-        levels[sparse & (levels > 0)] -= 1
-        levels[cells[: len(outer)] == 0] = 0
-        self.levels[outer] = levels
-        self.switches += int(before - np.count_nonzero(self.levels))
+        eager = self.levels > 0
+        self.levels[eager & ~sparse] = PATIENCE
+        self.levels[eager & sparse] -= 1
+        self.levels[cells == 0] = 0
+        self.switches += int(np.count_nonzero(eager) - np.count_nonzero(self.levels))
 
     # Codes
 
     def compacted(self, used: Codes) -> Codes | None:
-        """Keep the codes of groups with cells and of eager ones; what became of each code (-1: gone), None: nothing."""
-        if len(self.outer) < 64:
-            return None
-        kept = np.zeros(len(self.outer), np.bool_)
+        """Keep groups with cells and eager ones; what became of each inner code (-1: gone). None: too few would go."""
+        kept = self.levels > 0
         kept[used] = True
-        kept |= self.levels[self.outer] > 0
-        if 2 * np.count_nonzero(kept) > len(kept):
+        if 2 * np.count_nonzero(kept) > max(64, self.count):
             return None
-        mapping = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-        self.places[self.outer] = mapping
-        self.outer = self.outer[kept]
-        return mapping
+        self.replace(self.outer[kept], self.levels[kept])
+        return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
-    def remap(self, mapping: Codes, groups: int) -> None:
-        """Group codes have changed: `mapping[old] = new`; those with cells are all in use, others may be gone."""
-        known = mapping[: len(self.levels)]
-        used = np.flatnonzero(known >= 0)
-        levels, places = self.levels[used], self.places[used]
-        self.levels, self.places = np.zeros(groups, np.uint8), np.full(groups, -1, np.int32)
-        self.levels[known[used]], self.places[known[used]] = levels, places
-        self.outer = mapping[self.outer]
+    def remap(self, mapping: Codes) -> None:
+        """Codes of groups have changed: `mapping[old] = new`."""
+        self.replace(mapping[self.outer], self.levels)
 
     @property
     def nbytes(self) -> int:
-        return self.levels.nbytes + self.places.nbytes + self.outer.nbytes
+        return self.levels.nbytes + self.outer.nbytes + self.index.nbytes
 
 
-def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Integers, Integers, Integers]:
-    """The groups there are, and for each its rows and the cells (different panes) that these would make."""
-    used: Integers = np.arange(groups)
-    if groups > 4 * len(codes) + 1024:
+def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Integers | None, Integers, Integers]:
+    """For each group its rows and the cells (different panes) that these would make; only for some groups where said.
+    """
+    used = None
+    if groups > SPARSE * len(codes):
         used, local = np.unique(codes, return_inverse=True)
         codes, groups = local.astype(np.int32), len(used)
-    rows = np.bincount(codes, minlength=groups)
-    first = int(panes.min())
-    span = int(panes.max()) - first + 1
-    if span == 1:
-        return used, rows, np.minimum(rows, 1)
-    if span * groups <= 8 * len(codes) + (1 << 16):
-        present = np.zeros(span * groups, np.bool_)
-        present[(panes - first) * groups + codes] = True
-        return used, rows, np.count_nonzero(present.reshape(span, groups), axis=0)
+    first, last = int(panes.min()), int(panes.max())
+    rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+    if (last - first + 1) * groups <= SPARSE * len(codes):
+        count_cells(panes, first, codes, groups, np.zeros((last - first + 1) * groups, np.uint8), rows, cells)
+        return used, rows, cells
     order = in_order(panes, codes)
     panes, sorted_codes = panes[order], codes[order]
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = (panes[1:] != panes[:-1]) | (sorted_codes[1:] != sorted_codes[:-1])
-    return used, rows, np.bincount(sorted_codes[fresh], minlength=groups)
+    return used, np.bincount(codes, minlength=groups), np.bincount(sorted_codes[fresh], minlength=groups)
