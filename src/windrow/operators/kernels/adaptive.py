@@ -1,53 +1,44 @@
-"""Groups that are eager and groups that are lazy: found by hash, weighed, and put side by side into answers."""
+"""Groups that are eager and groups that are lazy: rows weighed, divided, and put side by side into answers.
+
+`known` says of each group the code of its cells when it is eager, -1 when it is lazy.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
-from windrow.operators.kernels.cells import mix
-from windrow.operators.kernels.compiled import inlined, kernel
-
-
-@inlined
-def _place(index, code, codes):
-    """The position in `index` of a code, or of the free place where it belongs."""
-    mask = len(index) - 1
-    at = np.int64(mix(code) & np.uint64(mask))
-    while index[at] >= 0 and codes[index[at]] != code:
-        at = (at + 1) & mask
-    return at
+from windrow.operators.kernels.compiled import kernel
 
 
 @kernel
-def index_codes(index, codes):
-    """Fill an empty index, a power of two long, with the places of different codes."""
-    for i in range(len(codes)):
-        index[_place(index, codes[i], codes)] = i
+def weigh_rows(panes, first, codes, known, seen, rows, cells):
+    """Rows and different panes of each lazy group; `seen` has a byte for each (pane from `first` on, group).
 
-
-@kernel
-def find_codes(wanted, index, codes, missing, out):
-    """`out[i]` = the place of `wanted[i]` in `codes`, or `missing`. Returns how many are missing."""
-    absent = 0
-    for i in range(len(wanted)):
-        found = index[_place(index, wanted[i], codes)]
-        if found < 0:
-            found = missing
-            absent += 1
-        out[i] = found
-    return absent
-
-
-@kernel
-def count_cells(panes, first, codes, groups, seen, rows, cells):
-    """Rows and different panes of each group; `seen` has a byte for each (pane from `first` on, group)."""
+    Where all rows are of one pane, `panes` and `seen` are empty and `cells` is left alone.
+    """
+    groups = len(known)
     for i in range(len(codes)):
         code = codes[i]
-        rows[code] += 1
-        slot = (panes[i] - first) * groups + code
-        if not seen[slot]:
-            seen[slot] = 1
-            cells[code] += 1
+        if known[code] < 0:
+            rows[code] += 1
+            if len(panes):
+                slot = (panes[i] - first) * groups + code
+                cells[code] += 1 - seen[slot]
+                seen[slot] = 1
+
+
+@kernel
+def divide_rows(codes, known, spare, inner, lazy):
+    """`inner[i]` = the cell code of row i's group, `spare` when that is lazy; `lazy` gets which rows are. Returns how
+    many.
+    """
+    found = 0
+    for i in range(len(codes)):
+        code = known[codes[i]]
+        if code < 0:
+            code = spare
+            lazy[found] = i
+            found += 1
+        inner[i] = code
+    return found
 
 
 @kernel

@@ -255,7 +255,8 @@ def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
         windower.below = tables["below"].to_pylist()[0]["pane"]
     columns = tuple(Packed.of(_numbers(rows, name)) for name in rows.column_names)
     windower.kept.replace(columns, LEAST if windower.below is None else windower.below)
-    windower.standings.replace(_numbers(standings, "code"), _numbers(standings, "level"))
+    windower.standings.outer = _numbers(standings, "code")
+    windower.standings.levels = _numbers(standings, "level")
 
 
 def save_sessions(sessions: Any) -> dict[str, pa.Table]:

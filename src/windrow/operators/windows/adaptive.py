@@ -29,7 +29,7 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.keptrows import CODE, PANE, KeptRows, RowShape
 from windrow.operators.windows.panes import PanedWid
-from windrow.operators.windows.standings import Standings
+from windrow.operators.windows.standings import Division, Standings
 from windrow.semantics.windows import Sliding
 
 BLOCK_ROWS = 1 << 20
@@ -98,59 +98,49 @@ class AdaptWid(PanedWid):
     # Rows in
 
     def add(self, rows: Rows, groups: int) -> None:
-        self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
-        codes = rows.group_codes()
-        inner, eager = self.standings.inner(codes)
-        if not eager.all():
-            lazy = np.flatnonzero(~eager)
-            if self.standings.promote(self.panes_of(rows.times[lazy]), codes[lazy], groups):
-                inner, eager = self.standings.inner(codes)
-        self._divide(rows, inner, eager)
+        first, last = ((t - self.window.origin) // self.pane for t in rows.span)
+        self.first_pane = min(self.first_pane, first)
+        panes = self.panes_of(rows.times) if first < last else np.empty(0, np.int64)
+        found = self.standings.divide(rows.group_codes(), panes, groups)
+        if len(found.lazy) < len(rows):
+            self._to_cells(rows, found)
+        if len(found.lazy):
+            self.kept.add(panes[found.lazy] if len(panes) else np.array([first]), rows.take(found.lazy))
         if self.kept.open_count > max(REVIEW_ROWS, 2 * self.reviewed):
             self._review(groups)
 
-    def _divide(self, rows: Rows, inner: Codes, eager: npt.NDArray[np.bool_]) -> None:
-        """Rows of eager groups into cells, the others are kept."""
-        lazy = np.flatnonzero(~eager)
-        if len(lazy) < len(rows):
-            self._to_cells(rows, inner, eager, len(lazy))
-        if len(lazy):
-            few = rows.take(lazy)
-            self.kept.add(self.panes_of(few.times), few)
-
-    def _to_cells(self, rows: Rows, inner: Codes, eager: npt.NDArray[np.bool_], others: int) -> None:
-        """Rows of eager groups into cells; rows of others are few enough to go along into a group that is dropped."""
-        count, spare = self.standings.count, 0 < others < len(rows) // 2 and not self.plan.keeps_values
-        if spare:
-            inner[~eager] = count
-            self._add_cells(replace(rows, codes=inner), count + 1, spare=True)
+    def _to_cells(self, rows: Rows, found: Division) -> None:
+        """Rows of eager groups into cells; rows of others, where few, go along into a group that is dropped."""
+        if 0 < len(found.lazy) < len(rows) // 2 and not self.plan.keeps_values:
+            self._add_cells(replace(rows, codes=found.inner), found.spare + 1, spare=True)
             return
-        if others:
+        inner = found.inner
+        if len(found.lazy):
+            eager = np.flatnonzero(inner < found.spare)
             rows, inner = rows.take(eager), inner[eager]
-        self._add_cells(replace(rows, codes=inner), count)
+        self._add_cells(replace(rows, codes=inner), found.spare)
         if self.plan.keeps_values:
             self._add_values(rows)
 
     def _review(self, groups: int) -> None:
         """Kept rows of open panes that are worth a cell become one."""
-        if self.kept.open:
+        if self.kept.open_count > self.reviewed:
             panes, codes = self.kept.open_cells()
-            self.standings.promote(panes, codes, groups)
-            inner, eager = self.standings.inner(codes)
-            if eager.any():
-                chunk = self.kept.take_open(eager)
-                rows = self.kept.shape.unpack(chunk, self.starts_of(panes[eager]))
-                self._to_cells(rows, inner[eager], eager[eager], 0)
+            found = self.standings.divide(codes, panes, groups)
+            if len(found.lazy) < len(codes):
+                eager = found.inner < found.spare
+                rows = self.kept.shape.unpack(self.kept.take_open(eager), self.starts_of(panes[eager]))
+                self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
         self.reviewed = self.kept.open_count
 
     def amend(self, rows: Rows, groups: int) -> None:
-        inner, eager = self.standings.inner(rows.group_codes())
-        panes = self.panes_of(rows.times)
+        found = self.standings.divided(rows.group_codes(), groups)
+        panes, eager = self.panes_of(rows.times), found.inner < found.spare
         if not eager.all():
             self.kept.amend(panes[~eager], rows.take(~eager))
         if eager.any():
             chosen = rows.take(eager)
-            self._amend_cells(panes[eager], replace(chosen, codes=inner[eager]), self.standings.count)
+            self._amend_cells(panes[eager], replace(chosen, codes=found.inner[eager]), found.spare)
             self._amend_values(panes[eager], chosen)
 
     # Windows out
@@ -241,7 +231,7 @@ class AdaptWid(PanedWid):
                 answers.state.adds, answers.state.maxs, answers.state.pairs
             )  # fmt: skip
             at += len(answers)
-        self.layout.scatter(self._rows(block.places).lifted, slots, state)
+        self.layout.scatter(self.kept.shape.lift(self.kept.closed, block.places), slots, state)
         self.layout.settle(state)
         return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
 
@@ -272,14 +262,14 @@ class AdaptWid(PanedWid):
 
     def _compact(self) -> None:
         """Forget the inner codes of groups without cells, once they are most of all."""
-        used = np.unique(np.concatenate([self.cells.content()[1], self.timeline.codes_in_use()]))
+        used = np.concatenate([self.cells.content()[1], self.timeline.codes_in_use()])
         mapping = self.standings.compacted(used)
         if mapping is not None:
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:
-        used = [self.standings.outer, self.kept.column("code").astype(np.int32)]
-        return np.unique(np.concatenate([*used, *(s.codes_in_use() for s in self.stores)]))
+        used = [self.standings.outer, self.kept.column("code"), *(s.codes_in_use() for s in self.stores)]
+        return np.flatnonzero(np.bincount(np.concatenate(used))).astype(np.int32)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         self.standings.remap(mapping)

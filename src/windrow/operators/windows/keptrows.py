@@ -42,7 +42,9 @@ class RowShape:
         self.places = {name: i for i, name in enumerate([*names, *self.numbered])}
 
     def pack(self, panes: Integers, rows: Rows) -> Chunk:
-        columns = [Packed.of(panes), Packed.of(rows.group_codes())]
+        """Rows as packed columns; one pane stands for all rows."""
+        pane = Packed.of(panes) if len(panes) == len(rows) else Packed.constant(int(panes[0]), len(rows))
+        columns = [pane, Packed.of(rows.group_codes())]
         columns += [Packed.of(rows.times)] if self.timed else []
         columns += [Packed.of(self._kept(e, rows)) for e in self.arguments if e in self.places]
         columns += [_packed_validity(rows.valid[e], len(rows)) for e in self.arguments]
@@ -59,26 +61,33 @@ class RowShape:
 
     def unpack(self, chunk: Chunk, starts: Integers) -> Rows:
         """The rows again; `starts` stand for their times where no aggregate asks for the times themselves."""
+        lifted = self.lift(chunk, slice(None))
         times = chunk[self.places["time"]].read() if self.timed else starts
-        rows = Rows(times, chunk[CODE].read().astype(np.int32), {})
-        for expression, argument in self.arguments.items():
-            rows.valid[expression] = valid = _read_validity(chunk[self.places["valid", expression]])
-            numbers, keys = self._values(expression, chunk)
-            rows.lifted[expression] = Lifted(numbers, keys, valid, argument.is_float, times)
-        rows.keys.update({p: rows.lifted[p.argument].keys for p in self.direct})
+        rows = Rows(times, chunk[CODE].read().astype(np.int32), lifted)
+        rows.valid = {e: values.valid for e, values in lifted.items()}
+        rows.keys = {p: lifted[p.argument].keys for p in self.direct}
         rows.keys.update({p: chunk[self.places[p]].read() for p in self.numbered})
         for part in self.plan.custom:
             if part.argument is not None:
-                numbers = rows.lifted[part.argument].numbers
+                numbers = lifted[part.argument].numbers
                 rows.numbers[part] = numbers.view(np.float64) if self.arguments[part.argument].is_float else numbers
         return rows
 
-    def _values(self, expression: Expression, chunk: Chunk) -> tuple[Integers, Integers]:
+    def lift(self, chunk: Chunk, rows: Integers | slice) -> dict[Expression, Lifted]:
+        """The arguments of some rows."""
+        times = chunk[self.places["time"]].take(rows).read() if self.timed else np.empty(0, np.int64)
+        found = {}
+        for expression, argument in self.arguments.items():
+            valid = _read_validity(chunk[self.places["valid", expression]].take(rows))
+            kept = chunk[self.places[expression]].take(rows).read() if expression in self.places else None
+            found[expression] = Lifted(*self._values(expression, kept), valid, argument.is_float, times)
+        return found
+
+    def _values(self, expression: Expression, kept: Integers | None) -> tuple[Integers, Integers]:
         """Numbers and keys of an argument, as far as something asks for them."""
         nothing = np.empty(0, np.int64)
-        if expression not in self.places:
+        if kept is None:
             return nothing, nothing
-        kept = chunk[self.places[expression]].read()
         if expression not in self.numbers:
             return nothing, kept
         return kept, keys_of_numbers(kept, self.arguments[expression].kind) if expression in self.keys else nothing

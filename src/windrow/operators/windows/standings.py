@@ -1,17 +1,18 @@
 """Which groups are eager, by the memory model with two thresholds, and the codes their cells go by.
 
-Nothing is kept for a lazy group: only groups that are eager, or still have cells, are known here, by hash.
+Nothing is kept for a lazy group: only groups that are eager, or still have cells, are known here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
-from windrow.operators.kernels.adaptive import count_cells, find_codes, index_codes
+from windrow.operators.kernels.adaptive import divide_rows, weigh_rows
 from windrow.operators.state.cells import in_order
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout
@@ -26,11 +27,20 @@ MOST_ROWS = 32
 """A lazy group with more rows than this in a window that overlaps others becomes eager, whatever its bytes: each of
 its rows would be read again for every window. An eager one with more than half of it stays."""
 SPARSE = 64
-"""Tables with an entry for each group are made where there are at most so many groups a row."""
+"""A byte for each pane and group is affordable where there are at most so many a row."""
+
+
+@dataclass(frozen=True)
+class Division:
+    """Rows divided: the cell code of each (of none: one above all), and which rows are of lazy groups."""
+
+    inner: Codes
+    lazy: Integers
+    spare: int
 
 
 class Standings:
-    """Inner code -> group (`outer`) and whether it is eager (`levels` above 0); and back, by hash."""
+    """Cell code -> group (`outer`), and whether that is eager (`levels` above 0)."""
 
     def __init__(self, layout: Layout, kept: KeptRows, *, overlap: int) -> None:
         self.layout = layout
@@ -38,29 +48,38 @@ class Standings:
         self.overlap = overlap
         self.switches = 0
         """How often a group changed sides."""
-        self.replace(np.empty(0, np.int32), np.empty(0, np.uint8))
-
-    def replace(self, outer: Codes, levels: npt.NDArray[np.uint8]) -> None:
-        """Hold exactly these groups, in this order."""
-        self.outer, self.levels = outer, levels
-        size = 64
-        while size < 2 * len(outer):
-            size *= 2
-        self.index = np.full(size, -1, np.int32)
-        index_codes(self.index, outer)
+        self.outer: Codes = np.empty(0, np.int32)
+        self.levels: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
     @property
     def count(self) -> int:
         return len(self.outer)
 
-    def inner(self, codes: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
-        """The inner code of each group (`count`: it has none), and whether it is eager."""
-        found = np.empty(len(codes), np.int32)
-        absent = find_codes(codes, self.index, self.outer, self.count, found)
-        if absent == len(codes):
-            return found, np.zeros(len(codes), np.bool_)
-        eager = np.append(self.levels > 0, False)
-        return found, eager[found]
+    def divide(self, codes: Codes, panes: Integers, groups: int) -> Division:
+        """Rows of eager and of lazy groups, after those groups became eager whose rows here ask for it.
+
+        `panes` is empty where all are of one pane.
+        """
+        known = self._known(groups)
+        if self._promote(codes, known, panes):
+            known = self._known(groups)
+        return self._divided(codes, known)
+
+    def divided(self, codes: Codes, groups: int) -> Division:
+        """The same with groups as they are."""
+        return self._divided(codes, self._known(groups))
+
+    def _divided(self, codes: Codes, known: Codes) -> Division:
+        inner, lazy = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64)
+        found = divide_rows(codes, known, self.count, inner, lazy)
+        return Division(inner, lazy[:found], self.count)
+
+    def _known(self, groups: int) -> Codes:
+        """For each group the code of its cells where it is eager, else -1; made anew each time, to keep nothing."""
+        known = np.full(groups, -1, np.int32)
+        eager = np.flatnonzero(self.levels)
+        known[self.outer[eager]] = eager
+        return known
 
     @property
     def memory(self) -> Memory:
@@ -71,34 +90,32 @@ class Standings:
 
     # Lazy to eager
 
-    def promote(self, panes: Integers, codes: Codes, groups: int) -> bool:
+    def _promote(self, codes: Codes, known: Codes, panes: Integers) -> bool:
         """Make those groups eager whose rows here take more than their cells would; says whether there are any."""
-        used, rows, cells = volumes(panes, codes, groups)
+        rows, cells = volumes(panes, codes, known)
         memory = self.memory
-        some = np.flatnonzero(memory.row * rows > UPPER * (memory.cell + memory.group))
+        some = np.flatnonzero(rows > UPPER * (memory.cell + memory.group) / memory.row)
         worth = some[memory.surplus(rows[some], cells[some]) > UPPER]
-        return self._raise((worth if used is None else used[worth]).astype(np.int32))
+        self._raise(worth.astype(np.int32))
+        return len(worth) > 0
 
     def relieve(self) -> None:
         """Make those groups eager whose kept rows are too many to be read again for every window."""
         if self.overlap > 1 and self.kept.closed[CODE].size > MOST_ROWS:
             rows = np.bincount(self.kept.closed[CODE].read())
-            self._raise(np.flatnonzero(rows > MOST_ROWS).astype(np.int32))
+            heavy = rows > MOST_ROWS
+            eager = self.outer[self.levels > 0]
+            heavy[eager[eager < len(heavy)]] = False
+            self._raise(np.flatnonzero(heavy).astype(np.int32))
 
-    def _raise(self, groups: Codes) -> bool:
-        places, eager = self.inner(groups)
-        known = places[places < self.count]
-        self.switches += int(np.count_nonzero(~eager))
+    def _raise(self, groups: Codes) -> None:
+        """Make lazy groups eager. One that still has cells is known already."""
+        self.switches += len(groups)
+        known = np.flatnonzero(np.isin(self.outer, groups))
         self.levels[known] = PATIENCE
-        if len(known) < len(groups):
-            fresh = groups[places == self.count]
-            self._append(fresh)
-        return len(groups) > 0
-
-    def _append(self, groups: Codes) -> None:
-        outer = np.concatenate([self.outer, groups])
-        levels = np.concatenate([self.levels, np.full(len(groups), PATIENCE, np.uint8)])
-        self.replace(outer, levels)
+        fresh = np.setdiff1d(groups, self.outer[known], assume_unique=True) if len(known) else groups
+        self.outer = np.concatenate([self.outer, fresh])
+        self.levels = np.concatenate([self.levels, np.full(len(fresh), PATIENCE, np.uint8)])
 
     # Eager to lazy
 
@@ -125,32 +142,31 @@ class Standings:
         kept[used] = True
         if 2 * np.count_nonzero(kept) > max(64, self.count):
             return None
-        self.replace(self.outer[kept], self.levels[kept])
+        self.outer, self.levels = self.outer[kept], self.levels[kept]
         return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
     def remap(self, mapping: Codes) -> None:
         """Codes of groups have changed: `mapping[old] = new`."""
-        self.replace(mapping[self.outer], self.levels)
+        self.outer = mapping[self.outer]
 
     @property
     def nbytes(self) -> int:
-        return self.levels.nbytes + self.outer.nbytes + self.index.nbytes
+        return self.levels.nbytes + self.outer.nbytes
 
 
-def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Integers | None, Integers, Integers]:
-    """For each group its rows and the cells (different panes) that these would make; only for some groups where said.
+def volumes(panes: Integers, codes: Codes, known: Codes) -> tuple[Integers, Integers]:
+    """For each lazy group its rows and the cells (different panes) that these would make; `panes` empty: there is one.
     """
-    used = None
-    if groups > SPARSE * len(codes):
-        used, local = np.unique(codes, return_inverse=True)
-        codes, groups = local.astype(np.int32), len(used)
-    first, last = int(panes.min()), int(panes.max())
-    rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-    if (last - first + 1) * groups <= SPARSE * len(codes):
-        count_cells(panes, first, codes, groups, np.zeros((last - first + 1) * groups, np.uint8), rows, cells)
-        return used, rows, cells
-    order = in_order(panes, codes)
-    panes, sorted_codes = panes[order], codes[order]
+    groups = len(known)
+    rows, cells = np.zeros(groups, np.int32), np.zeros(groups, np.int32)
+    first, last = (int(panes.min()), int(panes.max())) if len(panes) else (0, 0)
+    span = last - first + 1 if len(panes) else 0
+    if span * groups <= max(1 << 16, SPARSE * len(codes)):
+        weigh_rows(panes, first, codes, known, np.zeros(span * groups, np.uint8), rows, cells)
+        return rows, cells if len(panes) else np.minimum(rows, 1)
+    lazy = np.flatnonzero(known[codes] < 0)
+    order = lazy[in_order(panes[lazy], codes[lazy])] if len(lazy) else lazy
+    panes, codes = panes[order], codes[order]
     fresh = np.ones(len(order), np.bool_)
-    fresh[1:] = (panes[1:] != panes[:-1]) | (sorted_codes[1:] != sorted_codes[:-1])
-    return used, np.bincount(codes, minlength=groups), np.bincount(sorted_codes[fresh], minlength=groups)
+    fresh[1:] = (panes[1:] != panes[:-1]) | (codes[1:] != codes[:-1])
+    return np.bincount(codes, minlength=groups), np.bincount(codes[fresh], minlength=groups)
