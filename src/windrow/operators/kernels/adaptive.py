@@ -1,7 +1,4 @@
-"""Groups that are eager and groups that are lazy: rows weighed, divided, and put side by side into answers.
-
-`known` says of each group the code of its cells when it is eager, -1 when it is lazy.
-"""
+"""Groups that are eager and groups that are lazy: rows weighed, divided, and put side by side into answers."""
 
 from __future__ import annotations
 
@@ -9,35 +6,27 @@ from windrow.operators.kernels.compiled import kernel
 
 
 @kernel
-def weigh_rows(panes, first, codes, known, seen, rows, cells):
-    """Rows and different panes of each lazy group; `seen` has a byte for each (pane from `first` on, group).
-
-    Where all rows are of one pane, `panes` and `seen` are empty and `cells` is left alone.
-    """
-    groups = len(known)
+def weigh_rows(panes, first, codes, groups, seen, rows, cells):
+    """Rows and different panes of each group; `seen` has a byte for each (pane from `first` on, group)."""
     for i in range(len(codes)):
         code = codes[i]
-        if known[code] < 0:
-            rows[code] += 1
-            if len(panes):
-                slot = (panes[i] - first) * groups + code
-                cells[code] += 1 - seen[slot]
-                seen[slot] = 1
+        slot = (panes[i] - first) * groups + code
+        rows[code] += 1
+        cells[code] += 1 - seen[slot]
+        seen[slot] = 1
 
 
 @kernel
 def divide_rows(codes, known, spare, inner, lazy):
-    """`inner[i]` = the cell code of row i's group, `spare` when that is lazy; `lazy` gets which rows are. Returns how
-    many.
+    """`inner[i]` = what is known of row i's group, `spare` where that is below 0; `lazy`, one longer than the rows,
+    gets the rows where it is. Returns how many. Without branches: which group comes next is anyone's guess.
     """
     found = 0
     for i in range(len(codes)):
         code = known[codes[i]]
-        if code < 0:
-            code = spare
-            lazy[found] = i
-            found += 1
-        inner[i] = code
+        lazy[found] = i
+        found += code < 0
+        inner[i] = code if code >= 0 else spare
     return found
 
 

@@ -12,7 +12,7 @@ thesis estimates from volumes and offsets (Eq. 6.7) is measured here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -100,25 +100,45 @@ class AdaptWid(PanedWid):
     def add(self, rows: Rows, groups: int) -> None:
         first, last = ((t - self.window.origin) // self.pane for t in rows.span)
         self.first_pane = min(self.first_pane, first)
-        panes = self.panes_of(rows.times) if first < last else np.empty(0, np.int64)
-        found = self.standings.divide(rows.group_codes(), panes, groups)
-        if len(found.lazy) < len(rows):
-            self._to_cells(rows, found)
-        if len(found.lazy):
-            self.kept.add(panes[found.lazy] if len(panes) else np.array([first]), rows.take(found.lazy))
+        if self.is_dense(rows, (last - first + 1) * groups):
+            lazy = self._add_scratch(rows, groups, first, last)
+        else:
+            found = self.standings.divide(rows.group_codes(), groups, self.panes_of(rows.times))
+            lazy = found.lazy
+            if len(lazy) < len(rows):
+                self._to_cells(rows, found)
+        if len(lazy):
+            few = rows.take(lazy) if len(lazy) < len(rows) else rows
+            self.kept.add(np.array([first]) if first == last else self.panes_of(few.times), few)
         if self.kept.open_count > max(REVIEW_ROWS, 2 * self.reviewed):
             self._review(groups)
+
+    def _add_scratch(self, rows: Rows, groups: int, first: int, last: int) -> Integers:
+        """Aggregate the batch, then take over the cells of eager groups; returns the rows of the others.
+
+        The counts of the batch's cells say which groups become eager.
+        """
+        self.timeline.tidy()
+        table = self._scratch(rows, groups, first, (last - first + 1) * groups)
+        counts = table.adds[:, 0].reshape(-1, groups)
+        known = self.standings.reviewed(counts.sum(axis=0), np.count_nonzero(counts, axis=0))
+        inner = np.tile(known, len(counts))
+        used = np.flatnonzero((inner >= 0) & (table.adds[:, 0] > 0))
+        self.cells.combine(used // groups + first, inner[used], table.take(used))
+        found = self.standings.divided(rows.group_codes(), known)
+        if self.plan.keeps_values and len(found.lazy) < len(rows):
+            self._add_values(rows.take(found.eager) if len(found.lazy) else rows)
+        return found.lazy
 
     def _to_cells(self, rows: Rows, found: Division) -> None:
         """Rows of eager groups into cells; rows of others, where few, go along into a group that is dropped."""
         if 0 < len(found.lazy) < len(rows) // 2 and not self.plan.keeps_values:
-            self._add_cells(replace(rows, codes=found.inner), found.spare + 1, spare=True)
+            self._add_cells(rows.recoded(found.inner), found.spare + 1, spare=True)
             return
         inner = found.inner
         if len(found.lazy):
-            eager = np.flatnonzero(inner < found.spare)
-            rows, inner = rows.take(eager), inner[eager]
-        self._add_cells(replace(rows, codes=inner), found.spare)
+            rows, inner = rows.take(found.eager), inner[found.eager]
+        self._add_cells(rows.recoded(inner), found.spare)
         if self.plan.keeps_values:
             self._add_values(rows)
 
@@ -126,31 +146,33 @@ class AdaptWid(PanedWid):
         """Kept rows of open panes that are worth a cell become one."""
         if self.kept.open_count > self.reviewed:
             panes, codes = self.kept.open_cells()
-            found = self.standings.divide(codes, panes, groups)
+            found = self.standings.divide(codes, groups, panes)
             if len(found.lazy) < len(codes):
-                eager = found.inner < found.spare
+                eager = found.eager
                 rows = self.kept.shape.unpack(self.kept.take_open(eager), self.starts_of(panes[eager]))
                 self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
         self.reviewed = self.kept.open_count
 
     def amend(self, rows: Rows, groups: int) -> None:
-        found = self.standings.divided(rows.group_codes(), groups)
-        panes, eager = self.panes_of(rows.times), found.inner < found.spare
+        found = self.standings.divide(rows.group_codes(), groups)
+        panes, eager = self.panes_of(rows.times), found.eager
         if not eager.all():
             self.kept.amend(panes[~eager], rows.take(~eager))
         if eager.any():
             chosen = rows.take(eager)
-            self._amend_cells(panes[eager], replace(chosen, codes=found.inner[eager]), found.spare)
+            self._amend_cells(panes[eager], chosen.recoded(found.inner[eager]), found.spare)
             self._amend_values(panes[eager], chosen)
 
     # Windows out
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
-        self._review(groups)
+        if not self.is_tumbling:  # whose rows are used now, and never again
+            self._review(groups)
         yield from super().close(bound, groups)
         if self.below is not None:
+            self.reviewed = min(self.reviewed, self.kept.open_count)
             self.kept.forget(self.timeline.next_window * self.slide_panes - self.range_panes)
-            self.standings.relieve()
+            self.standings.relieve(groups)
         self._compact()
 
     def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Protocol
@@ -68,6 +68,12 @@ class Rows:
             {e: cut(valid) for e, valid in self.valid.items()},
             {part: numbers[rows] for part, numbers in self.numbers.items()},
         )
+
+    def recoded(self, codes: Codes) -> Rows:
+        """The same rows under other group codes."""
+        rows = replace(self, codes=codes)
+        rows.__dict__["span"] = self.span
+        return rows
 
     def values(self, part: Values, places: Integers) -> tuple[Integers, Codes, Integers]:
         """(place, code, key) of the rows whose value is not NULL."""

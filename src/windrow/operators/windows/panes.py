@@ -85,16 +85,21 @@ class PanedWid:
     def _add_cells(self, rows: Rows, groups: int, *, spare: bool = False) -> None:
         """Rows into open cells; with `spare`, those of the last group are none of ours."""
         self.timeline.tidy()
-        least, most = rows.span
-        first, last = ((t - self.window.origin) // self.pane for t in (least, most))
+        first, last = ((t - self.window.origin) // self.pane for t in rows.span)
         self.first_pane = min(self.first_pane, first)
         cells = (last - first + 1) * groups
-        if cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN:
+        if self.is_dense(rows, cells):
             self._add_dense(rows, groups, first, cells, spare)
         else:
             rows = rows.take(rows.codes < groups - 1) if spare else rows
             slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
             self.layout.scatter(rows.lifted, slots, self.cells.state)
+
+    @staticmethod
+    def is_dense(rows: Rows, cells: int) -> bool:
+        """Whether rows that can fall into so many cells are aggregated in a table of all of these."""
+        least, most = rows.span
+        return cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN
 
     def _add_values(self, rows: Rows) -> None:
         panes = self.panes_of(rows.times)

@@ -38,6 +38,11 @@ class Division:
     lazy: Integers
     spare: int
 
+    @property
+    def eager(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is of an eager group."""
+        return self.inner < self.spare
+
 
 class Standings:
     """Cell code -> group (`outer`), and whether that is eager (`levels` above 0)."""
@@ -55,30 +60,32 @@ class Standings:
     def count(self) -> int:
         return len(self.outer)
 
-    def divide(self, codes: Codes, panes: Integers, groups: int) -> Division:
-        """Rows of eager and of lazy groups, after those groups became eager whose rows here ask for it.
-
-        `panes` is empty where all are of one pane.
-        """
+    def divide(self, codes: Codes, groups: int, panes: Integers | None = None) -> Division:
+        """Rows of eager and of lazy groups. With `panes`, groups become eager first whose rows here ask for it."""
         known = self._known(groups)
-        if self._promote(codes, known, panes):
-            known = self._known(groups)
-        return self._divided(codes, known)
+        found = self.divided(codes, known)
+        if panes is None or len(found.lazy) == 0:
+            return found
+        rows, cells = volumes(panes[found.lazy], codes[found.lazy], groups)
+        return self.divided(codes, known) if self._promote(rows, cells, known) else found
 
-    def divided(self, codes: Codes, groups: int) -> Division:
-        """The same with groups as they are."""
-        return self._divided(codes, self._known(groups))
+    def reviewed(self, rows: Integers, cells: Integers) -> Codes:
+        """What is known of each group after those became eager whose rows, so many in so many cells, ask for it."""
+        known = self._known(len(rows))
+        self._promote(rows, cells, known)
+        return known
 
-    def _divided(self, codes: Codes, known: Codes) -> Division:
-        inner, lazy = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64)
+    def divided(self, codes: Codes, known: Codes) -> Division:
+        """Rows divided by what is known of their groups."""
+        inner, lazy = np.empty(len(codes), np.int32), np.empty(len(codes) + 1, np.int64)
         found = divide_rows(codes, known, self.count, inner, lazy)
         return Division(inner, lazy[:found], self.count)
 
     def _known(self, groups: int) -> Codes:
-        """For each group the code of its cells where it is eager, else -1; made anew each time, to keep nothing."""
+        """The code of each group's cells; of a lazy group -2 less that, or -1. Made anew each time, to keep nothing."""
         known = np.full(groups, -1, np.int32)
-        eager = np.flatnonzero(self.levels)
-        known[self.outer[eager]] = eager
+        codes = np.arange(self.count, dtype=np.int32)
+        known[self.outer] = np.where(self.levels > 0, codes, -2 - codes)
         return known
 
     @property
@@ -90,30 +97,30 @@ class Standings:
 
     # Lazy to eager
 
-    def _promote(self, codes: Codes, known: Codes, panes: Integers) -> bool:
+    def _promote(self, rows: Integers, cells: Integers, known: Codes) -> bool:
         """Make those groups eager whose rows here take more than their cells would; says whether there are any."""
-        rows, cells = volumes(panes, codes, known)
         memory = self.memory
         some = np.flatnonzero(rows > UPPER * (memory.cell + memory.group) / memory.row)
         worth = some[memory.surplus(rows[some], cells[some]) > UPPER]
-        self._raise(worth.astype(np.int32))
+        self._raise(worth[known[worth] < 0], known)
         return len(worth) > 0
 
-    def relieve(self) -> None:
+    def relieve(self, groups: int) -> None:
         """Make those groups eager whose kept rows are too many to be read again for every window."""
         if self.overlap > 1 and self.kept.closed[CODE].size > MOST_ROWS:
-            rows = np.bincount(self.kept.closed[CODE].read())
-            heavy = rows > MOST_ROWS
-            eager = self.outer[self.levels > 0]
-            heavy[eager[eager < len(heavy)]] = False
-            self._raise(np.flatnonzero(heavy).astype(np.int32))
+            heavy = np.flatnonzero(np.bincount(self.kept.closed[CODE].read()) > MOST_ROWS)
+            if len(heavy):
+                known = self._known(groups)
+                self._raise(heavy[known[heavy] < 0], known)
 
-    def _raise(self, groups: Codes) -> None:
-        """Make lazy groups eager. One that still has cells is known already."""
+    def _raise(self, groups: Integers, known: Codes) -> None:
+        """Make lazy groups eager. One that still has cells keeps their code."""
         self.switches += len(groups)
-        known = np.flatnonzero(np.isin(self.outer, groups))
-        self.levels[known] = PATIENCE
-        fresh = np.setdiff1d(groups, self.outer[known], assume_unique=True) if len(known) else groups
+        before = known[groups]
+        self.levels[-2 - before[before < -1]] = PATIENCE
+        fresh = groups[before == -1].astype(np.int32)
+        known[groups] = -2 - before
+        known[fresh] = np.arange(self.count, self.count + len(fresh), dtype=np.int32)
         self.outer = np.concatenate([self.outer, fresh])
         self.levels = np.concatenate([self.levels, np.full(len(fresh), PATIENCE, np.uint8)])
 
@@ -154,18 +161,15 @@ class Standings:
         return self.levels.nbytes + self.outer.nbytes
 
 
-def volumes(panes: Integers, codes: Codes, known: Codes) -> tuple[Integers, Integers]:
-    """For each lazy group its rows and the cells (different panes) that these would make; `panes` empty: there is one.
-    """
-    groups = len(known)
-    rows, cells = np.zeros(groups, np.int32), np.zeros(groups, np.int32)
-    first, last = (int(panes.min()), int(panes.max())) if len(panes) else (0, 0)
-    span = last - first + 1 if len(panes) else 0
-    if span * groups <= max(1 << 16, SPARSE * len(codes)):
-        weigh_rows(panes, first, codes, known, np.zeros(span * groups, np.uint8), rows, cells)
-        return rows, cells if len(panes) else np.minimum(rows, 1)
-    lazy = np.flatnonzero(known[codes] < 0)
-    order = lazy[in_order(panes[lazy], codes[lazy])] if len(lazy) else lazy
+def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Integers, Integers]:
+    """For each group its rows, and the cells (different panes) that these would make."""
+    first, last = int(panes.min()), int(panes.max())
+    slots = (last - first + 1) * groups
+    if slots <= max(1 << 16, SPARSE * len(codes)):
+        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+        weigh_rows(panes, first, codes, groups, np.zeros(slots, np.uint8), rows, cells)
+        return rows, cells
+    order = in_order(panes, codes)
     panes, codes = panes[order], codes[order]
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = (panes[1:] != panes[:-1]) | (codes[1:] != codes[:-1])
