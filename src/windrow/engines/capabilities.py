@@ -52,6 +52,8 @@ def nowhere(name: str, reason: str) -> Feature:
 
 _NO_ROWS = "count and per-row windows are not available yet"
 
+_FOR_LANDMARKS = "strategy must be auto, panes or buffer for landmark windows"
+
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
         Feature("sliding and tumbling windows, on time or on integers"),
@@ -158,8 +160,12 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("strategy panes"),
         Feature("strategy wid", spark=Yes("rows are sent: STRATEGY wid has no panes")),
         Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
+        Feature("strategy adaptive", spark=Yes("rows are sent: STRATEGY adaptive has no panes")),
         nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
-        nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
+        nowhere(
+            "strategy adaptive for landmark windows", "strategy must be auto, panes or buffer for landmark windows"
+        ),
+        nowhere("strategy wid, adaptive or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
         Feature(
             "checkpoint and restore",

@@ -9,6 +9,7 @@ from math import gcd
 from windrow.aggregates import lookup
 from windrow.errors import UnsupportedError
 from windrow.plan.check import shape_of
+from windrow.plan.estimates import kept_by
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import render
@@ -34,7 +35,7 @@ def choose(node: WindowAggregate) -> Choice:
     if isinstance(node.window, Session):
         return Choice(Strategy.AUTO, ("sessions have an algorithm of their own: rows are merged into open sessions",))
     if node.strategy is not Strategy.AUTO:
-        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}",))
+        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}", *_told(node)))
     if node.late is Late.REVISE:
         return Choice(Strategy.PANES, ("corrections are put together from panes",))
     if isinstance(node.window, Landmark):
@@ -44,6 +45,17 @@ def choose(node: WindowAggregate) -> Choice:
     if isinstance(node.window, Sliding) and _panes_are_too_small(node.window):
         return Choice(Strategy.WID, (_why_no_panes(node),))
     return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
+
+
+def _told(node: WindowAggregate) -> Iterator[str]:
+    """What a strategy that was asked for will do."""
+    if node.strategy is Strategy.ADAPTIVE:
+        assert isinstance(node.window, Sliding)
+        memory = kept_by(node).memory(tumbling=node.window.is_tumbling)
+        yield (
+            f"a group keeps its rows (about {memory.row:.0f} bytes each) while they take less than its cells "
+            f"(about {memory.cell:.0f} bytes a pane), then its cells; it goes back at half of that"
+        )
 
 
 def _panes_are_too_small(window: Sliding) -> bool:

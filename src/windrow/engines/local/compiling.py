@@ -60,6 +60,7 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     yield "corrections", _query(sliding, rows, ("max", "first"), keys=("k",), late=Late.REVISE)
     yield "sessions", _query(Session("ts", 5), slack, (*_BOUNDED, "median"), keys=("k",))
     yield "landmarks", _query(Landmark("ts", 20), slack, ("max", "last"), keys=("k",))
+    yield "adaptive", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.ADAPTIVE)
     yield "window ids", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.WID)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.kernels.adaptive import number_answers
+from windrow.operators.kernels.sliding import TAIL
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, GroupStates
 from windrow.operators.state.groups import Codes
@@ -61,7 +63,8 @@ class Block:
         if len(self.lows) == 1:
             return slice(int(self.lows[0]), int(self.highs[0]))
         sizes = self.highs - self.lows
-        return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - self.lows, sizes)
+        places: Integers = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - self.lows, sizes)
+        return places
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class AdaptWid(PanedWid):
         super().__init__(window, plan)
         self.cells = CellTable(self.layout, growth=2)
         self.kept = KeptRows(RowShape(plan))
-        self.standings = Standings(self.layout, self.kept, overlap=-(-self.range_panes // self.slide_panes))
+        self.standings = Standings(self.kept, tumbling=self.is_tumbling)
         self.below: int | None = None
         """Panes below are closed."""
         self.closed_since = 0
@@ -184,15 +187,14 @@ class AdaptWid(PanedWid):
         self._judge(closed)
 
     def _judge(self, closed: Cells) -> None:
-        """Find the eager groups that rows would serve better; a pass over all cells, made up for by as many new ones."""
+        """Find the eager groups that rows would serve better: a pass over all cells, made once half as many are new."""
         self.closed_since += len(closed)
-        if 2 * self.closed_since < self.timeline.count:
+        live = slice(int(self.timeline.position[TAIL]), self.timeline.count)
+        if 2 * self.closed_since < live.stop - live.start:
             return
         self.closed_since = 0
         if not self.is_tumbling:
-            start = int(np.searchsorted(self.timeline.panes[: self.timeline.count], self.timeline.window_start))
-            last = slice(start, self.timeline.count)
-            closed = Cells(self.timeline.panes[last], self.timeline.codes[last], self.timeline.cells.take(last))
+            closed = Cells(self.timeline.panes[live], self.timeline.codes[live], self.timeline.cells.take(live))
         _, codes, state = self.cells.content()
         self.standings.judge([(closed.codes, closed.state.adds[:, 0]), (codes, state.adds[:, 0])])
 
@@ -290,7 +292,8 @@ class AdaptWid(PanedWid):
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:
-        used = [self.standings.outer, self.kept.column("code"), *(s.codes_in_use() for s in self.stores)]
+        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.column("code")]
+        used += [store.codes_in_use() for store in self.stores]
         return np.flatnonzero(np.bincount(np.concatenate(used))).astype(np.int32)
 
     def remap(self, mapping: Codes, groups: int) -> None:

@@ -15,9 +15,8 @@ from windrow.aggregates.base import Integers
 from windrow.operators.kernels.adaptive import divide_rows, weigh_rows
 from windrow.operators.state.cells import in_order
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.layout import Layout
 from windrow.operators.windows.keptrows import CODE, KeptRows
-from windrow.plan.costs import Memory
+from windrow.plan.costs import Memory, Shape
 
 UPPER, LOWER = 1.0, 0.5
 """Rows against cells, in bytes: above the one a lazy group becomes eager, below the other an eager one lazy."""
@@ -26,6 +25,8 @@ PATIENCE = 2
 MOST_ROWS = 32
 """A lazy group with more rows than this in a window that overlaps others becomes eager, whatever its bytes: each of
 its rows would be read again for every window. An eager one with more than half of it stays."""
+WEIGHED = 1024
+"""From so many kept rows on, their weight is measured; below it is estimated."""
 SPARSE = 64
 """A byte for each pane and group is affordable where there are at most so many a row."""
 
@@ -47,10 +48,9 @@ class Division:
 class Standings:
     """Cell code -> group (`outer`), and whether that is eager (`levels` above 0)."""
 
-    def __init__(self, layout: Layout, kept: KeptRows, *, overlap: int) -> None:
-        self.layout = layout
+    def __init__(self, kept: KeptRows, *, tumbling: bool) -> None:
         self.kept = kept
-        self.overlap = overlap
+        self.tumbling = tumbling
         self.switches = 0
         """How often a group changed sides."""
         self.outer: Codes = np.empty(0, np.int32)
@@ -92,8 +92,10 @@ class Standings:
     def memory(self) -> Memory:
         """What a row and a cell take now: kept rows are weighed, cells follow from the state columns."""
         size = len(self.kept)
-        weighed = self.kept.nbytes / size if size >= 1024 else None
-        return Memory.of(self.layout.widths, len(self.kept.shape.places), weighed, tumbling=self.overlap == 1)
+        weighed = self.kept.nbytes / size if size >= WEIGHED else None
+        plan = self.kept.shape.plan
+        shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
+        return shape.memory(tumbling=self.tumbling, row=weighed)
 
     # Lazy to eager
 
@@ -107,11 +109,15 @@ class Standings:
 
     def relieve(self, groups: int) -> None:
         """Make those groups eager whose kept rows are too many to be read again for every window."""
-        if self.overlap > 1 and self.kept.closed[CODE].size > MOST_ROWS:
-            heavy = np.flatnonzero(np.bincount(self.kept.closed[CODE].read()) > MOST_ROWS)
+        if not self.tumbling and self.kept.closed[CODE].size > MOST_ROWS:
+            heavy = np.flatnonzero(self._kept_rows() > MOST_ROWS)
             if len(heavy):
                 known = self._known(groups)
                 self._raise(heavy[known[heavy] < 0], known)
+
+    def _kept_rows(self) -> Integers:
+        """Kept rows of closed panes, group by group."""
+        return np.bincount(self.kept.closed[CODE].read(), minlength=int(self.outer.max(initial=0)) + 1)
 
     def _raise(self, groups: Integers, known: Codes) -> None:
         """Make lazy groups eager. One that still has cells keeps their code."""
@@ -133,8 +139,8 @@ class Standings:
             rows += np.bincount(codes, weights=volume, minlength=self.count)
             cells += np.bincount(codes, minlength=self.count)
         sparse = self.memory.surplus(rows, cells) < LOWER
-        if self.overlap > 1:
-            sparse &= 2 * rows <= MOST_ROWS
+        if not self.tumbling:
+            sparse &= 2 * (rows + self._kept_rows()[self.outer]) <= MOST_ROWS
         eager = self.levels > 0
         self.levels[eager & ~sparse] = PATIENCE
         self.levels[eager & sparse] -= 1
