@@ -128,7 +128,7 @@ def counted(window: Sliding) -> WindowAggregate:
 
 def feed(pipeline: Any, times: list[int], key: str) -> None:
     size = len(times)
-    columns = {"ts": times, "k": [key] * size, "g": [0] * size, "x": [0] * size, "y": [0.0] * size}
+    columns: dict[str, list[Any]] = {"ts": times, "k": [key] * size, "g": [0] * size, "x": [0] * size, "y": [0.0] * size}
     batch = pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
     pipeline.push("s", Batch.unread(batch))
 

@@ -233,7 +233,7 @@ class AdaptWid(PanedWid):
             ends = (window + np.arange(min(BLOCK_WINDOWS, last - window + 1))) * self.slide_panes
             lows, highs = np.searchsorted(panes, ends - self.range_panes), np.searchsorted(panes, ends)
             taken = max(1, int(np.searchsorted(np.cumsum(highs - lows), BLOCK_ROWS, side="right")))
-            if highs[taken - 1] > lows[0]:
+            if (highs[:taken] > lows[:taken]).any():  # not if all rows are between windows
                 yield Block(window, lows[:taken], highs[:taken])
             window += taken
 
