@@ -28,6 +28,7 @@ from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
 from windrow.generate import packets
 from windrow.query import Query
+from windrow.semantics.progress import Punctuation
 
 SETS = {"DS1": 1, "DS2": 3, "DS3": 5, "DS4": 7, "DS5": 9}
 """Percent of the rows in groups of one row."""
@@ -59,45 +60,46 @@ def link(rows: int, percent: int, seed: int, kind: str, lag: str = "0 s") -> Que
     return wr.stream(data.select(["srcIP", "ts"]), time="ts", progress=wr.slack(lag), name=f"{kind}{seed}")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Run:
-    """The least seconds of the processor over some rounds, the most bytes of state, and what was answered."""
+    """The least seconds of the processor over some rounds, and the most bytes of state."""
 
     seconds: float
     state: int
-    answers: int
 
 
-def once(query: Query) -> Run:
-    """The state is weighed after every batch of a source, outside the time."""
-    results = [0]
-
-    def count(batch: pa.RecordBatch) -> None:
-        results[0] += batch.num_rows
-
+def timed(query: Query) -> float:
+    """Seconds of the processor for one run."""
     runner = Runner(query.plan, query.sources, Options(batch_rows=BATCH_ROWS))
-    runner.pipeline.on_result = count
-    state, seconds = 0, 0.0
     gc.collect()
     started = time.process_time()
-    for _ in runner.steps():
-        seconds += time.process_time() - started
-        state = max(state, runner.metrics().state_bytes)
-        started = time.process_time()
-    return Run(seconds + time.process_time() - started, state, results[0])
+    runner.run()
+    return time.process_time() - started
+
+
+def weighed(query: Query) -> tuple[int, int]:
+    """The most bytes of state after any element, and the number of answers."""
+    runner = Runner(query.plan, query.sources, Options(batch_rows=BATCH_ROWS))
+    feed, states = runner.feed, [0]
+
+    def feed_and_weigh(name: str, element: pa.RecordBatch | Punctuation) -> None:
+        feed(name, element)
+        states.append(runner.metrics().state_bytes)
+
+    setattr(runner, "feed", feed_and_weigh)  # noqa: B010 - a method is not assigned to elsewhere
+    return runner.run().results, max(states)
 
 
 def compare(ask: Callable[[str], Query], repeats: int) -> dict[str, Run]:
-    """All strategies in turn, after one round to warm up; their answers must be as many."""
-    found: dict[str, Run] = {}
-    for turn in range(repeats + 1):
-        for name in STRATEGIES:
-            now, before = once(ask(name)), found.get(name)
-            least = now.seconds if before is None or turn == 1 else min(now.seconds, before.seconds)
-            found[name] = Run(least, now.state, now.answers)
-    if len({run.answers for run in found.values()}) > 1:
+    """All strategies in turn, weighed first, which warms them up; their answers must be as many."""
+    found = {name: weighed(ask(name)) for name in STRATEGIES}
+    if len({answers for answers, _ in found.values()}) > 1:
         raise SystemExit(f"the answers differ: {found}")
-    return found
+    seconds: dict[str, list[float]] = {name: [] for name in STRATEGIES}
+    for _ in range(repeats):
+        for name, taken in seconds.items():
+            taken.append(timed(ask(name)))
+    return {name: Run(min(seconds[name]), state) for name, (_, state) in found.items()}
 
 
 def report(title: str, results: dict[str, dict[str, Run]]) -> None:

@@ -33,6 +33,8 @@ class Packed:
         if least == most:
             return Packed.constant(least, len(values))
         kind = np.min_scalar_type(most - least)  # differences beyond 63 bits wrap around, and back when read
+        if least > 0 and np.min_scalar_type(most) == kind:  # columns of one base are joined as they are
+            return Packed(0, values.astype(kind), len(values))
         return Packed(least, (values.astype(np.int64, copy=False) - np.int64(least)).astype(kind), len(values))
 
     @staticmethod
@@ -65,8 +67,8 @@ def joined(columns: Sequence[Packed]) -> Packed:
     filled = [column for column in columns if column.size]
     if len(filled) == 1:
         return filled[0]
-    if filled and all(c.base == filled[0].base and c.offsets.dtype == filled[0].offsets.dtype for c in filled):
-        whole = all(len(c.offsets) for c in filled)
-        if whole or not any(len(c.offsets) for c in filled):
-            return Packed(filled[0].base, np.concatenate([c.offsets for c in filled]), sum(c.size for c in filled))
+    if filled and all(
+        c.base == filled[0].base and bool(len(c.offsets)) is bool(len(filled[0].offsets)) for c in filled
+    ):
+        return Packed(filled[0].base, np.concatenate([c.offsets for c in filled]), sum(c.size for c in filled))
     return Packed.of(np.concatenate([np.empty(0, np.int64), *(column.read() for column in filled)]))

@@ -169,8 +169,6 @@ class AdaptWid(PanedWid):
     # Windows out
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
-        if not self.is_tumbling:  # whose rows are used now, and never again
-            self._review(groups)
         yield from super().close(bound, groups)
         if self.below is not None:
             self.reviewed = min(self.reviewed, self.kept.open_count)
@@ -285,10 +283,9 @@ class AdaptWid(PanedWid):
     # Groups and state
 
     def _compact(self) -> None:
-        """Forget the inner codes of groups without cells, once they are most of all."""
-        used = np.concatenate([self.cells.content()[1], self.timeline.codes_in_use()])
-        mapping = self.standings.compacted(used)
-        if mapping is not None:
+        """Forget the codes of groups without cells, once they may be most of all."""
+        if self.standings.is_to_compact:
+            mapping = self.standings.compacted([self.cells.content()[1], self.timeline.codes_in_use()])
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:

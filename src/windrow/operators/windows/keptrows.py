@@ -165,7 +165,7 @@ class KeptRows:
         """Closed panes before this one are in no open window."""
         gone = int(np.searchsorted(self.closed[PANE].read(), before))
         if gone:
-            self.closed = tuple(Packed.of(c.take(slice(gone, None)).read()) for c in self.closed)
+            self.closed = _taken(self.closed, np.arange(gone, self.closed[PANE].size))
 
     def replace(self, chunk: Chunk, below: int) -> None:
         """Hold exactly these rows, sorted by pane; panes below are closed."""

@@ -25,6 +25,8 @@ PATIENCE = 2
 MOST_ROWS = 32
 """A lazy group with more rows than this in a window that overlaps others becomes eager, whatever its bytes: each of
 its rows would be read again for every window. An eager one with more than half of it stays."""
+FEW = 64
+"""So many groups are always known, of use or not."""
 WEIGHED = 1024
 """From so many kept rows on, their weight is measured; below it is estimated."""
 SPARSE = 64
@@ -53,6 +55,7 @@ class Standings:
         self.tumbling = tumbling
         self.switches = 0
         """How often a group changed sides."""
+        self.look_at = FEW
         self.outer: Codes = np.empty(0, np.int32)
         self.levels: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
@@ -149,13 +152,18 @@ class Standings:
 
     # Codes
 
-    def compacted(self, used: Codes) -> Codes | None:
-        """Keep groups with cells and eager ones; what became of each inner code (-1: gone). None: too few would go."""
+    @property
+    def is_to_compact(self) -> bool:
+        """Whether the groups known have doubled since it was looked who of them is of use."""
+        return self.count > self.look_at
+
+    def compacted(self, used: Iterable[Codes]) -> Codes:
+        """Keep eager groups and those with cells, whose codes are `used`; what became of each code (-1: gone)."""
         kept = self.levels > 0
-        kept[used] = True
-        if 2 * np.count_nonzero(kept) > max(64, self.count):
-            return None
+        for codes in used:
+            kept[codes] = True
         self.outer, self.levels = self.outer[kept], self.levels[kept]
+        self.look_at = max(FEW, 2 * self.count)
         return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
     def remap(self, mapping: Codes) -> None:
