@@ -36,7 +36,7 @@ class Habits:
     upper: float
     lower: float
     patience: int
-    most_rows: int
+    reads: int
     review: int
     block: int
 
@@ -44,7 +44,13 @@ class Habits:
     def hold(self) -> Iterator[None]:
         with (
             patch.multiple(
-                standings, UPPER=self.upper, LOWER=self.lower, PATIENCE=self.patience, MOST_ROWS=self.most_rows, FEW=0
+                standings,
+                UPPER=self.upper,
+                LOWER=self.lower,
+                PATIENCE=self.patience,
+                READS=self.reads,
+                LEAST_ROWS=1,
+                FEW=0,
             ),
             patch.multiple(adaptive, REVIEW_ROWS=self.review, BLOCK_ROWS=self.block, BLOCK_WINDOWS=3),
         ):
@@ -56,7 +62,7 @@ HABITS = st.builds(
     st.sampled_from((0.0, 0.05, 0.1, 0.2)),
     st.sampled_from((0.0, 0.05, 0.2, 10.0)),
     st.integers(1, 2),
-    st.sampled_from((1, 3, 32)),
+    st.sampled_from((1, 20, 96)),
     st.integers(0, 8),
     st.sampled_from((1, 7, 1000)),
 )

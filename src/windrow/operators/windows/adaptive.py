@@ -90,7 +90,7 @@ class AdaptWid(PanedWid):
         super().__init__(window, plan)
         self.cells = CellTable(self.layout, growth=2)
         self.kept = KeptRows(RowShape(plan))
-        self.standings = Standings(self.kept, tumbling=self.is_tumbling)
+        self.standings = Standings(self.kept, overlap=-(-self.range_panes // self.slide_panes))
         self.below: int | None = None
         """Panes below are closed."""
         self.closed_since = 0

@@ -22,9 +22,9 @@ UPPER, LOWER = 1.0, 0.5
 """Rows against cells, in bytes: above the one a lazy group becomes eager, below the other an eager one lazy."""
 PATIENCE = 2
 """How often in a row an eager group must be found below the lower threshold."""
-MOST_ROWS = 32
-"""A lazy group with more rows than this in a window that overlaps others becomes eager, whatever its bytes: each of
-its rows would be read again for every window. An eager one with more than half of it stays."""
+READS, LEAST_ROWS = 96, 4
+"""A kept row is read again for every window it is in. A group whose rows would be read more often than this for the
+windows of one RANGE becomes eager, whatever its bytes; with so few rows it may be lazy at any RANGE/SLIDE."""
 FEW = 64
 """So many groups are always known, of use or not."""
 WEIGHED = 1024
@@ -50,9 +50,11 @@ class Division:
 class Standings:
     """Cell code -> group (`outer`), and whether that is eager (`levels` above 0)."""
 
-    def __init__(self, kept: KeptRows, *, tumbling: bool) -> None:
+    def __init__(self, kept: KeptRows, *, overlap: int) -> None:
         self.kept = kept
-        self.tumbling = tumbling
+        self.tumbling = overlap == 1
+        self.most_rows = float("inf") if overlap == 1 else max(LEAST_ROWS, READS // overlap)
+        """Of a lazy group in one window; of an eager one that becomes lazy, half of it."""
         self.switches = 0
         """How often a group changed sides."""
         self.look_at = FEW
@@ -105,15 +107,15 @@ class Standings:
     def _promote(self, rows: Integers, cells: Integers, known: Codes) -> bool:
         """Make those groups eager whose rows here take more than their cells would; says whether there are any."""
         memory = self.memory
-        some = np.flatnonzero(rows > UPPER * (memory.cell + memory.group) / memory.row)
-        worth = some[memory.surplus(rows[some], cells[some]) > UPPER]
+        some = np.flatnonzero(rows > min(self.most_rows, UPPER * (memory.cell + memory.group) / memory.row))
+        worth = some[(memory.surplus(rows[some], cells[some]) > UPPER) | (rows[some] > self.most_rows)]
         self._raise(worth[known[worth] < 0], known)
         return len(worth) > 0
 
     def relieve(self, groups: int) -> None:
         """Make those groups eager whose kept rows are too many to be read again for every window."""
-        if not self.tumbling and self.kept.closed[CODE].size > MOST_ROWS:
-            heavy = np.flatnonzero(self._kept_rows() > MOST_ROWS)
+        if self.kept.closed[CODE].size > self.most_rows:
+            heavy = np.flatnonzero(self._kept_rows() > self.most_rows)
             if len(heavy):
                 known = self._known(groups)
                 self._raise(heavy[known[heavy] < 0], known)
@@ -143,7 +145,7 @@ class Standings:
             cells += np.bincount(codes, minlength=self.count)
         sparse = self.memory.surplus(rows, cells) < LOWER
         if not self.tumbling:
-            sparse &= 2 * (rows + self._kept_rows()[self.outer]) <= MOST_ROWS
+            sparse &= 2 * (rows + self._kept_rows()[self.outer]) <= self.most_rows
         eager = self.levels > 0
         self.levels[eager & ~sparse] = PATIENCE
         self.levels[eager & sparse] -= 1
