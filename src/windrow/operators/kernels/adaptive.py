@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from windrow.operators.kernels.cells import mix
 from windrow.operators.kernels.compiled import kernel
 
 
@@ -14,6 +17,32 @@ def weigh_rows(panes, first, codes, groups, seen, rows, cells):
         rows[code] += 1
         cells[code] += 1 - seen[slot]
         seen[slot] = 1
+
+
+@kernel
+def weigh_few_rows(panes, codes, group_index, cell_index, used, rows, cells):
+    """The same for few rows of many groups, by hash: `used` gets the groups there are. Returns how many.
+
+    Both indexes are -1 throughout, of the same power of two in length, at least twice the rows.
+    """
+    count, mask = 0, len(group_index) - 1
+    for i in range(len(codes)):
+        at = np.int64(mix(codes[i]) & np.uint64(mask))
+        while group_index[at] >= 0 and used[group_index[at]] != codes[i]:
+            at = (at + 1) & mask
+        if group_index[at] < 0:
+            group_index[at] = count
+            used[count] = codes[i]
+            count += 1
+        group = group_index[at]
+        rows[group] += 1
+        at = np.int64(mix(panes[i] * 1_000_003 + codes[i]) & np.uint64(mask))
+        while cell_index[at] >= 0 and (panes[cell_index[at]] != panes[i] or codes[cell_index[at]] != codes[i]):
+            at = (at + 1) & mask
+        if cell_index[at] < 0:
+            cell_index[at] = i
+            cells[group] += 1
+    return count
 
 
 @kernel

@@ -173,6 +173,7 @@ class AdaptWid(PanedWid):
         if self.below is not None:
             self.reviewed = min(self.reviewed, self.kept.open_count)
             self.kept.forget(self.timeline.next_window * self.slide_panes - self.range_panes)
+        if self.kept.closed_since > self.kept.closed[PANE].size // 4:
             self.standings.relieve(groups)
         self._compact()
 

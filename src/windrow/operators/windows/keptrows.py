@@ -108,6 +108,8 @@ class KeptRows:
         self.shape = shape
         self.open: list[Chunk] = []
         self.closed: Chunk = self._nothing()
+        self.closed_since = 0
+        """Rows whose panes closed since someone counted."""
 
     def _nothing(self) -> Chunk:
         return tuple(Packed.constant(0, 0) for _ in self.shape.places)
@@ -157,6 +159,7 @@ class KeptRows:
             chunk = _taken(chunk, np.argsort(panes, kind="stable"))
         before = self.closed[PANE]
         in_order = before.size == 0 or int(before.take(slice(-1, None)).read()[0]) <= int(panes.min())
+        self.closed_since += len(panes)
         self.closed = _joined([self.closed, chunk])
         if not in_order:
             self.closed = _taken(self.closed, np.argsort(self.closed[PANE].read(), kind="stable"))

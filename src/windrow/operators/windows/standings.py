@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
-from windrow.operators.kernels.adaptive import divide_rows, weigh_rows
-from windrow.operators.state.cells import in_order
+from windrow.operators.kernels.adaptive import divide_rows, weigh_few_rows, weigh_rows
 from windrow.operators.state.groups import Codes
 from windrow.operators.windows.keptrows import CODE, KeptRows
 from windrow.plan.costs import Memory, Shape
@@ -29,8 +29,8 @@ FEW = 64
 """So many groups are always known, of use or not."""
 WEIGHED = 1024
 """From so many kept rows on, their weight is measured; below it is estimated."""
-SPARSE = 64
-"""A byte for each pane and group is affordable where there are at most so many a row."""
+DENSE = 4
+"""Rows are weighed in a table of all groups where there are at most so many of its entries a row."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Standings:
         found = self.divided(codes, known)
         if panes is None or len(found.lazy) == 0:
             return found
-        rows, cells = volumes(panes[found.lazy], codes[found.lazy], groups)
-        return self.divided(codes, known) if self._promote(rows, cells, known) else found
+        used = volumes(panes[found.lazy], codes[found.lazy], groups)
+        return self.divided(codes, known) if self._promote(*used, known) else found
 
     def reviewed(self, rows: Integers, cells: Integers) -> Codes:
         """What is known of each group after those became eager whose rows, so many in so many cells, ask for it."""
         known = self._known(len(rows))
-        self._promote(rows, cells, known)
+        self._promote(None, rows, cells, known)
         return known
 
     def divided(self, codes: Codes, known: Codes) -> Division:
@@ -104,16 +104,20 @@ class Standings:
 
     # Lazy to eager
 
-    def _promote(self, rows: Integers, cells: Integers, known: Codes) -> bool:
-        """Make those groups eager whose rows here take more than their cells would; says whether there are any."""
+    def _promote(self, used: Codes | None, rows: Integers, cells: Integers, known: Codes) -> bool:
+        """Make those of the groups (`used`, None: all) eager whose rows take more than their cells; whether any is."""
         memory = self.memory
         some = np.flatnonzero(rows > min(self.most_rows, UPPER * (memory.cell + memory.group) / memory.row))
-        worth = some[(memory.surplus(rows[some], cells[some]) > UPPER) | (rows[some] > self.most_rows)]
+        worth: npt.NDArray[Any] = some[
+            (memory.surplus(rows[some], cells[some]) > UPPER) | (rows[some] > self.most_rows)
+        ]
+        worth = worth if used is None else used[worth]
         self._raise(worth[known[worth] < 0], known)
         return len(worth) > 0
 
     def relieve(self, groups: int) -> None:
         """Make those groups eager whose kept rows are too many to be read again for every window."""
+        self.kept.closed_since = 0
         if self.kept.closed[CODE].size > self.most_rows:
             heavy = np.flatnonzero(self._kept_rows() > self.most_rows)
             if len(heavy):
@@ -177,16 +181,16 @@ class Standings:
         return self.levels.nbytes + self.outer.nbytes
 
 
-def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Integers, Integers]:
-    """For each group its rows, and the cells (different panes) that these would make."""
+def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Codes | None, Integers, Integers]:
+    """Some groups (None: all), and for each its rows and the cells (different panes) that these would make."""
     first, last = int(panes.min()), int(panes.max())
     slots = (last - first + 1) * groups
-    if slots <= max(1 << 16, SPARSE * len(codes)):
+    if slots <= max(FEW, DENSE * len(codes)):
         rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
         weigh_rows(panes, first, codes, groups, np.zeros(slots, np.uint8), rows, cells)
-        return rows, cells
-    order = in_order(panes, codes)
-    panes, codes = panes[order], codes[order]
-    fresh = np.ones(len(order), np.bool_)
-    fresh[1:] = (panes[1:] != panes[:-1]) | (codes[1:] != codes[:-1])
-    return np.bincount(codes, minlength=groups), np.bincount(codes[fresh], minlength=groups)
+        return None, rows, cells
+    size = len(codes)
+    indexes = np.full((2, 1 << (2 * size).bit_length()), -1, np.int32)
+    used, rows, cells = np.empty(size, np.int32), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    count = weigh_few_rows(panes, codes, indexes[0], indexes[1], used, rows, cells)
+    return used[:count], rows[:count], cells[:count]
