@@ -108,10 +108,9 @@ class Standings:
         """Make those of the groups (`used`, None: all) eager whose rows take more than their cells; whether any is."""
         memory = self.memory
         some = np.flatnonzero(rows > min(self.most_rows, UPPER * (memory.cell + memory.group) / memory.row))
-        worth: npt.NDArray[Any] = some[
-            (memory.surplus(rows[some], cells[some]) > UPPER) | (rows[some] > self.most_rows)
-        ]
-        worth = worth if used is None else used[worth]
+        heavy = rows[some] > self.most_rows
+        chosen = some[heavy | (memory.surplus(rows[some], cells[some]) > UPPER)]
+        worth: npt.NDArray[Any] = chosen if used is None else used[chosen]
         self._raise(worth[known[worth] < 0], known)
         return len(worth) > 0
 
