@@ -1,7 +1,7 @@
 """AdaptWID under arrival-time skew: time and peak state of query 6-8 as the control link lags more and more behind.
 
-In shape figure 6-19 for query 6-8, on data set DS3: the longer windows stay open, the more every strategy keeps; bars as
-in `table_6_2.py`.
+In shape figure 6-19 for query 6-8, on data set DS3: the longer windows stay open, the more every strategy keeps. Bars
+as in `table_6_2.py`.
 """
 
 from __future__ import annotations
