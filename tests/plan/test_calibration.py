@@ -32,5 +32,7 @@ def test_what_was_kept_is_read(folder: Path) -> None:
 def test_a_file_of_something_else_is_refused(text: str) -> None:
     keep(MEASURED)
     config_file().write_text(text)
-    with pytest.raises(ConfigurationError, match=r"^`costs.json` must be what `windrow calibrate` wrote, got '.*costs"):
+    with pytest.raises(
+        ConfigurationError, match=r"^`costs.json` must be what `windrow calibrate` wrote, got .*costs.json. Hint: "
+    ):
         calibrated()

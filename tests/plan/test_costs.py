@@ -38,20 +38,41 @@ def test_a_slide_of_several_panes_closes_as_many() -> None:
 
 
 def test_few_rows_are_less_than_cells_and_many_are_more() -> None:
-    memory = Shape(adds=2, arguments=1).memory(tumbling=True)
+    memory = Shape(adds=2, arguments=1).memory(Sliding("ts", 10, 10))
     surplus = memory.surplus(np.array([1, 1000]), np.array([1, 1]))
     assert surplus[0] < 0.5 < 1 < surplus[1]
 
 
+@pytest.mark.parametrize("shape", [Shape(), Shape(adds=8, pairs=4, arguments=3)])
+@pytest.mark.parametrize("window", [Sliding("ts", 10, 10), Sliding("ts", 60, 10)])
+def test_the_least_rows_are_where_the_burden_begins(window: Sliding, shape: Shape) -> None:
+    memory = shape.memory(window)
+    least = memory.least_rows(1.0)
+    assert 1.0 == pytest.approx(memory.burden(np.array([least]), np.array([1]))[0])
+
+
+def test_values_that_weigh_more_than_rows_leave_a_group_lazy() -> None:
+    memory = Shape(arguments=1, values=1).memory(Sliding("ts", 10, 10))
+    assert float("inf") == memory.least_rows(1.0)
+    assert memory.burden(np.array([10**6]), np.array([1]))[0] < 1
+
+
+def test_rows_that_are_read_for_many_windows_are_a_burden_though_they_are_less() -> None:
+    rows = np.array([1000])
+    few, many = (Shape().memory(Sliding("ts", 1000, slide)) for slide in (500, 1))
+    assert few.surplus(rows, rows)[0] < 1
+    assert few.burden(rows, rows)[0] < 1 < many.burden(rows, rows)[0]
+
+
 def test_a_known_weight_of_rows_is_taken() -> None:
-    assert 17.0 == Shape().memory(tumbling=False, row=17.0).row
+    assert 17.0 == Shape().memory(Sliding("ts", 10, 5), row=17.0).row
 
 
 @pytest.mark.parametrize("rows", [0.01, 0.3, 5.0, 500.0])
 @pytest.mark.parametrize("window", [Sliding("ts", 10, 10), Sliding("ts", 100, 10), Sliding("ts", 9, 6)])
-def test_adaptive_never_takes_more_than_panes_or_buffering(window: Sliding, rows: float) -> None:
+def test_adaptive_never_takes_more_than_panes(window: Sliding, rows: float) -> None:
     found = state_bytes(window, Shape(adds=2, maxs=1, arguments=2), Statistics(1000, rows))
-    assert found[Strategy.ADAPTIVE] <= min(found[Strategy.PANES], found[Strategy.BUFFER])
+    assert found[Strategy.ADAPTIVE] <= found[Strategy.PANES]
 
 
 def test_wid_grows_with_range_over_slide_and_panes_do_not() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from windrow.plan.nodes import AggregateCall, Strategy, Stream, WindowAggregate
+from windrow.errors import UnsupportedError
+from windrow.plan.nodes import AggregateCall, Late, Strategy, Stream, WindowAggregate
 from windrow.plan.planner import choose
-from windrow.semantics.windows import Sliding
+from windrow.semantics.windows import Landmark, Sliding, Window
 
 STREAM = Stream("s", pa.schema([("ts", pa.timestamp("us"))]), "ts")
 
@@ -31,3 +32,26 @@ def test_the_reason_names_what_they_share() -> None:
     assert (
         "RANGE and SLIDE share only 1 us, too small for panes: one partial for each open window instead",
     ) == choose(node).reasons
+
+
+def adaptive(window: Window, late: Late = Late.DROP) -> WindowAggregate:
+    calls = (AggregateCall("n", "count"),)
+    return WindowAggregate(STREAM, window, (), calls, late=late, strategy=Strategy.ADAPTIVE)
+
+
+def test_adaptive_says_when_a_group_switches() -> None:
+    asked, told = choose(adaptive(Sliding("ts", 600_000_000, 60_000_000))).reasons
+    assert "asked for with STRATEGY adaptive" == asked
+    assert told.startswith("a group keeps its rows, about 3 bytes each, while they cost less than its cells, about 108")
+
+
+def test_adaptive_is_refused_where_rows_never_leave() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"^`strategy` must be auto, panes or buffer for landmark windows, got adaptive"
+    ):
+        choose(adaptive(Landmark("ts", 10)))
+
+
+def test_adaptive_is_refused_where_results_are_corrected() -> None:
+    with pytest.raises(UnsupportedError, match=r"^`strategy` must be panes or auto with LATE REVISE, got adaptive"):
+        choose(adaptive(Sliding("ts", 10, 5), Late.REVISE))

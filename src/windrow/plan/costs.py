@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, gcd
+from math import exp, gcd, sqrt
 from typing import Any
 
 import numpy as np
@@ -62,19 +62,44 @@ COLUMN = 8
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of a kept row, of a cell, and of an eager group besides its cells; a cell's values come on top of it."""
+    """The model that AdaptWID decides by, group by group.
+
+    Bytes: of a kept row, of a cell, of an eager group besides its cells, and what a row adds to cells that keep its
+    value. Nanoseconds: to read a kept row for all of its windows, to add a row to a cell, to take a cell through its
+    windows.
+    """
 
     row: float
     cell: float
     group: float
-    values: float = 0.0
-    """Bytes a row adds to the cells of its group where values are kept."""
+    value: float
+    read: float
+    add: float
+    step: float
 
     def surplus(self, rows: npt.NDArray[Any], cells: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Bytes of rows over bytes of cells, group by group: above 1, cells are less (Cond. 6.9)."""
-        eager = np.maximum(self.cell * cells + self.values * rows + self.group, 1.0)
+        """Bytes of rows over bytes of cells: above 1, cells are less (Cond. 6.9)."""
+        eager = np.maximum(self.cell * cells + self.value * rows + self.group, 1.0)
         found: npt.NDArray[np.float64] = self.row * rows / eager
         return found
+
+    def burden(self, rows: npt.NDArray[Any], cells: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """The surplus, times the time of rows over the time of cells.
+
+        Bytes alone would keep rows that are a little less and are read again for hundreds of windows.
+        """
+        eager = np.maximum(self.add * rows + self.step * cells, 1.0)
+        found: npt.NDArray[np.float64] = self.surplus(rows, cells) * (self.read * rows / eager)
+        return found
+
+    def least_rows(self, burden: float) -> float:
+        """No group with fewer rows has more than this burden: the root of a quadratic, for rows of one cell."""
+        base = self.cell + self.group
+        square = self.row * self.read - burden * self.value * self.add
+        linear, constant = burden * (base * self.add + self.value * self.step), burden * base * self.step
+        if square <= 0:
+            return float("inf")
+        return (linear + sqrt(linear * linear + 4 * square * constant)) / (2 * square)
 
 
 @dataclass(frozen=True)
@@ -95,16 +120,20 @@ class Shape:
         """Bytes of an open cell without room to grow."""
         return constants.open_cell + COLUMN * self.columns
 
-    def memory(self, *, tumbling: bool, row: float | None = None, constants: Constants = MEASURED) -> Memory:
+    def memory(self, window: Sliding, row: float | None = None, constants: Constants = MEASURED) -> Memory:
         """The memory model of AdaptWID; `row`, where it is known, is the weight of a kept row."""
         if row is None:
             row = constants.kept_row + constants.kept_argument * self.arguments
         values = constants.value * self.values
-        if tumbling:  # closed cells are answers at once
-            return Memory(row, constants.tight_room * self.open_cell(constants), 0.0, values)
+        read = constants.kept_again * -(-window.range // window.slide)
+        add = constants.row_again if values else constants.row_to_pane  # values are sorted here and there
+        if window.is_tumbling:  # closed cells are answers at once
+            cell = constants.tight_room * self.open_cell(constants)
+            return Memory(row, cell, 0.0, values, read, add, constants.pane_out)
         closed = constants.closed_cell + COLUMN * (self.columns + self.maxs + self.pairs)
         group = constants.group_room * (constants.group + COLUMN * self.columns)
-        return Memory(row, constants.closed_room * closed, group, values)
+        step = constants.pane_out + 2 * constants.pane_to_window
+        return Memory(row, constants.closed_room * closed, group, values, read, add, step)
 
 
 @dataclass(frozen=True)
@@ -168,13 +197,14 @@ def estimates(
     paned = thesis_time(window, stats, panes=True, differential=True, constants=constants)
     rows = stats.groups * stats.rows * (window.range // gcd(window.range, window.slide))
     memory = state_bytes(window, shape, stats, constants)
-    lazy = _is_lazy(window, shape, stats, constants)
-    return {
-        Strategy.WID: Estimate(plain, memory[Strategy.WID]),
-        Strategy.PANES: Estimate(paned, memory[Strategy.PANES]),
-        Strategy.BUFFER: Estimate(constants.row_again * rows, memory[Strategy.BUFFER]),
-        Strategy.ADAPTIVE: Estimate(constants.kept_again * rows if lazy else paned, memory[Strategy.ADAPTIVE]),
+    adaptive = constants.kept_again * rows if _is_lazy(window, shape, stats, constants) else paned
+    times = {
+        Strategy.WID: plain,
+        Strategy.PANES: paned,
+        Strategy.BUFFER: constants.row_again * rows,
+        Strategy.ADAPTIVE: adaptive,
     }
+    return {strategy: Estimate(time, memory[strategy]) for strategy, time in times.items()}
 
 
 def state_bytes(
@@ -186,20 +216,23 @@ def state_bytes(
     rows, values = _rows(panes, stats), constants.value * shape.values
     cells = panes * _share_filled(stats.rows)
     open_cell = constants.open_room * shape.open_cell(constants)
-    model = shape.memory(tumbling=window.is_tumbling, constants=constants)
-    eager, lazy = model.cell * cells + model.values * rows + model.group, model.row * rows
-    buffered = (constants.buffered_row + COLUMN * shape.columns + values / 2) * rows
-    wid = open_cell * min(cells * window.range, panes * size) / window.slide + values / 2 * rows
-    paned = (open_cell if window.is_tumbling else model.cell) * cells + model.values * rows + model.group
-    each = {Strategy.WID: wid, Strategy.PANES: paned, Strategy.BUFFER: buffered, Strategy.ADAPTIVE: min(eager, lazy)}
+    model = shape.memory(window, constants=constants)
+    eager = model.cell * cells + model.value * rows + model.group
+    lazy = _is_lazy(window, shape, stats, constants)
+    each = {
+        Strategy.WID: open_cell * min(cells * window.range, panes * size) / window.slide + values / 2 * rows,
+        Strategy.PANES: open_cell * cells + values * rows if window.is_tumbling else eager,
+        Strategy.BUFFER: (constants.buffered_row + COLUMN * shape.columns + values / 2) * rows,
+        Strategy.ADAPTIVE: model.row * rows if lazy else eager,
+    }
     return {strategy: stats.groups * bytes_a_group for strategy, bytes_a_group in each.items()}
 
 
 def _is_lazy(window: Sliding, shape: Shape, stats: Statistics, constants: Constants) -> bool:
     panes = window.range // gcd(window.range, window.slide) + stats.lag
-    model = shape.memory(tumbling=window.is_tumbling, constants=constants)
     rows, cells = _rows(panes, stats), panes * _share_filled(stats.rows)
-    return bool(model.surplus(np.array([rows]), np.array([cells]))[0] <= 1)
+    burden = shape.memory(window, constants=constants).burden(np.array([rows]), np.array([cells]))
+    return bool(burden[0] <= 1)
 
 
 def _rows(panes: float, stats: Statistics) -> float:

@@ -51,10 +51,10 @@ def _told(node: WindowAggregate) -> Iterator[str]:
     """What a strategy that was asked for will do."""
     if node.strategy is Strategy.ADAPTIVE:
         assert isinstance(node.window, Sliding)
-        memory = kept_by(node).memory(tumbling=node.window.is_tumbling)
+        memory = kept_by(node).memory(node.window)
         yield (
-            f"a group keeps its rows (about {memory.row:.0f} bytes each) while they take less than its cells "
-            f"(about {memory.cell:.0f} bytes a pane), then its cells; it goes back at half of that"
+            f"a group keeps its rows, about {memory.row:.0f} bytes each, while they cost less than its cells, about "
+            f"{memory.cell:.0f} bytes a pane: up to {memory.least_rows(1):.0f} rows in one pane"
         )
 
 

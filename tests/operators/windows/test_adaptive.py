@@ -36,7 +36,6 @@ class Habits:
     upper: float
     lower: float
     patience: int
-    reads: int
     review: int
     block: int
 
@@ -48,8 +47,6 @@ class Habits:
                 UPPER=self.upper,
                 LOWER=self.lower,
                 PATIENCE=self.patience,
-                READS=self.reads,
-                LEAST_ROWS=1,
                 FEW=0,
             ),
             patch.multiple(adaptive, REVIEW_ROWS=self.review, BLOCK_ROWS=self.block, BLOCK_WINDOWS=3),
@@ -62,7 +59,6 @@ HABITS = st.builds(
     st.sampled_from((0.0, 0.05, 0.1, 0.2)),
     st.sampled_from((0.0, 0.05, 0.2, 10.0)),
     st.integers(1, 2),
-    st.sampled_from((1, 20, 96)),
     st.integers(0, 8),
     st.sampled_from((1, 7, 1000)),
 )
@@ -145,9 +141,9 @@ def test_a_group_that_hovers_at_the_threshold_hardly_switches(window: Sliding) -
     """Rows a pane go up and down around the number that is worth a cell; one way, once, is what that should cost."""
     pipeline, windower = windower_of(counted(window))
     memory = windower.standings.memory
-    worth = int((memory.cell + memory.group) / memory.row)
+    worth = int(memory.least_rows(standings.UPPER)) + 1
     for pane in range(60):
-        feed(pipeline, [10 * pane + 1] * (worth + (-3, 3)[pane % 2]), "a")
+        feed(pipeline, [10 * pane + 1] * (worth + (-2, 2)[pane % 2]), "a")
         pipeline.push("s", Punctuation(10 * pane))
     assert 1 == windower.standings.switches
 
@@ -178,9 +174,9 @@ def test_a_group_that_thins_out_becomes_lazy_and_its_cells_leave_with_their_wind
 
 
 def test_many_rows_in_overlapping_windows_are_not_read_again_and_again() -> None:
-    """One row a pane is less than a cell, but a hundred of them would be read for every window."""
-    pipeline, windower = windower_of(counted(Sliding("ts", 1000, 10)))
-    for pane in range(200):
+    """One row a pane is less than a cell, but a thousand of them would be read for every window."""
+    pipeline, windower = windower_of(counted(Sliding("ts", 10_000, 10)))
+    for pane in range(2200):
         feed(pipeline, [10 * pane], "a")
         pipeline.push("s", Punctuation(10 * pane))
     assert len(windower.kept) == 0

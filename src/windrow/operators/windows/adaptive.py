@@ -1,9 +1,9 @@
 """AdaptWID: each group keeps its rows or its partials, whichever is less (thesis section 6.3, with panes).
 
-A group begins *lazy*: its rows are kept, packed. When the rows it has in open panes take more bytes than the cells
-they would make, it becomes *eager*: those rows and all that follow go into cells. When the cells of a whole window
-hold so few rows that rows would be well below them, several times in a row, it becomes lazy again. What it has
-then stays as it is until its windows closed (a *transitional* group): an answer adds up cells and rows.
+A group begins *lazy*: its rows are kept, packed. When its rows cost more than the cells they would make, it becomes
+*eager*: those rows and all that follow go into cells. When the cells of a whole window hold so few rows that rows
+would cost much less, several times in a row, it becomes lazy again. What it has then stays as it is until its windows
+closed (a *transitional* group): an answer adds up cells and rows. Cost is bytes times time: see `plan.costs.Memory`.
 
 Only rows that have come are counted, so a source that lags behind another makes no difference to the rule: what the
 thesis estimates from volumes and offsets (Eq. 6.7) is measured here.
@@ -90,7 +90,7 @@ class AdaptWid(PanedWid):
         super().__init__(window, plan)
         self.cells = CellTable(self.layout, growth=2)
         self.kept = KeptRows(RowShape(plan))
-        self.standings = Standings(self.kept, overlap=-(-self.range_panes // self.slide_panes))
+        self.standings = Standings(self.kept, window)
         self.below: int | None = None
         """Panes below are closed."""
         self.closed_since = 0

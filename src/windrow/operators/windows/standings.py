@@ -15,16 +15,15 @@ import numpy.typing as npt
 from windrow.aggregates.base import Integers
 from windrow.operators.kernels.adaptive import divide_rows, weigh_few_rows, weigh_rows
 from windrow.operators.state.groups import Codes
-from windrow.operators.windows.keptrows import CODE, KeptRows
+from windrow.operators.windows.keptrows import CODE, PANE, KeptRows
 from windrow.plan.costs import Memory, Shape
+from windrow.semantics.windows import Sliding
 
-UPPER, LOWER = 1.0, 0.5
-"""Rows against cells, in bytes: above the one a lazy group becomes eager, below the other an eager one lazy."""
+UPPER, LOWER = 1.0, 0.25
+"""The burden of rows against cells: above the one a lazy group becomes eager, below the other an eager one lazy. Both
+its parts, bytes and time, grow with the rows: the lower threshold is at about half the rows of the upper one."""
 PATIENCE = 2
 """How often in a row an eager group must be found below the lower threshold."""
-READS, LEAST_ROWS = 96, 4
-"""A kept row is read again for every window it is in. A group whose rows would be read more often than this for the
-windows of one RANGE becomes eager, whatever its bytes; with so few rows it may be lazy at any RANGE/SLIDE."""
 FEW = 64
 """So many groups are always known, of use or not."""
 WEIGHED = 1024
@@ -50,11 +49,9 @@ class Division:
 class Standings:
     """Cell code -> group (`outer`), and whether that is eager (`levels` above 0)."""
 
-    def __init__(self, kept: KeptRows, *, overlap: int) -> None:
+    def __init__(self, kept: KeptRows, window: Sliding) -> None:
         self.kept = kept
-        self.tumbling = overlap == 1
-        self.most_rows = float("inf") if overlap == 1 else max(LEAST_ROWS, READS // overlap)
-        """Of a lazy group in one window; of an eager one that becomes lazy, half of it."""
+        self.window = window
         self.switches = 0
         """How often a group changed sides."""
         self.look_at = FEW
@@ -100,32 +97,36 @@ class Standings:
         weighed = self.kept.nbytes / size if size >= WEIGHED else None
         plan = self.kept.shape.plan
         shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
-        return shape.memory(tumbling=self.tumbling, row=weighed)
+        return shape.memory(self.window, weighed)
 
     # Lazy to eager
 
     def _promote(self, used: Codes | None, rows: Integers, cells: Integers, known: Codes) -> bool:
         """Make those of the groups (`used`, None: all) eager whose rows take more than their cells; whether any is."""
         memory = self.memory
-        some = np.flatnonzero(rows > min(self.most_rows, UPPER * (memory.cell + memory.group) / memory.row))
-        heavy = rows[some] > self.most_rows
-        chosen = some[heavy | (memory.surplus(rows[some], cells[some]) > UPPER)]
+        some = np.flatnonzero(rows > memory.least_rows(UPPER))
+        chosen = some[memory.burden(rows[some], cells[some]) > UPPER]
         worth: npt.NDArray[Any] = chosen if used is None else used[chosen]
         self._raise(worth[known[worth] < 0], known)
         return len(worth) > 0
 
     def relieve(self, groups: int) -> None:
-        """Make those groups eager whose kept rows are too many to be read again for every window."""
+        """Make those groups eager whose kept rows of closed panes are a burden; these rows stay what they are."""
         self.kept.closed_since = 0
-        if self.kept.closed[CODE].size > self.most_rows:
-            heavy = np.flatnonzero(self._kept_rows() > self.most_rows)
-            if len(heavy):
-                known = self._known(groups)
-                self._raise(heavy[known[heavy] < 0], known)
+        if self.kept.closed[CODE].size:
+            codes = self.kept.closed[CODE].read().astype(np.int32)
+            self._promote(*volumes(self.kept.closed[PANE].read(), codes, groups), self._known(groups))
 
-    def _kept_rows(self) -> Integers:
-        """Kept rows of closed panes, group by group."""
-        return np.bincount(self.kept.closed[CODE].read(), minlength=int(self.outer.max(initial=0)) + 1)
+    def _kept(self) -> tuple[Integers, Integers]:
+        """Kept rows of closed panes and the cells these would make, for each group known here."""
+        codes = self.kept.closed[CODE].read().astype(np.int32)
+        groups = int(max(self.outer.max(initial=0), codes.max(initial=0))) + 1
+        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+        if len(codes):
+            used, some_rows, some_cells = volumes(self.kept.closed[PANE].read(), codes, groups)
+            at = slice(None) if used is None else used
+            rows[at], cells[at] = some_rows, some_cells
+        return rows[self.outer], cells[self.outer]
 
     def _raise(self, groups: Integers, known: Codes) -> None:
         """Make lazy groups eager. One that still has cells keeps their code."""
@@ -146,9 +147,8 @@ class Standings:
         for codes, volume in parts:
             rows += np.bincount(codes, weights=volume, minlength=self.count)
             cells += np.bincount(codes, minlength=self.count)
-        sparse = self.memory.surplus(rows, cells) < LOWER
-        if not self.tumbling:
-            sparse &= 2 * (rows + self._kept_rows()[self.outer]) <= self.most_rows
+        kept_rows, kept_cells = self._kept()  # which would be among its rows if it were lazy
+        sparse = self.memory.burden(rows + kept_rows, cells + kept_cells) < LOWER
         eager = self.levels > 0
         self.levels[eager & ~sparse] = PATIENCE
         self.levels[eager & sparse] -= 1
