@@ -160,11 +160,9 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("strategy panes"),
         Feature("strategy wid", spark=Yes("rows are sent: STRATEGY wid has no panes")),
         Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
-        Feature("strategy adaptive", spark=Yes("rows are sent: STRATEGY adaptive has no panes")),
-        nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
-        nowhere(
-            "strategy adaptive for landmark windows", "strategy must be auto, panes or buffer for landmark windows"
-        ),
+        Feature("strategy adaptive", spark=Yes("rows are sent: STRATEGY adaptive keeps rows")),
+        nowhere("strategy wid for landmark windows", _FOR_LANDMARKS),
+        nowhere("strategy adaptive for landmark windows", _FOR_LANDMARKS),
         nowhere("strategy wid, adaptive or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
         Feature(
