@@ -29,7 +29,7 @@ lint: $(VENV)/.dev ## style, types and import layers
 check: lint test ## lint, then test: run it before you commit
 
 bench: $(VENV)/.dev ## every benchmark, one after the other
-	@set -e; for file in benchmarks/[!_]*.py; do \
+	@set -e; for file in benchmarks/[!_]*.py benchmarks/papers/[!_]*.py; do \
 	  [ -e "$$file" ] || { echo "no benchmarks here"; break; }; \
 	  echo "== $$file"; $(BIN)/python "$$file"; \
 	done

@@ -143,9 +143,11 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "strategy panes": lambda: windows().strategy("panes"),
     "strategy wid": lambda: windows().strategy("wid"),
     "strategy buffer": lambda: windows().strategy("buffer"),
+    "strategy adaptive": lambda: windows().strategy("adaptive"),
+    "strategy adaptive for landmark windows": lambda: windows(range="unbounded", slide=5).strategy("adaptive"),
     "strategy wid for landmark windows": lambda: windows(range="unbounded", slide=5).strategy("wid"),
-    "strategy wid or buffer with LATE REVISE": lambda: windows().late("revise").strategy("wid"),
     "strategy wid or buffer for windows of rows": lambda: windows(rows=5).strategy("wid"),
+    "strategy wid, adaptive or buffer with LATE REVISE": lambda: windows().late("revise").strategy("wid"),
     "a strategy for sessions": lambda: windows(gap=5).strategy("panes"),
     "a strategy for slide-by-tuple windows": lambda: windows(range=5, slide="1 row").strategy("wid"),
 }

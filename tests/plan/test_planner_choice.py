@@ -9,7 +9,7 @@ from windrow.errors import UnsupportedError
 from windrow.plan.nodes import AggregateCall, Late, Strategy, Stream, WindowAggregate
 from windrow.plan.planner import choose
 from windrow.semantics.expressions import Column
-from windrow.semantics.windows import Rows, Sliding
+from windrow.semantics.windows import Landmark, Rows, Sliding, Window
 
 STREAM = Stream("s", pa.schema([("ts", pa.timestamp("us"))]), "ts")
 NUMBERS = Stream("s", pa.schema([("ts", pa.int64())]), "ts")
@@ -60,3 +60,26 @@ def test_windows_of_rows_are_not_corrected() -> None:
     message = r"\A`late` is not available for windows of rows \(one of drop, side\), got revise\. Hint: .*\Z"
     with pytest.raises(UnsupportedError, match=message):
         choose(node)
+
+
+def adaptive(window: Window, late: Late = Late.DROP) -> WindowAggregate:
+    calls = (AggregateCall("n", "count"),)
+    return WindowAggregate(STREAM, window, (), calls, late=late, strategy=Strategy.ADAPTIVE)
+
+
+def test_adaptive_says_when_a_group_switches() -> None:
+    asked, told = choose(adaptive(Sliding("ts", 600_000_000, 60_000_000))).reasons
+    assert "asked for with STRATEGY adaptive" == asked
+    assert told.startswith("a group keeps its rows, about 3 bytes each, while they cost less than its cells, about 108")
+
+
+def test_adaptive_is_refused_where_rows_never_leave() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"^`strategy` must be auto, panes or buffer for landmark windows, got adaptive"
+    ):
+        choose(adaptive(Landmark("ts", 10)))
+
+
+def test_adaptive_is_refused_where_results_are_corrected() -> None:
+    with pytest.raises(UnsupportedError, match=r"^`strategy` must be panes or auto with LATE REVISE, got adaptive"):
+        choose(adaptive(Sliding("ts", 10, 5), Late.REVISE))

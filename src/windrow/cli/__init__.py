@@ -15,6 +15,7 @@ COMMANDS = {
     "explain": "Show how the queries of a SQL file would be computed, and why.",
     "generate": "Write a stream that arrives out of order, to try queries on.",
     "compile": "Compile the hot loops now, so that the first query need not.",
+    "calibrate": "Measure what the estimates of explain rest on, and keep it.",
 }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
     from windrow.query import Query
 
-STRATEGIES = ("auto", "wid", "panes", "buffer")
+STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer")
 ONLY = {"local": ("threads", "every"), "spark": ("shards", "memory", "rate", "json_lines", "once")}
 """Options that one engine has and the other has not."""
 OPTIONS = {"every": "checkpoint_every"}

@@ -54,6 +54,8 @@ _COUNTED = "rows are sent: windows of rows count them one by one"
 _PER_ROW = "rows are sent: windows that end with rows have no panes"
 _TOGETHER = "one shard: rows of all groups are counted together"
 
+_FOR_LANDMARKS = "strategy must be auto, panes or buffer for landmark windows"
+
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
         Feature("sliding and tumbling windows, on time or on integers"),
@@ -172,8 +174,10 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("strategy panes"),
         Feature("strategy wid", spark=Yes("rows are sent: STRATEGY wid has no panes")),
         Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
-        nowhere("strategy wid for landmark windows", "strategy must be auto, panes or buffer for landmark windows"),
-        nowhere("strategy wid or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
+        Feature("strategy adaptive", spark=Yes("rows are sent: STRATEGY adaptive keeps rows")),
+        nowhere("strategy wid for landmark windows", _FOR_LANDMARKS),
+        nowhere("strategy adaptive for landmark windows", _FOR_LANDMARKS),
+        nowhere("strategy wid, adaptive or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
         nowhere("strategy wid or buffer for windows of rows", "strategy must be auto or panes for windows of rows"),
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
         nowhere("a strategy for slide-by-tuple windows", "strategy must be auto for slide-by-tuple windows"),

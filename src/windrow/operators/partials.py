@@ -153,7 +153,7 @@ def _reasons(node: WindowAggregate) -> Iterator[str]:
         yield "EMIT COMPLETE asks for the time of the first row, not only for its pane"
     strategy = choose(node).strategy
     if strategy is not Strategy.PANES:
-        yield f"STRATEGY {strategy.value} has no panes"
+        yield f"STRATEGY {strategy.value} {'keeps rows' if strategy is Strategy.ADAPTIVE else 'has no panes'}"
     yield from _keeping_values(node)
 
 

@@ -23,6 +23,7 @@ from windrow.operators.results import Results
 from windrow.operators.revisions import Revisions
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import NO_CODES, Codes
+from windrow.operators.windows.adaptive import AdaptWid
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.extents import end_of, ends, last_closed
@@ -358,6 +359,8 @@ def make_windower(
     assert isinstance(window, (Sliding, Landmark))
     if strategy is Strategy.WID and isinstance(window, Sliding):
         return Wid(window, plan)
+    if strategy is Strategy.ADAPTIVE and isinstance(window, Sliding):
+        return AdaptWid(window, plan)
     if strategy is Strategy.BUFFER:
         return Buffer(window, plan)
     return PanedWid(window, plan, threads=threads, keep=keep)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from windrow.aggregates.base import value_type
-from windrow.plan.check import inputs_of, shape_of
+from windrow.plan.check import inputs_of, shape_of, walk
+from windrow.plan.costs import MEASURED, Constants, Statistics
+from windrow.plan.estimates import describe_estimates
 from windrow.plan.nodes import Distinct, Filter, Late, Lateness, Node, Project, Stream, Union, WindowAggregate
 from windrow.plan.notes import notes_of
 from windrow.plan.planner import choose
@@ -20,10 +22,17 @@ from windrow.semantics.progress import External, Idle, Ordered, Policy, Slack, S
 from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 
-def explain(node: Node) -> str:
-    """The plan as a tree, top down, with the chosen strategies and their reasons, then notes."""
+def explain(node: Node, statistics: Statistics | None = None, constants: Constants = MEASURED) -> str:
+    """The plan as a tree, top down, with the chosen strategies and their reasons, then notes.
+
+    With statistics of the stream, also what each strategy would cost.
+    """
     shape_of(node)
     lines = list(_tree(node))
+    if statistics is not None:
+        for window in (part for part in walk(node) if isinstance(part, WindowAggregate)):
+            found = list(describe_estimates(window, statistics, constants))
+            lines += ["", "Estimates", *(f"- {line}" for line in found)] if found else []
     notes = list(dict.fromkeys(notes_of(node)))
     return "\n".join([*lines, *(["", "Notes", *(f"- {note}" for note in notes)] if notes else [])])
 

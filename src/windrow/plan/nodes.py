@@ -38,6 +38,7 @@ class Strategy(Enum):
     AUTO = "auto"
     WID = "wid"
     PANES = "panes"
+    ADAPTIVE = "adaptive"
     BUFFER = "buffer"
 
 

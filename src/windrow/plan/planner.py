@@ -9,6 +9,7 @@ from math import gcd
 from windrow.aggregates import lookup
 from windrow.errors import UnsupportedError
 from windrow.plan.check import shape_of
+from windrow.plan.estimates import kept_by
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.plan.windows import row_count
@@ -37,7 +38,7 @@ def choose(node: WindowAggregate) -> Choice:
     if isinstance(node.window, SlideByTuple):
         return Choice(Strategy.AUTO, tuple(_per_row(node, node.window)))
     if node.strategy is not Strategy.AUTO:
-        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}",))
+        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}", *_told(node)))
     if node.late is Late.REVISE:
         return Choice(Strategy.PANES, ("corrections are put together from panes",))
     if isinstance(node.window, Rows):
@@ -59,6 +60,17 @@ def _per_row(node: WindowAggregate, window: SlideByTuple) -> Iterator[str]:
     if node.keys and not window.partition:
         yield "a row closes a window for all groups: one result for each group in it. PATTR has each close its own"
     yield from _ways_of(node, kept="keeps values: the rows of one RANGE, sorted by time")
+
+
+def _told(node: WindowAggregate) -> Iterator[str]:
+    """What a strategy that was asked for will do."""
+    if node.strategy is Strategy.ADAPTIVE:
+        assert isinstance(node.window, Sliding)
+        memory = kept_by(node).memory(node.window)
+        yield (
+            f"a group keeps its rows, about {memory.row:.0f} bytes each, while they cost less than its cells, about "
+            f"{memory.cell:.0f} bytes a pane: up to {memory.least_rows(1):.0f} rows in one pane"
+        )
 
 
 def _panes_are_too_small(window: Sliding) -> bool:
@@ -132,7 +144,7 @@ def refuse_impossible(node: WindowAggregate) -> None:
             allowed=("drop", "side"),
             hint=f"{_why_final(window)}late='side' gives the late rows as a second output",
         )
-    if node.late is Late.REVISE and node.strategy in (Strategy.WID, Strategy.BUFFER):
+    if node.late is Late.REVISE and node.strategy not in (Strategy.AUTO, Strategy.PANES):
         raise UnsupportedError(
             "must be panes or auto with LATE REVISE",
             parameter="strategy",
@@ -153,10 +165,16 @@ def refuse_impossible(node: WindowAggregate) -> None:
             value=node.strategy.value,
             hint="leave the strategy out",
         )
-    if isinstance(window, Landmark) and node.strategy is Strategy.WID:
+    if isinstance(window, Landmark) and node.strategy in _NOT_FOR_LANDMARKS:
         raise UnsupportedError(
             "must be auto, panes or buffer for landmark windows",
             parameter="strategy",
-            value="wid",
-            hint="a row belongs to every later window: WID would never be done with it",
+            value=node.strategy.value,
+            hint=_NOT_FOR_LANDMARKS[node.strategy],
         )
+
+
+_NOT_FOR_LANDMARKS = {
+    Strategy.WID: "a row belongs to every later window: WID would never be done with it",
+    Strategy.ADAPTIVE: "no row ever leaves a landmark window, so that kept rows only grow: cells are always less",
+}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from windrow.plan.calibration import calibrated
+from windrow.plan.costs import Statistics
 from windrow.plan.explain import explain
 from windrow.plan.nodes import Node
 from windrow.query.running import check_options, engine_of
@@ -13,11 +15,13 @@ if TYPE_CHECKING:
     from windrow.sources.base import Source
 
 
-def explain_on(plan: Node, sources: Mapping[str, Source], engine: str | None) -> str:
+def explain_on(
+    plan: Node, sources: Mapping[str, Source], engine: str | None, statistics: Statistics | None = None
+) -> str:
     """The plan as text; on Spark a section follows that says how it runs there."""
     engine = engine_of(sources) if engine is None else engine
     check_options(engine, {})
-    text = explain(plan)
+    text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())
     if engine != "spark":
         return text
     from windrow.engines.spark.explain import explain_spread

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from windrow.engines.metrics import Metrics
+    from windrow.plan.costs import Statistics
     from windrow.sources.base import Source
 
 
@@ -236,14 +237,15 @@ class Query(WindowSettings):
 
         return make_frames(self, spark, settings).late
 
-    def explain(self, engine: str | None = None) -> str:
+    def explain(self, engine: str | None = None, *, statistics: Statistics | None = None) -> str:
         """The plan as text, with the strategy and its reasons; on Spark also how it is divided there.
 
-        Without an engine, the one that the query would run on.
+        Without an engine, the one that the query would run on. With statistics of the stream, also the time and the
+        memory that each strategy would take.
         """
         from windrow.query.explaining import explain_on
 
-        return explain_on(self.plan, self.sources, engine)
+        return explain_on(self.plan, self.sources, engine, statistics)
 
     def sql(self) -> str:
         """The query as SQL text, after the declarations of its streams."""

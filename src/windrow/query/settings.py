@@ -36,5 +36,5 @@ class WindowSettings:
         return self._set(lateness=choice(Lateness, mode, "lateness"))
 
     def strategy(self: Settable, strategy: Strategy | str) -> Settable:
-        """How windows are computed: "auto", "wid", "panes" or "buffer"."""
+        """How windows are computed: "auto", "wid", "panes", "adaptive" or "buffer"."""
         return self._set(strategy=choice(Strategy, strategy, "strategy"))

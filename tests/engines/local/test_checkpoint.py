@@ -146,7 +146,7 @@ def test_every_window_and_aggregate_goes_on(window: str, aggregates: str, late: 
     check(query.agg(**AGGREGATES[aggregates]).late(late, within=within), tmp_path, seed)
 
 
-@pytest.mark.parametrize("strategy", ["panes", "wid", "buffer"])
+@pytest.mark.parametrize("strategy", ["panes", "wid", "adaptive", "buffer"])
 @pytest.mark.parametrize("aggregates", AGGREGATES)
 def test_every_strategy_goes_on(strategy: str, aggregates: str, tmp_path: Path) -> None:
     query = stream(7).group_by("k").window(**WINDOWS["uneven"]).agg(**AGGREGATES[aggregates])

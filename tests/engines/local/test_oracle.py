@@ -105,7 +105,7 @@ def strategies_for(window: Window) -> tuple[Strategy, ...]:
         return (Strategy.AUTO,)
     if isinstance(window, Landmark):
         return (Strategy.PANES, Strategy.BUFFER)
-    return (Strategy.PANES, Strategy.WID, Strategy.BUFFER)
+    return (Strategy.PANES, Strategy.WID, Strategy.BUFFER, Strategy.ADAPTIVE)
 
 
 @pytest.mark.parametrize("part", range(2 if SOAK else 1))

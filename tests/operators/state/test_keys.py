@@ -6,9 +6,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import windrow as wr
-from windrow.operators.state.keys import array_from_keys, ordered_keys, validity
+from windrow.operators.state.keys import (
+    array_from_keys,
+    as_float64,
+    as_int64,
+    keys_of_numbers,
+    ordered_keys,
+    validity,
+)
 
 TOP = (1 << 64) - 1
 
@@ -18,6 +26,22 @@ def test_unsigned_integers_keep_their_order() -> None:
     keys = ordered_keys(array)
     assert sorted(array.to_pylist()) == [array[int(i)].as_py() for i in np.argsort(keys)]
     assert array.equals(array_from_keys(keys, pa.uint64()))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([3, -2, 0], pa.int64()),
+        pa.array([3, 5, (1 << 63) - 1], pa.uint64()),
+        pa.array([0.5, -0.0, float("nan"), float("-inf"), -2.25]),
+        pa.array([0.5, -1.5], pa.float32()),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_keys_follow_from_numbers(array: Any) -> None:
+    is_float = pa.types.is_floating(array.type)
+    numbers = as_float64(array).view(np.int64) if is_float else as_int64(array)
+    assert ordered_keys(array).tolist() == keys_of_numbers(numbers, array.type).tolist()
 
 
 def test_groups_and_aggregates_of_unsigned_integers() -> None:

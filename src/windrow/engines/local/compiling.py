@@ -69,6 +69,7 @@ def small_queries() -> Iterator[tuple[str, Node]]:
         "every second row of a group",
         _query(SlideByTuple("ts", 12, 2, partition=("k",)), slack, ("sum",), keys=("k",)),
     )
+    yield "adaptive", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.ADAPTIVE)
     yield "window ids", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.WID)
 
 

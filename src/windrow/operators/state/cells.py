@@ -39,8 +39,10 @@ class Cells:
 class CellTable:
     """A growing table of cells. Slots are dense and in order of first use."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, *, growth: int = 4) -> None:
         self.layout = layout
+        self.growth = growth
+        """How many times larger it becomes when it is full: a power of two."""
         self.count = 0
         self._reserve(64)
 
@@ -53,7 +55,7 @@ class CellTable:
     def _grow(self) -> None:
         old = self.panes, self.codes, self.state
         count = self.count
-        self._reserve(4 * len(self.panes))
+        self._reserve(self.growth * len(self.panes))
         self.panes[:count], self.codes[:count] = old[0][:count], old[1][:count]
         self.state = self.layout.grown(old[2].take(slice(count)), len(self.panes))
         kernels.rebuild(self.index, self.panes, self.codes, count)

@@ -85,6 +85,13 @@ def ordered_keys(array: Array) -> Integers:
     return float_keys(as_float64(array)) if pa.types.is_floating(array.type) else as_int64(array)
 
 
+def keys_of_numbers(numbers: Integers, kind: pa.DataType) -> Integers:
+    """What `ordered_keys` gives, from the storage integers or the float bits of the same values."""
+    if pa.types.is_uint64(kind):
+        return (numbers.view(np.uint64) ^ _TOP).view(np.int64)
+    return float_keys(numbers.view(np.float64)) if pa.types.is_floating(kind) else numbers
+
+
 def from_keys(keys: Integers, kind: pa.DataType) -> Numbers:
     """The values of keys, in the storage type of `kind`."""
     if pa.types.is_uint64(kind):

@@ -306,7 +306,7 @@ class Timeline:
     def remap(self, mapping: Codes, groups: int) -> None:
         """Group codes have changed: `mapping[old] = new`, -1 for groups no longer in use."""
         used = np.flatnonzero(mapping[: len(self.running)] >= 0)
-        new, capacity = mapping[used], max(64, groups)
+        new, capacity = mapping[used], max(64, min(groups, len(self.running)))  # new codes are not above old ones
         active = mapping[self.active[: int(self.position[ACTIVE])]]
         self.codes[: self.count] = mapping[self.codes[: self.count]]
         old = self.running.take(used)

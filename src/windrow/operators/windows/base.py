@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Protocol
@@ -53,18 +53,27 @@ class Rows:
         def cut(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return array[rows] if len(array) else array
 
+        times = self.times[rows]
         lifted = {
-            e: Lifted(cut(v.numbers), cut(v.keys), cut(v.valid), v.is_float, cut(v.times))
+            e: Lifted(
+                cut(v.numbers), cut(v.keys), cut(v.valid), v.is_float, times if v.times is self.times else cut(v.times)
+            )
             for e, v in self.lifted.items()
         }
         return Rows(
-            self.times[rows],
+            times,
             cut(self.codes),
             lifted,
             {part: keys[rows] for part, keys in self.keys.items()},
             {e: cut(valid) for e, valid in self.valid.items()},
             {part: numbers[rows] for part, numbers in self.numbers.items()},
         )
+
+    def recoded(self, codes: Codes) -> Rows:
+        """The same rows under other group codes."""
+        rows = replace(self, codes=codes)
+        rows.__dict__["span"] = self.span
+        return rows
 
     def values(self, part: Values, places: Integers) -> tuple[Integers, Codes, Integers]:
         """(place, code, key) of the rows whose value is not NULL."""

@@ -22,7 +22,7 @@ from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.multisets import Multiset
+from windrow.operators.state.multisets import KeptValues, Multiset
 from windrow.operators.state.paned_values import PanedValues
 from windrow.operators.state.saving import load_cells, load_paned, save_cells, save_paned
 from windrow.operators.state.timeline import Answers, Timeline
@@ -52,6 +52,7 @@ class PanedWid:
         length = window.slide if isinstance(window, Landmark) else window.range
         self.pane = pane_of(window)
         self.range_panes, self.slide_panes = length // self.pane, window.slide // self.pane
+        self.is_tumbling = not self.forever and self.range_panes == self.slide_panes and not keep
         self.cells = CellTable(self.layout)
         self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
         self.values = {p: PanedValues(self.range_panes, forever=self.forever) for p in plan.values}
@@ -79,18 +80,28 @@ class PanedWid:
         self.cells.combine(cells.panes, cells.codes, cells.state)
 
     def add(self, rows: Rows, groups: int) -> None:
-        self.timeline.tidy()
-        least, most = rows.span
-        first, last = ((t - self.window.origin) // self.pane for t in (least, most))
-        self.first_pane = min(self.first_pane, first)
-        cells = (last - first + 1) * groups
-        if cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN:
-            self._add_dense(rows, groups, first, cells)
-        else:
-            slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
-            self.layout.scatter(rows.lifted, slots, self.cells.state)
+        self._add_cells(rows, groups)
         if self.plan.keeps_values:
             self._add_values(rows)
+
+    def _add_cells(self, rows: Rows, groups: int, *, spare: bool = False) -> None:
+        """Rows into open cells; with `spare`, those of the last group are none of ours."""
+        self.timeline.tidy()
+        first, last = ((t - self.window.origin) // self.pane for t in rows.span)
+        self.first_pane = min(self.first_pane, first)
+        cells = (last - first + 1) * groups
+        if self.is_dense(rows, cells):
+            self._add_dense(rows, groups, first, cells, spare)
+        else:
+            rows = rows.take(rows.codes < groups - 1) if spare else rows
+            slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
+            self.layout.scatter(rows.lifted, slots, self.cells.state)
+
+    @staticmethod
+    def is_dense(rows: Rows, cells: int) -> bool:
+        """Whether rows that can fall into so many cells are aggregated in a table of all of these."""
+        least, most = rows.span
+        return cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN
 
     def _add_values(self, rows: Rows) -> None:
         panes = self.panes_of(rows.times)
@@ -99,7 +110,7 @@ class PanedWid:
         for custom, states in self.customs.items():
             states.add(rows.custom_cells(custom, panes))
 
-    def _add_dense(self, rows: Rows, groups: int, first: int, cells: int) -> None:
+    def _add_dense(self, rows: Rows, groups: int, first: int, cells: int, spare: bool) -> None:
         if self._pool is not None and len(rows) >= 4 * cells and len(rows) > 1 << 14:
             step = -(-len(rows) // self.threads)
             slices = [rows.take(slice(i, i + step)) for i in range(0, len(rows), step)]
@@ -107,6 +118,8 @@ class PanedWid:
         else:
             tables = [self._scratch(rows, groups, first, cells)]
         for table in tables:
+            if spare:
+                table.adds[groups - 1 :: groups, 0] = 0
             used = np.flatnonzero(table.adds[:, 0])
             panes, codes = used // groups + first, (used % groups).astype(np.int32)
             self.cells.combine(panes, codes, table if len(used) == cells else table.take(used))
@@ -121,10 +134,16 @@ class PanedWid:
 
     def amend(self, rows: Rows, groups: int) -> None:
         panes = self.panes_of(rows.times)
+        self._amend_cells(panes, rows, groups)
+        self._amend_values(panes, rows)
+
+    def _amend_cells(self, panes: Integers, rows: Rows, groups: int) -> None:
         late = CellTable(self.layout)
         self.layout.scatter(rows.lifted, late.slots(panes, rows.codes), late.state)
         self.layout.settle(late.state)
         self.amend_cells(Cells(*late.content()), groups)
+
+    def _amend_values(self, panes: Integers, rows: Rows) -> None:
         for part, store in self.values.items():
             store.amend(*rows.values(part, panes))
         for custom, states in self.customs.items():
@@ -153,8 +172,7 @@ class PanedWid:
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedWid:
         """Chosen groups alone, none of their windows reported; this one keeps them too."""
         part = PanedWid(self.window, self.plan)
-        open_cells = Cells(*self.cells.content())
-        cells = self.timeline.content(chosen).plus(open_cells.take(chosen[open_cells.codes]))
+        cells = self._chosen_cells(chosen)
         if len(cells):
             part.put(cells)
             part.last_pane = self.last_pane if self.forever else int(cells.panes.max())
@@ -163,16 +181,23 @@ class PanedWid:
         part.stores = [*part.values.values(), *part.customs.values()]
         return part
 
+    def _chosen_cells(self, chosen: npt.NDArray[np.bool_]) -> Cells:
+        open_cells = Cells(*self.cells.content())
+        return self.timeline.content(chosen).plus(open_cells.take(chosen[open_cells.codes]))
+
     def forget_reported(self, reported: Integers) -> None:
         """Let go of what only windows up to the last reported one of each group (START: none) needed."""
         if self.forever:
             return
         needed = (reported + 1) * self.slide_panes - self.range_panes - self.keep // self.pane
         first = np.where(reported == START, START, needed)
-        panes, codes, _ = self.cells.content()
-        self.cells.keep(panes >= first[codes])
+        self._forget_cells(first)
         for store in self.stores:
             store.forget_open(first)
+
+    def _forget_cells(self, first: Integers) -> None:
+        panes, codes, _ = self.cells.content()
+        self.cells.keep(panes >= first[codes])
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)
@@ -186,12 +211,21 @@ class PanedWid:
         below = last * self.slide_panes
         taken = self.cells.take_below(below)
         self.layout.settle(taken[2])
-        self.timeline.append(*taken)
         for store in self.stores:
             store.close(below)
-        for answers in self.timeline.report(last, groups):
+        for answers in self._answers(Cells(*taken), last, groups):
             yield self._with_values(answers)
         self._forget_values(last)
+
+    def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:
+        """The answers up to the last window with these cells, which are closed now."""
+        if self.is_tumbling:  # a pane is a window: nothing of it is needed again
+            self.timeline.skip_to(last + 1)
+            if len(closed):
+                yield Answers(closed.panes + 1, closed.codes, closed.state)
+            return
+        self.timeline.append(closed.panes, closed.codes, closed.state)
+        yield from self.timeline.report(last, groups)
 
     def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:
@@ -224,13 +258,16 @@ class PanedWid:
         return np.unique(np.concatenate(used))
 
     def remap(self, mapping: Codes, groups: int) -> None:
-        panes, codes, state = self.cells.content()
-        self.cells.fill(panes.copy(), mapping[codes], state)
-        self.timeline.remap(mapping, groups)
+        self._remap_cells(mapping, groups)
         for store in self.stores:
             store.remap(mapping)
 
-    def kept_values(self, part: Values) -> PanedValues:
+    def _remap_cells(self, mapping: Codes, groups: int) -> None:
+        panes, codes, state = self.cells.content()
+        self.cells.fill(panes.copy(), mapping[codes], state)
+        self.timeline.remap(mapping, groups)
+
+    def kept_values(self, part: Values) -> KeptValues:
         return self.values[part]
 
     def state(self) -> dict[str, pa.Table]:

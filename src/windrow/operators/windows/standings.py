@@ -1,0 +1,195 @@
+"""Which groups are eager, by the memory model with two thresholds, and the codes their cells go by.
+
+Nothing is kept for a lazy group: only groups that are eager, or still have cells, are known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.base import Integers
+from windrow.operators.kernels.adaptive import divide_rows, weigh_few_rows, weigh_rows
+from windrow.operators.state.groups import Codes
+from windrow.operators.windows.keptrows import CODE, PANE, KeptRows
+from windrow.plan.costs import Memory, Shape
+from windrow.semantics.windows import Sliding
+
+UPPER, LOWER = 1.0, 0.25
+"""The burden of rows against cells: above the one a lazy group becomes eager, below the other an eager one lazy. Both
+its parts, bytes and time, grow with the rows: the lower threshold is at about half the rows of the upper one."""
+PATIENCE = 2
+"""How often in a row an eager group must be found below the lower threshold."""
+FEW = 64
+"""So many groups are always known, of use or not."""
+WEIGHED = 1024
+"""From so many kept rows on, their weight is measured; below it is estimated."""
+DENSE = 4
+"""Rows are weighed in a table of all groups where there are at most so many of its entries a row."""
+
+
+@dataclass(frozen=True)
+class Division:
+    """Rows divided: the cell code of each (of none: one above all), and which rows are of lazy groups."""
+
+    inner: Codes
+    lazy: Integers
+    spare: int
+
+    @property
+    def eager(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is of an eager group."""
+        return self.inner < self.spare
+
+
+class Standings:
+    """Cell code -> group (`outer`), and whether that is eager (`levels` above 0)."""
+
+    def __init__(self, kept: KeptRows, window: Sliding) -> None:
+        self.kept = kept
+        self.window = window
+        self.switches = 0
+        """How often a group changed sides."""
+        self.look_at = FEW
+        self.outer: Codes = np.empty(0, np.int32)
+        self.levels: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
+
+    @property
+    def count(self) -> int:
+        return len(self.outer)
+
+    def divide(self, codes: Codes, groups: int, panes: Integers | None = None) -> Division:
+        """Rows of eager and of lazy groups. With `panes`, groups become eager first whose rows here ask for it."""
+        known = self._known(groups)
+        found = self.divided(codes, known)
+        if panes is None or len(found.lazy) == 0:
+            return found
+        used = volumes(panes[found.lazy], codes[found.lazy], groups)
+        return self.divided(codes, known) if self._promote(*used, known) else found
+
+    def reviewed(self, rows: Integers, cells: Integers) -> Codes:
+        """What is known of each group after those became eager whose rows, so many in so many cells, ask for it."""
+        known = self._known(len(rows))
+        self._promote(None, rows, cells, known)
+        return known
+
+    def divided(self, codes: Codes, known: Codes) -> Division:
+        """Rows divided by what is known of their groups."""
+        inner, lazy = np.empty(len(codes), np.int32), np.empty(len(codes) + 1, np.int64)
+        found = divide_rows(codes, known, self.count, inner, lazy)
+        return Division(inner, lazy[:found], self.count)
+
+    def _known(self, groups: int) -> Codes:
+        """The code of each group's cells; of a lazy group -2 less that, or -1. Made anew each time, to keep nothing."""
+        known = np.full(groups, -1, np.int32)
+        codes = np.arange(self.count, dtype=np.int32)
+        known[self.outer] = np.where(self.levels > 0, codes, -2 - codes)
+        return known
+
+    @property
+    def memory(self) -> Memory:
+        """What a row and a cell take now: kept rows are weighed, cells follow from the state columns."""
+        size = len(self.kept)
+        weighed = self.kept.nbytes / size if size >= WEIGHED else None
+        plan = self.kept.shape.plan
+        shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
+        return shape.memory(self.window, weighed)
+
+    # Lazy to eager
+
+    def _promote(self, used: Codes | None, rows: Integers, cells: Integers, known: Codes) -> bool:
+        """Make those of the groups (`used`, None: all) eager whose rows take more than their cells; whether any is."""
+        memory = self.memory
+        some = np.flatnonzero(rows > memory.least_rows(UPPER))
+        chosen = some[memory.burden(rows[some], cells[some]) > UPPER]
+        worth: npt.NDArray[Any] = chosen if used is None else used[chosen]
+        self._raise(worth[known[worth] < 0], known)
+        return len(worth) > 0
+
+    def relieve(self, groups: int) -> None:
+        """Make those groups eager whose kept rows of closed panes are a burden; these rows stay what they are."""
+        self.kept.closed_since = 0
+        if self.kept.closed[CODE].size:
+            codes = self.kept.closed[CODE].read().astype(np.int32)
+            self._promote(*volumes(self.kept.closed[PANE].read(), codes, groups), self._known(groups))
+
+    def _kept(self) -> tuple[Integers, Integers]:
+        """Kept rows of closed panes and the cells these would make, for each group known here."""
+        codes = self.kept.closed[CODE].read().astype(np.int32)
+        groups = int(max(self.outer.max(initial=0), codes.max(initial=0))) + 1
+        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+        if len(codes):
+            used, some_rows, some_cells = volumes(self.kept.closed[PANE].read(), codes, groups)
+            at = slice(None) if used is None else used
+            rows[at], cells[at] = some_rows, some_cells
+        return rows[self.outer], cells[self.outer]
+
+    def _raise(self, groups: Integers, known: Codes) -> None:
+        """Make lazy groups eager. One that still has cells keeps their code."""
+        self.switches += len(groups)
+        before = known[groups]
+        self.levels[-2 - before[before < -1]] = PATIENCE
+        fresh = groups[before == -1].astype(np.int32)
+        known[groups] = -2 - before
+        known[fresh] = np.arange(self.count, self.count + len(fresh), dtype=np.int32)
+        self.outer = np.concatenate([self.outer, fresh])
+        self.levels = np.concatenate([self.levels, np.full(len(fresh), PATIENCE, np.uint8)])
+
+    # Eager to lazy
+
+    def judge(self, parts: Iterable[tuple[Codes, Integers]]) -> None:
+        """Given (code, rows) of all cells that count, those of the last window and open ones: who becomes lazy."""
+        rows, cells = np.zeros(self.count), np.zeros(self.count, np.int64)
+        for codes, volume in parts:
+            rows += np.bincount(codes, weights=volume, minlength=self.count)
+            cells += np.bincount(codes, minlength=self.count)
+        kept_rows, kept_cells = self._kept()  # which would be among its rows if it were lazy
+        sparse = self.memory.burden(rows + kept_rows, cells + kept_cells) < LOWER
+        eager = self.levels > 0
+        self.levels[eager & ~sparse] = PATIENCE
+        self.levels[eager & sparse] -= 1
+        self.levels[cells == 0] = 0
+        self.switches += int(np.count_nonzero(eager) - np.count_nonzero(self.levels))
+
+    # Codes
+
+    @property
+    def is_to_compact(self) -> bool:
+        """Whether the groups known have doubled since it was looked who of them is of use."""
+        return self.count > self.look_at
+
+    def compacted(self, used: Iterable[Codes]) -> Codes:
+        """Keep eager groups and those with cells, whose codes are `used`; what became of each code (-1: gone)."""
+        kept = self.levels > 0
+        for codes in used:
+            kept[codes] = True
+        self.outer, self.levels = self.outer[kept], self.levels[kept]
+        self.look_at = max(FEW, 2 * self.count)
+        return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+
+    def remap(self, mapping: Codes) -> None:
+        """Codes of groups have changed: `mapping[old] = new`."""
+        self.outer = mapping[self.outer]
+
+    @property
+    def nbytes(self) -> int:
+        return self.levels.nbytes + self.outer.nbytes
+
+
+def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Codes | None, Integers, Integers]:
+    """Some groups (None: all), and for each its rows and the cells (different panes) that these would make."""
+    first, last = int(panes.min()), int(panes.max())
+    slots = (last - first + 1) * groups
+    if slots <= max(FEW, DENSE * len(codes)):
+        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+        weigh_rows(panes, first, codes, groups, np.zeros(slots, np.uint8), rows, cells)
+        return None, rows, cells
+    size = len(codes)
+    indexes = np.full((2, 1 << (2 * size).bit_length()), -1, np.int32)
+    used, rows, cells = np.empty(size, np.int32), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    count = weigh_few_rows(panes, codes, indexes[0], indexes[1], used, rows, cells)
+    return used[:count], rows[:count], cells[:count]
