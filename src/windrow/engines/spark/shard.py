@@ -24,6 +24,7 @@ from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
+from windrow.plan.check import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress import END, START, Punctuation
 from windrow.semantics.windows import Landmark
@@ -79,6 +80,9 @@ class Shard:
         self.pipeline: Pipeline = build(job.spread.high)
         self.progress = [Progress() for _ in job.streams]
         self.given: list[Outcome] = []
+        self.counts_given = gives_early(job.spread.plan)
+        self.steps = 0
+        """How many bodies were given, where their order says something."""
         self.pipeline.on_result = lambda batch: self._give(RESULT, batch, job.answer)
         self.pipeline.on_late = lambda batch: self._give(LATE, batch, job.late)
         self.now = 0.0
@@ -94,7 +98,10 @@ class Shard:
             self.given.append(Outcome(kind, self._first(kind, batch), pack([fitted(batch, schema)], schema)))
 
     def _first(self, kind: int, batch: pa.RecordBatch) -> int | None:
-        """The least time of some results, so that whoever reads them can put them in order."""
+        """What results can be put in order by: their least time, or, with early ones, when they came."""
+        if self.counts_given:
+            self.steps += 1
+            return self.steps
         if kind != RESULT or self.job.time is None:
             return None
         return int(span(to_units(batch.column(self.job.time)))[0])
@@ -218,6 +225,7 @@ class Shard:
             "progress": [asdict(progress) for progress in self.progress],
             "counters": {name: vars(stage.operator.counters) for name, stage in self._named()},
             "results": self.pipeline.results,
+            "steps": self.steps,
             "now": self.now,
         }
 
@@ -246,3 +254,4 @@ class Shard:
             vars(stage.operator.counters).update(facts["counters"].get(place, vars(Counters())))
         self.progress = [Progress(**saved) for saved in facts["progress"]]
         self.pipeline.results = facts["results"]
+        self.steps = facts["steps"]
