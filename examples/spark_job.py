@@ -33,7 +33,7 @@ def generated(spark: SparkSession) -> wr.Query:
 
 def landed(spark: SparkSession, folder: str) -> wr.Query:
     """Parquet files that land in a folder, with rows up to 30 s out of order."""
-    trades = spark.readStream.schema("symbol string, price int, volume int, time timestamp").parquet(folder)
+    trades = spark.readStream.schema("symbol string, price bigint, volume bigint, time timestamp").parquet(folder)
     return wr.stream(trades, time="time", progress=wr.slack("30 s"), name="trades")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,28 @@ def test_a_disk_that_fills_up_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     with pytest.raises(ConfigurationError, match=unwritable(path, "no space left on device")):
         Full(path, SCHEMA).close()
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_full_disk_that_does_not_even_take_what_is_buffered(tmp_path: Path) -> None:
+    class Stubborn(io.BytesIO):
+        def close(self) -> None:
+            if not self.closed:
+                super().close()
+                raise OSError(28, "No space left on device")
+
+    class Full(DelimitedSink):
+        def put(self, batch: pa.RecordBatch) -> None:
+            self.file.close()
+            self.file = Stubborn()
+            raise OSError(28, "No space left on device")
+
+    path = tmp_path / "a.csv"
+    with (
+        pytest.raises(ConfigurationError, match=unwritable(path, "no space left on device")),
+        Full(path, SCHEMA) as sink,
+    ):
+        sink.write(batch(1))
     assert [] == list(tmp_path.iterdir())
 
 

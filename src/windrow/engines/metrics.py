@@ -49,6 +49,12 @@ class Metrics:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    @staticmethod
+    def from_dict(told: Mapping[str, Any]) -> Metrics:
+        """What `to_dict` gave."""
+        sources = {name: SourceMetrics(**source) for name, source in told["sources"].items()}
+        return Metrics(**{**told, "sources": sources})
+
 
 def known(value: int) -> int | None:
     """A watermark, or None before the first and after the last."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from abc import abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -60,7 +61,8 @@ class FileSink(Closing):
     def abort(self) -> None:
         if self.is_open:
             self.is_open = False
-            self.file.close()
+            with suppress(OSError):  # what is still buffered may not fit on the disk; it is thrown away anyway
+                self.file.close()
             self.partial.unlink(missing_ok=True)
 
 

@@ -97,6 +97,10 @@ def test_a_worker_that_dies(spark: SparkSession, tmp_path: Path) -> None:
     with refused(ConfigurationError, DIED):
         given.run(**on_spark(spark, tmp_path))
     assert expected == answer(given, **on_spark(spark, tmp_path))
+    again = given.run(**on_spark(spark, tmp_path))  # nothing is left to do, and all of it is told
+    assert expected == comparable(again.table.to_pylist())
+    assert (len(ROWS), len(ROWS)) == (again.metrics.rows_in, again.metrics.rows_used)
+    assert again.table.num_rows == again.metrics.results
 
 
 def test_a_damaged_file_in_the_middle(spark: SparkSession, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
 MANIFEST = "windrow.json"
+METRICS = "metrics.json"
+"""What the last micro-batch told, for a run that is restored and finds nothing left to do."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +137,14 @@ def claim(folder: Path, made: Frames, *, restore: bool) -> None:
         check_facts(json.loads(manifest.read_text()), mine)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f"{MANIFEST}.draft"  # a run that is killed here leaves no half of a manifest
-    draft.write_text(json.dumps(mine))
-    draft.replace(manifest)
+    _replace_text(manifest, json.dumps(mine))
+
+
+def _replace_text(path: Path, text: str) -> None:
+    """Write a file so that a run that is killed here leaves no half of it."""
+    draft = path.with_name(f"{path.name}.draft")
+    draft.write_text(text)
+    draft.replace(path)
 
 
 def _whole(made: Frames, deliveries: dict[int, Deliver]) -> Metrics:
@@ -201,7 +208,7 @@ class _Streaming:
         self.folder = folder
         self.options = options
         self.on_progress = on_progress
-        self.metrics = Metrics()
+        self.told = folder / METRICS
 
     def to_the_end(self, made: Frames) -> Metrics:
         """Drain; then, where the streams do not end by themselves, end them."""
@@ -210,7 +217,7 @@ class _Streaming:
         if any(isinstance(source, FrameSource) for source in self.sources.values()):
             closing = replace(self.settings, close=True)
             self._drain(frames(self.spark, self.plan, self.sources, closing).outcomes)
-        return self.metrics
+        return Metrics.from_dict(json.loads(self.told.read_text())) if self.told.exists() else Metrics()
 
     def _drain(self, outcomes: DataFrame) -> None:
         writer = outcomes.filter(f"kind <> {COUNTS}").select("kind", "time", "body").writeStream.format("parquet")
@@ -225,7 +232,7 @@ class _Streaming:
         watch.to_the_end()
 
     def _told(self, metrics: Metrics) -> None:
-        self.metrics = metrics
+        _replace_text(self.told, json.dumps(metrics.to_dict()))
         if self.on_progress is not None:
             self.on_progress(metrics)
 
