@@ -6,7 +6,7 @@ DEMO := build/demo
 ROWS ?= 1000000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo test lint check bench soak docs clean
+.PHONY: menu demo test lint check bench papers soak docs clean
 MAKEFLAGS += --no-print-directory
 
 menu: ## this menu
@@ -29,10 +29,10 @@ lint: $(VENV)/.dev ## style, types and import layers
 check: lint test ## lint, then test: run it before you commit
 
 bench: $(VENV)/.dev ## every benchmark, one after the other
-	@set -e; for file in benchmarks/[!_]*.py benchmarks/papers/[!_]*.py; do \
-	  [ -e "$$file" ] || { echo "no benchmarks here"; break; }; \
-	  echo "== $$file"; $(BIN)/python "$$file"; \
-	done
+	@set -e; for file in benchmarks/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+
+papers: $(VENV)/.dev ## the experiments of the papers: tables here, pictures in build/papers
+	@set -e; for file in benchmarks/papers/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
 soak: $(VENV)/.dev ## the randomised tests with many examples, and Spark killed again and again (hours)
 	@WINDROW_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m soak
