@@ -9,7 +9,7 @@ import pytest
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
 from windrow.errors import InternalError, QueryError, UnsupportedError
 from windrow.plan.check import carries_progress, check_supported, check_window, shape_of
-from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Union
+from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Union, WindowAggregate
 from windrow.plan.schema import Shape
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column, Literal
@@ -318,3 +318,22 @@ def test_windows_over_corrected_results_are_refused_at_planning() -> None:
         UnsupportedError, match=r"\Awindows over results that are corrected .*\. Hint: use LATE DROP .*\Z"
     ):
         check_supported(windowed(inner, Sliding("window_end", 10, 10)))
+
+
+def early_counts() -> WindowAggregate:
+    return windowed(trades(), early=Amount.of("10 s"))
+
+
+def test_early_results_keep_their_kind() -> None:
+    number, kind = ("number", Column("number")), ("kind", Column("kind"))
+    pattern = (
+        r"\A`select` must keep the column kind, which tells early results from final ones, got number\. Hint: .*\Z"
+    )
+    with pytest.raises(QueryError, match=pattern):
+        check_supported(Project(early_counts(), (number,)))
+    check_supported(Project(early_counts(), (number, kind)))
+
+
+def test_early_results_are_not_made_distinct() -> None:
+    with pytest.raises(UnsupportedError, match=r"\ADISTINCT over early results is not available: .*\Z"):
+        check_supported(Distinct(early_counts()))

@@ -45,6 +45,18 @@ def test_without_late_rows_the_file_is_there_all_the_same(engine: FakeEngine, tm
     assert "late_by" in parquet.read_schema(tmp_path / "late.parquet").names
 
 
+@pytest.mark.parametrize("name", ["answer.parquet", "answer.csv", "answer.jsonl"])
+def test_early_results_do_not_go_to_files(engine: FakeEngine, tmp_path: Path, name: str) -> None:
+    early = query().window(range=10).agg(n=wr.count()).early(5)
+    pattern = (
+        r"\A`output` must be a place that early results can be taken back from; .*\. Hint: leave EMIT EARLY out, .*\Z"
+    )
+    with pytest.raises(ConfigurationError, match=pattern):
+        early.write(tmp_path / name)
+    assert [] == engine.plans
+    assert [] == list(tmp_path.iterdir())
+
+
 def test_a_late_file_that_cannot_be_written_is_found_out_before_the_run(engine: FakeEngine, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"\A`output` must be a file that can be written .*\Z"):
         query().write(tmp_path / "answer.parquet", late=tmp_path / "no" / "late.csv")

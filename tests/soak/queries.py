@@ -88,6 +88,12 @@ def promises(_: Path) -> wr.Query:
     return punctuated(ahead="ab").group_by("k").window(range=60, slide=20).agg(**spec).late("side")
 
 
+def early(_: Path) -> wr.Query:
+    """Late rows too; which early results are given depends on the micro-batches, what they replay to does not."""
+    spec = {"n": wr.count(), "total": wr.sum("x"), "middle": wr.median("x")}
+    return punctuated().group_by("k").window(range=60, slide=20).agg(**spec).late("side").early(25)
+
+
 def union(folder: Path) -> wr.Query:
     both = stream(folder).union(stream(folder, 3))
     return both.group_by("k").window(range=40, slide=10).agg(n=wr.count(), mean=wr.avg("x"))
@@ -110,6 +116,7 @@ CASES: tuple[Callable[[Path], wr.Query], ...] = (
     side,
     revise,
     promises,
+    early,
     union,
     distinct,
     nested,

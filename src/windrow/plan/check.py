@@ -72,6 +72,24 @@ def check_supported(node: Node) -> None:
     for part in walk(node):
         if isinstance(part, WindowAggregate):
             _check_supported_window(part)
+        elif isinstance(part, (Project, Distinct)) and gives_early(part.input):
+            _check_above_early(part)
+
+
+def _check_above_early(node: Project | Distinct) -> None:
+    """What takes an early result back must be known as such, and must come as often as the result did."""
+    if isinstance(node, Distinct):
+        raise UnsupportedError(
+            "DISTINCT over early results is not available: what is taken back may come again",
+            hint="leave EMIT EARLY or DISTINCT out",
+        )
+    if ("kind", Column("kind")) not in node.columns:
+        raise QueryError(
+            "must keep the column kind, which tells early results from final ones",
+            parameter="select",
+            value=", ".join(name for name, _ in node.columns),
+            hint="select kind too, or leave EMIT EARLY out",
+        )
 
 
 def _check_supported_window(node: WindowAggregate) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.plan.check import shape_of
+from windrow.plan.check import gives_early, shape_of
 from windrow.plan.nodes import Node
 from windrow.query.running import OnBatch, execute
 from windrow.sinks import open_sink
@@ -50,7 +50,9 @@ def open_outputs(
     from windrow.operators.lateness import late_columns
 
     with ExitStack() as stack:
-        sink = stack.enter_context(open_sink(target, shape_of(plan).answer, limit=limit or LIMIT))
+        sink = stack.enter_context(
+            open_sink(target, shape_of(plan).answer, limit=limit or LIMIT, early=gives_early(plan))
+        )
         side = None if late is None else stack.enter_context(LateSink(late, late_columns(plan)))
         yield sink.write, side and side.write
 

@@ -8,7 +8,7 @@ from typing import IO
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
-from windrow.sinks.base import Sink
+from windrow.sinks.base import Sink, only_appends
 from windrow.sinks.memory import MemorySink
 from windrow.sinks.terminal import LIMIT, TerminalSink
 
@@ -18,14 +18,22 @@ ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
 
 
 def open_sink(
-    target: str | Path, schema: pa.Schema, *, limit: int | None = LIMIT, stream: IO[str] | None = None
+    target: str | Path,
+    schema: pa.Schema,
+    *,
+    limit: int | None = LIMIT,
+    stream: IO[str] | None = None,
+    early: bool = False,
 ) -> Sink:
     """The sink for a file by its ending, or for the terminal when the target is `-`.
 
-    `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout.
+    `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout. With
+    `early`, results come that are taken back later: files do not take them.
     """
     if str(target) == "-":
         return TerminalSink(schema, limit=limit, stream=stream)
+    if early:
+        raise only_appends(str(target))
     path = Path(target)
     ending = path.suffix.lower()
     if ending == ".parquet":

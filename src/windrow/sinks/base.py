@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from windrow.errors import ConfigurationError
+
 
 class Sink(Protocol):
     """Takes batches of one schema. As a context manager it closes, or aborts when the body raises."""
@@ -46,6 +48,17 @@ class Closing:
             self.close()
         else:
             self.abort()
+
+
+def only_appends(target: str) -> ConfigurationError:
+    """The error for early results on their way to a place that only ever takes more rows."""
+    return ConfigurationError(
+        "must be a place that early results can be taken back from; files and tables only take more rows",
+        parameter="output",
+        value=target,
+        hint="leave EMIT EARLY out, or take the results where they come: the terminal, .batches(), .to_spark(), and "
+        "on Spark kafka://host:port/topic, memory:name or console:",
+    )
 
 
 def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -178,3 +178,18 @@ def test_only_append_makes_sense(spark: SparkSession, mode: str) -> None:
     with pytest.raises(ConfigurationError, match=pattern):
         writer(frame, "console:", {"outputmode": mode})
     assert Address("console") == writer(frame, "console:", {"outputMode": "append"}).place
+
+
+@pytest.mark.parametrize("uri", ["table:results", "parquet:/answers", "answers.csv", "delta:/answers"])
+def test_early_results_do_not_go_where_rows_are_only_appended(spark: SparkSession, uri: str) -> None:
+    pattern = r"^`output` must be a place that early results can be taken back from; .*, got .* Hint: leave EMIT EARLY"
+    with pytest.raises(ConfigurationError, match=pattern):
+        writer(reader(spark, "rate:", {}), uri, {}, early=True)
+
+
+def test_early_results_update_what_was_written(spark: SparkSession) -> None:
+    frame = reader(spark, "rate:", {})
+    pattern = r"^`outputMode` must be update, because early results are replaced later, got append\."
+    with pytest.raises(ConfigurationError, match=pattern):
+        writer(frame, "console:", {"outputMode": "append"}, early=True)
+    assert Address("console") == writer(frame, "console:", {}, early=True).place

@@ -21,6 +21,7 @@ import pyarrow as pa
 from windrow.engines.spark.addresses import FILES, Address, address
 from windrow.engines.spark.types import named, spark_schema
 from windrow.errors import ConfigurationError
+from windrow.sinks.base import only_appends
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -98,6 +99,13 @@ def parsed(messages: DataFrame, schema: pa.Schema, mode: str = "FAILFAST") -> Da
     return messages.select(row.alias("row")).select("row.*")
 
 
+_WHY = {
+    "append": "a result is given once, when its window closes, and is never replaced",
+    "update": "early results are replaced later",
+}
+"""Why results are written in an output mode."""
+
+
 @dataclass(frozen=True)
 class Output:
     """A writer that is set up but for its checkpoint and its trigger; `start` begins the query."""
@@ -111,30 +119,33 @@ class Output:
         return self.writer.start(self.place.target) if self.place.format in FILES else self.writer.start()
 
 
-def writer(frame: DataFrame, uri: str, options: Mapping[str, Any]) -> Output:
-    """The way of a streaming DataFrame to an address, in append mode."""
+def writer(frame: DataFrame, uri: str, options: Mapping[str, Any], *, early: bool = False) -> Output:
+    """The way of a streaming DataFrame to an address: in append mode, early results in update mode."""
     place = address(uri, "output")
     settings = {**_WRITING.get(place.format, {}), **settings_of(place, options)}
-    _check_output(place, uri, settings)
+    if early and place.format in ("table", *FILES):
+        raise only_appends(uri)
+    mode = "update" if early else "append"
+    _check_output(place, uri, settings, mode)
     if place.format == "kafka":
         frame = as_messages(frame, settings.pop("value", None), settings.pop("key", None))
         settings["topic"] = place.target
-    stream = frame.writeStream.outputMode("append").options(**settings)
+    stream = frame.writeStream.outputMode(mode).options(**settings)
     if place.format == "memory":
         stream = stream.queryName(place.target)
     return Output(stream if place.format == "table" else stream.format(place.format), place)
 
 
-def _check_output(place: Address, uri: str, settings: dict[str, str]) -> None:
+def _check_output(place: Address, uri: str, settings: dict[str, str], wanted: str) -> None:
     if place.format == "rate":
         raise ConfigurationError(
             "can only be read from", parameter="output", value=uri, hint="write to a table, files, Kafka or console:"
         )
     given = next((name for name in settings if name.lower() == "outputmode"), None)
-    mode = settings.pop(given) if given else "append"
-    if mode.lower() != "append":
+    mode = settings.pop(given) if given else wanted
+    if mode.lower() != wanted:
         raise ConfigurationError(
-            "must be append, because a result is given once, when its window closes, and is never replaced",
+            f"must be {wanted}, because {_WHY[wanted]}",
             parameter="outputMode",
             value=mode,
             hint="leave it out; corrections of late rows come as rows of their own with LATE REVISE",

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.engines.metrics import Metrics
-from windrow.engines.spark.connectors import writer
+from windrow.engines.spark.connectors import Output, writer
 from windrow.engines.spark.faults import explained
 from windrow.engines.spark.frames import Frames, Settings, frames
 from windrow.engines.spark.run import Options, claim, session_of, working_folder
 from windrow.engines.spark.watch import Watch
+from windrow.plan.check import gives_early
 from windrow.plan.nodes import Node
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
 
@@ -46,22 +46,23 @@ def run_live(
             made = frames(spark, plan, sources, settings)
             claim(folder, made, restore=options.restore)
             bounded = not any(getattr(source, "is_frame", False) for source in sources.values())
-            running = _started(made, output, late, folder, now=once or bounded)
+            running = _started(made, output, late, folder, early=gives_early(plan), now=once or bounded)
             metrics = _watched(running, on_progress, options)
     except Exception as error:
         raise explained(error) from error
     return replace(metrics, elapsed=time.perf_counter() - started)
 
 
-def _started(made: Frames, output: str, late: str | None, folder: Path, *, now: bool) -> list[StreamingQuery]:
-    started = [_start(made.results, output, folder / "spark", now=now)]
+def _started(
+    made: Frames, output: str, late: str | None, folder: Path, *, early: bool, now: bool
+) -> list[StreamingQuery]:
+    started = [_start(writer(made.results, output, {}, early=early), folder / "spark", now=now)]
     if late is not None:
-        started.append(_start(made.late, late, folder / "late", now=now))
+        started.append(_start(writer(made.late, late, {}), folder / "late", now=now))
     return started
 
 
-def _start(frame: DataFrame, uri: str, checkpoint: Path, *, now: bool) -> StreamingQuery:
-    output = writer(frame, uri, {})
+def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
     prepared = output.writer.option("checkpointLocation", str(checkpoint))
     return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
 
