@@ -76,6 +76,12 @@ CASES = {
     "promises for groups, landmark": Case(
         {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, elements=punctuated_by_group(12, -70)
     ),
+    "promises for groups, sessions": Case(
+        {"gap": 7}, ("k",), BOUNDED, late=("side", None), progress=PER_K, elements=punctuated_by_group(15, 0)
+    ),
+    "promises for groups, revised": Case(
+        {"range": 20, "slide": 10}, ("k",), late=("revise", 30), progress=PER_K, elements=punctuated_by_group(16, 0)
+    ),
     "rows of a key in order of time": Case(
         {"rows": 5, "slide": "2 rows", "partition": "k", "order_by": "ts"}, ("k", "g"), late=("side", None)
     ),

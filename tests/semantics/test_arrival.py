@@ -9,7 +9,7 @@ from windrow.errors import DataError, UnsupportedError
 from windrow.semantics.arrival import Arrival, Bounds, arrivals
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.progress import START, Punctuation
-from windrow.semantics.windows import Rows, Session, Sliding, Window
+from windrow.semantics.windows import Rows, SlideByTuple, Sliding, Window
 
 WINDOW = Sliding("ts", 10, 10)
 
@@ -51,7 +51,7 @@ def test_punctuations_never_go_back() -> None:
             arrive(elements)
 
 
-def test_groups_need_a_context_free_window() -> None:
-    message = r"^`punctuation` of one group needs a window that is context free, got \('a',\)\. Hint: use a sli"
+def test_groups_need_windows_of_times() -> None:
+    message = r"^`punctuation` of one group needs a sliding, landmark or session window, got \('a',\)\. Hint: punct"
     with pytest.raises(UnsupportedError, match=message):
-        arrive([Punctuation(5, ("a",))], Session("ts", 5))
+        arrive([Punctuation(5, ("a",))], SlideByTuple("ts", 5))

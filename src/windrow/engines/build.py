@@ -171,7 +171,7 @@ def _grid(node: nodes.WindowAggregate) -> Grid | None:
         # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
         united = any(isinstance(part, nodes.Union) for part in walk(node))
         return Grid(by_arrival=united) if united or window.order is not None else None
-    return Grid(pace=window.gap)
+    return Grid(pace=window.gap, keys=usable_keys(node))
 
 
 def _window(
@@ -179,8 +179,9 @@ def _window(
 ) -> WindowOperator | SessionOperator | PerRowOperator | RowsOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
+    passes = frozenset() if grid is None else grid.keys
     if isinstance(node.window, Session):
-        return SessionOperator(node, shape, output)
+        return SessionOperator(node, shape, output, passes=passes)
     if isinstance(node.window, SlideByTuple):
         return PerRowOperator(node, shape, output)
     if isinstance(node.window, Rows):
@@ -188,7 +189,6 @@ def _window(
     within = within_of(node, shape.domain)
     slide = node.window.slide
     within = -(-within // slide) * slide
-    passes = frozenset() if grid is None else grid.keys
     return WindowOperator(
         node,
         shape,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,10 @@ from windrow.operators.grouping import Grouping
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.promises import Promises, restored, saved
 from windrow.operators.windows.extents import last_closed
+from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import START
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.windows import Landmark, Session, Sliding
 
 
 @dataclass
@@ -32,11 +34,13 @@ class Pattern:
 class Ahead:
     """By the code of a group: the boundary below which its windows are closed, and the last window reported of it.
 
+    Sessions have no numbers: there is no last one then, and the boundary is the promise itself.
+
     A promise may name only some of the keys; it then holds for all groups that have these values, also for those that
     come later.
     """
 
-    def __init__(self, grouping: Grouping, window: Sliding | Landmark) -> None:
+    def __init__(self, grouping: Grouping, window: Sliding | Landmark | Session) -> None:
         self.grouping = grouping
         self.window = window
         self.patterns: dict[tuple[str, ...], Pattern] = {}
@@ -128,3 +132,13 @@ class Ahead:
             names = tuple(promises.schema.names)
             self.patterns[names] = Pattern(promises, self._places(names), NO_CODES)
             self._sort(self.patterns[names], 0)
+
+
+def passed_on(
+    node: WindowAggregate, passes: frozenset[str], known: GroupPunctuations, values: Integers
+) -> Iterator[GroupPunctuations]:
+    """What promises for groups say of the results, under the names of these, where a window above can use it."""
+    names = {e.name: name for name, e in node.keys if isinstance(e, Column) and name in passes}
+    if all(name in names for name in known.groups.schema.names):
+        groups = known.groups.rename_columns([names[name] for name in known.groups.schema.names])
+        yield GroupPunctuations(groups, values)

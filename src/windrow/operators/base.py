@@ -68,6 +68,11 @@ class GroupPunctuations:
     def __len__(self) -> int:
         return len(self.values)
 
+    def above(self, bound: int) -> GroupPunctuations:
+        """Those that promise more."""
+        more = self.values > bound
+        return GroupPunctuations(self.groups.filter(pa.array(more)), self.values[more])
+
 
 @dataclass(frozen=True)
 class LateRows:

@@ -9,27 +9,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Custom, Values
+from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch
 from windrow.operators.lateness import Verdict
-from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.multisets import Multiset
-from windrow.operators.state.paned_values import PanedValues
-from windrow.operators.state.timeline import Answers, Timeline
-from windrow.operators.windows.base import Closed, Rows, with_values
-from windrow.operators.windows.extents import first_windows, last_closed, last_windows
+from windrow.operators.windows.base import Closed, Rows
+from windrow.operators.windows.extents import end_of, first_windows, last_closed, last_windows
 from windrow.operators.windows.panes import PanedWid
 from windrow.plan.nodes import Lateness
 from windrow.semantics.windows import Sliding
 
 if TYPE_CHECKING:
     from windrow.operators.window_aggregate import WindowOperator
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Revisions:
@@ -45,26 +43,29 @@ class Revisions:
         self.dirty: set[tuple[int, int]] = set()
         self.numbers: defaultdict[tuple[int, int], int] = defaultdict(int)
 
-    def _oldest(self) -> int:
-        """The first window that may still be corrected."""
-        return last_closed(self.window, self.operator.closed - self.operator.within) + 1
+    def note(self, rows: Rows, verdict: Verdict, closed: Integers) -> tuple[Mask, Mask]:
+        """Mark the windows to correct. Returns which rows stay absent from a window, and which go into panes.
 
-    def note(self, rows: Rows, verdict: Verdict) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Mark the windows to correct. Returns which rows stay absent from a window, and which go into panes."""
-        first = first_windows(self.window, rows.times)
-        closed = last_closed(self.window, self.operator.closed)
-        last = np.minimum(last_windows(self.window, rows.times), closed)
-        oldest = self._oldest()
+        `closed` is the boundary of the group of each row.
+        """
+        first, last = first_windows(self.window, rows.times), last_windows(self.window, rows.times)
+        done, oldest = last_closed(self.window, closed), self._oldest(closed)
         absent = verdict.missed & (first < oldest)
-        open_still = last_windows(self.window, rows.times) > closed
-        usable = verdict.missed & ((last >= oldest) | open_still)
+        usable = verdict.missed & ((np.minimum(last, done) >= oldest) | (last > done))
         if self.consistent:
             usable &= ~absent
-        codes = rows.group_codes()
-        for i in np.flatnonzero(usable).tolist():
-            for number in range(max(int(first[i]), oldest), int(last[i]) + 1):
-                self.dirty.add((number, int(codes[i])))
+        codes, first, last = (
+            rows.group_codes()[usable],
+            np.maximum(first, oldest)[usable],
+            np.minimum(last, done)[usable],
+        )
+        for code, low, high in zip(codes.tolist(), first.tolist(), last.tolist(), strict=True):
+            self.dirty.update((number, code) for number in range(low, high + 1))
         return absent, usable
+
+    def _oldest(self, closed: Integers) -> Integers:
+        """The first window that may still be corrected, where windows are closed up to here."""
+        return last_closed(self.window, closed - self.operator.within) + 1
 
     def flush(self) -> Iterator[Batch]:
         """The corrected results."""
@@ -77,8 +78,13 @@ class Revisions:
             kept = self.operator.results.chosen(closed.take(wanted))
             if len(kept.answers):
                 yield self.operator.results.result(kept, self._count(kept))
-        oldest = self._oldest()
-        self.numbers = defaultdict(int, {pair: n for pair, n in self.numbers.items() if pair[0] >= oldest})
+        self._forget_numbers()
+
+    def _forget_numbers(self) -> None:
+        codes = np.array([code for _, code in self.numbers], np.int32)
+        oldest = self._oldest(self.operator.closed_of(codes)).tolist()
+        current = (item for item, first in zip(self.numbers.items(), oldest, strict=True) if item[0][0] >= first)
+        self.numbers = defaultdict(int, current)
 
     def _count(self, closed: Closed) -> npt.NDArray[np.int64]:
         counted = []
@@ -89,43 +95,12 @@ class Revisions:
 
     def _recomputed(self, dirty: set[tuple[int, int]]) -> Iterator[Closed]:
         """All windows from the first to the last dirty one, of the dirty groups, from the kept panes."""
-        numbers = [number for number, _ in dirty]
-        timeline = self._slice(np.unique([code for _, code in dirty]).astype(np.int32))
-        windower = self.windower
-        values = {part: self._copy_values(store) for part, store in windower.values.items()}
-        states = {part: self._copy_states(store) for part, store in windower.customs.items()}
-
-        def multiset(number: int, part: Values) -> Multiset:
-            return values[part].slide_to(number * windower.slide_panes)
-
-        def custom(number: int, part: Custom) -> tuple[Codes, CustomState]:
-            found = states[part].slide_to(number * windower.slide_panes)
-            if found is None:
-                return np.empty(0, np.int32), CustomState.nothing(part)
-            return found.codes, found.state
-
-        for answers in timeline.report(max(numbers), self.operator.grouping.count, min(numbers)):
-            if windower.plan.keeps_values:
-                yield with_values(windower.plan, answers, multiset, custom)
-            else:
-                yield Closed(Answers(answers.windows, answers.codes, answers.state))
-
-    def _slice(self, codes: Codes) -> Timeline:
-        kept = self.windower.timeline
-        chosen = np.flatnonzero(np.isin(kept.codes[: kept.count], codes))
-        fresh = Timeline(kept.layout, kept.range_panes, kept.slide_panes)
-        fresh.append(kept.panes[chosen], kept.codes[chosen], kept.cells.take(chosen))
-        return fresh
-
-    def _copy_values(self, store: PanedValues) -> PanedValues:
-        fresh = PanedValues(store.range_panes, forever=False)
-        fresh.panes = store.panes
-        return fresh
-
-    def _copy_states(self, store: PanedStates) -> PanedStates:
-        fresh = PanedStates(store.range_panes, forever=False)
-        fresh.panes = store.panes
-        return fresh
+        numbers, codes = zip(*dirty, strict=True)
+        chosen = np.zeros(self.operator.grouping.count, np.bool_)
+        chosen[list(codes)] = True
+        part = self.windower.extract(chosen, kept=True)
+        part.timeline.skip_to(min(numbers))
+        yield from part.close(end_of(self.window, max(numbers)), self.operator.grouping.count)
 
     def codes_in_use(self) -> Codes:
         return np.unique([code for _, code in {*self.dirty, *self.numbers}]).astype(np.int32)

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, tabled
+from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators import window_state
+from windrow.operators.ahead import Ahead, passed_on
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
-from windrow.operators.state.groups import Codes
+from windrow.operators.suspects import Suspects
 from windrow.operators.windows.base import Closed
-from windrow.operators.windows.session import Sessions, owners
+from windrow.operators.windows.session import Sessions
 from windrow.plan.nodes import Late, WindowAggregate
 from windrow.plan.schema import Shape
 from windrow.semantics.progress import END, START, Punctuation, check_advance
@@ -25,25 +26,26 @@ from windrow.semantics.windows import Emit, Session
 
 
 class SessionOperator:
-    """Groups rows into sessions; rows below the bound are judged when the next punctuation comes.
+    """Groups rows into sessions; rows below the bound of their group are judged when its next bound comes."""
 
-    Until then a late row may still be joined to an open session by other rows of the same lull between two
-    punctuations, in whatever order they come.
-    """
-
-    def __init__(self, node: WindowAggregate, shape: Shape, output: Shape) -> None:
+    def __init__(
+        self, node: WindowAggregate, shape: Shape, output: Shape, *, passes: frozenset[str] = frozenset()
+    ) -> None:
+        """`passes` are the columns out by which windows above can use promises for single groups."""
         assert isinstance(node.window, Session)
         assert shape.time is not None
         self.node = node
-        self.gap = node.window.gap
+        self.window = node.window
         self.grouping = Grouping(node, shape)
         self.windower = Sessions(node.window, self.grouping.plan)
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time)
+        self.passes = passes
         self.bound = START
+        self.ahead: Ahead | None = None
+        """The groups whose own promises are ahead of the one for all."""
         self.first = END
-        self.suspects: list[tuple[Batch, Integers, Codes]] = []
-        """Rows below the bound since the last punctuation."""
+        self.suspects = Suspects()
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -53,11 +55,10 @@ class SessionOperator:
             return ()
         rows = self.grouping.rows(batch, self.windower)
         self.windower.add(rows, self.grouping.count)
-        below = rows.times < self.bound
+        codes = rows.group_codes()
+        below = rows.times < (self.bound if self.ahead is None else self._bounds()[codes])
         if below.any():
-            kept = batch.data.filter(pa.array(below))
-            suspects = Batch(kept, rows.times[below], None, batch.source)
-            self.suspects.append((suspects, rows.times[below], rows.group_codes()[below]))
+            self.suspects.add(batch, codes, below)
         if not below.all():
             self.first = min(self.first, int(rows.times[~below].min()))
         return ()
@@ -66,19 +67,48 @@ class SessionOperator:
         bound = check_advance(self.bound, punctuation.value)
         if bound == self.bound:
             return
-        for closed in self.windower.close(bound, self.grouping.count):
-            chosen = self._chosen(closed)
-            if len(chosen.answers):
-                yield self._result(chosen)
-        yield from self._born_late()
-        self.bound = bound
+        before, self.bound = self._bounds(), bound
+        yield from self._settle(before)
+        if self.ahead is not None and self.ahead.forget_below(bound):
+            self.ahead = None
         self.grouping.forget_values(self.windower)
-        self.grouping.compact(self.windower)
+        keepers = (self.windower, self.suspects) if self.ahead is None else (self.windower, self.suspects, self.ahead)
+        self.grouping.compact(*keepers)
         yield Punctuation(bound)
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """Sessions wait for the punctuation of all rows."""
-        return ()
+        """The sessions of some groups close while those of the others stay open."""
+        news = punctuations.above(self.bound)
+        if len(news) == 0:
+            return
+        if self.ahead is None:
+            self.ahead = Ahead(self.grouping, self.window)
+        before = self._bounds()
+        self.ahead.advance(news)
+        yield from self._settle(before)
+        yield from passed_on(self.node, self.passes, news, news.values)
+
+    def _bounds(self) -> Integers:
+        """For each group, the bound in force."""
+        if self.ahead is None:
+            return np.full(self.grouping.count, self.bound)
+        return self.ahead.boundaries(np.arange(self.grouping.count, dtype=np.int32), self.bound)
+
+    def _settle(self, before: Integers) -> Iterator[Element]:
+        """Bounds have moved: report the sessions that are over, and the rows that were late for theirs."""
+        now = self._bounds()
+        for closed in self.windower.close(before, now):
+            chosen = self._chosen(closed)
+            if len(chosen.answers):
+                yield self._result(chosen)
+        born_late = self.windower.born_late
+        for late, owner in self.suspects.judged(born_late, now > before):
+            self.counters.late += len(owner)
+            if self.node.late is Late.SIDE:
+                ends = born_late.lasts[owner] + self.window.gap
+                late_by = before[late.codes] - late.batch.times
+                missed = Missed(late_by, np.ones(len(owner), np.int64), born_late.starts[owner], ends)
+                yield LateRows(late_batch(late.batch.data, missed, late.batch.source, self.late_schema))
 
     def _chosen(self, closed: Closed) -> Closed:
         if self.node.emit is not Emit.COMPLETE:
@@ -93,44 +123,26 @@ class SessionOperator:
         self.counters.results += len(order)
         return Batch(data, closed.ends[order])
 
-    def _born_late(self) -> Iterator[Element]:
-        codes, starts, lasts = self.windower.born_late
-        for batch, times, row_codes in self.suspects:
-            owner = owners(row_codes, times, codes, starts, lasts)
-            late = np.flatnonzero(owner >= 0)
-            self.counters.late += len(late)
-            if len(late) and self.node.late is Late.SIDE:
-                ends = lasts[owner[late]] + self.gap
-                missed = Missed(self.bound - times[late], np.ones(len(late), np.int64), starts[owner[late]], ends)
-                yield LateRows(late_batch(batch.data.take(arrow(late)), missed, batch.source, self.late_schema))
-        self.suspects = []
-
     @property
     def state_bytes(self) -> int:
-        return self.windower.nbytes
+        return self.windower.nbytes + self.suspects.nbytes
 
     @property
     def open_windows(self) -> int:
         return self.windower.open_windows
 
     def facts(self) -> dict[str, Any]:
-        return {"bounds": [self.bound, self.first], "sources": [batch.source for batch, _, _ in self.suspects]}
+        return {"bounds": [self.bound, self.first]}
 
     def set_facts(self, facts: dict[str, Any]) -> None:
         self.bound, self.first = facts["bounds"]
-        self.windower.bound = self.bound
 
     def state(self) -> dict[str, pa.Table]:
-        tables = window_state.save(self)
-        for i, (batch, times, codes) in enumerate(self.suspects):
-            tables[f"suspects{i}"] = pa.Table.from_batches([batch.data])
-            tables[f"places{i}"] = tabled(time=times, code=codes)
-        return tables
+        return window_state.save(self) | window_state.nested(ahead=self.ahead, suspects=self.suspects)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        sources = window_state.load(self, tables)["sources"]
-        for i, source in enumerate(sources):
-            places = tables[f"places{i}"]
-            times, codes = (np.array(places[name].combine_chunks()) for name in ("time", "code"))
-            data = tables[f"suspects{i}"].combine_chunks().to_batches()[0]
-            self.suspects.append((Batch(data, times, None, source), times, codes))
+        window_state.load(self, tables)
+        self.suspects.restore(window_state.under("suspects", tables))
+        if known := window_state.under("ahead", tables):
+            self.ahead = Ahead(self.grouping, self.window)
+            self.ahead.restore(known)

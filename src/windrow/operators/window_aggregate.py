@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators import window_state
-from windrow.operators.ahead import Ahead
+from windrow.operators.ahead import Ahead, passed_on
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.early import Early
 from windrow.operators.grid import Grid
@@ -31,7 +31,6 @@ from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.plan.schema import Shape
-from windrow.semantics.expressions import Column
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, Landmark, Sliding
 
@@ -95,13 +94,13 @@ class WindowOperator:
         if self.ahead is None and (self.closed == START or rows.span[0] >= self.closed):
             self._add(rows)
             return
-        late = rows.times < self._closed_of(rows.group_codes())
+        late = rows.times < self.closed_of(rows.group_codes())
         if not late.all():
             self._add(rows.take(~late))
         if late.any():
             yield from self._late(batch, rows, np.flatnonzero(late))
 
-    def _closed_of(self, codes: Codes) -> Integers:
+    def closed_of(self, codes: Codes) -> Integers:
         """For each of these groups, the end of the last closed window boundary."""
         if self.ahead is None:
             return np.full(len(codes), self.closed)
@@ -114,14 +113,14 @@ class WindowOperator:
 
     def _late(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> Iterator[Element]:
         """Rows below the closed boundary: into the windows still open, and into the book of what was missed."""
-        times, closed = rows.times[late], self._closed_of(rows.group_codes()[late])
+        times, closed = rows.times[late], self.closed_of(rows.group_codes()[late])
         self.windower.witness(int(times.max()))
         consistent = self.node.lateness is Lateness.CONSISTENT
         verdict = judge(self.window, times, closed, consistent=consistent)
         self.counters.late += int(np.count_nonzero(verdict.missed))
         absent, counts = verdict.missed, verdict.counts
         if self.revisions is not None:
-            absent, counts = self.revisions.note(rows.take(late), verdict)
+            absent, counts = self.revisions.note(rows.take(late), verdict, closed)
         yield from self._count(rows.take(late[counts]), closed[counts])
         if self.node.late is not Late.DROP and absent.any():
             missed = missed_windows(self.window, times[absent], closed[absent])
@@ -156,7 +155,7 @@ class WindowOperator:
         if len(partials) == 0:
             return
         cells = partials.encoded(self.grouping, self.windower)
-        late = self.windower.starts_of(cells.panes) < self._closed_of(cells.codes)
+        late = self.windower.starts_of(cells.panes) < self.closed_of(cells.codes)
         if not late.all():
             self._put(self.windower, cells.take(~late))
         if late.any():
@@ -179,7 +178,7 @@ class WindowOperator:
     def _late_cells(self, windower: PanedWid, cells: Cells) -> Iterator[Element]:
         starts = windower.starts_of(cells.panes)
         windower.witness(int(starts.max()))
-        closed = self._closed_of(cells.codes)
+        closed = self.closed_of(cells.codes)
         verdict = judge(self.window, starts, closed, consistent=self.node.lateness is Lateness.CONSISTENT)
         self.counters.late += int(cells.state.adds[verdict.missed, 0].sum())
         counting, starts, closed = cells.take(verdict.counts), starts[verdict.counts], closed[verdict.counts]
@@ -221,22 +220,17 @@ class WindowOperator:
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The windows of some groups close while those of the others stay open."""
         closed = Grid(self.window.origin, self.window.slide).rounded_down(punctuations.values)
-        news = np.flatnonzero(closed > self.closed)
+        news = replace(punctuations, values=closed).above(self.closed)
         if len(news) == 0:
             return
+        if self.revisions is not None:
+            yield from self.revisions.flush()
         if self.ahead is None:
             self.ahead = Ahead(self.grouping, self.window)
-        known = GroupPunctuations(punctuations.groups.take(arrow(news)), closed[news])
-        yield from self._report_groups(self.ahead, self.ahead.advance(known))
+        yield from self._report_groups(self.ahead, self.ahead.advance(news))
         self.windower.forget_reported(self.ahead.reported)
-        yield from self._passed_on(known)
-
-    def _passed_on(self, known: GroupPunctuations) -> Iterator[GroupPunctuations]:
-        """What the same promises say of the results, where a window above can use it."""
-        names = {e.name: name for name, e in self.node.keys if isinstance(e, Column) and name in self.passes}
-        if all(name in names for name in known.groups.schema.names):
-            groups = known.groups.rename_columns([names[name] for name in known.groups.schema.names])
-            yield GroupPunctuations(groups, np.array([self._promise(c) for c in known.values.tolist()], np.int64))
+        promises = np.array([self._promise(c) for c in news.values.tolist()], np.int64)
+        yield from passed_on(self.node, self.passes, news, promises)
 
     def _promise(self, closed: int) -> int:
         """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late."""
@@ -300,7 +294,7 @@ class WindowOperator:
         part = self.windower.extract(np.ones(self.grouping.count, np.bool_))
         for closed in part.close(END, self.grouping.count):
             end = ends(self.window, closed.answers.windows)
-            still_open = end > self._closed_of(closed.answers.codes)
+            still_open = end > self.closed_of(closed.answers.codes)
             chosen = self.results.chosen(closed.take(np.flatnonzero(still_open)))
             if len(chosen.answers):
                 yield chosen
@@ -330,25 +324,15 @@ class WindowOperator:
             self.revisions.from_json(facts["revisions"])
 
     def state(self) -> dict[str, pa.Table]:
-        more = {
-            f"{part}.{name}": table
-            for part in ("ahead", "early")
-            if getattr(self, part) is not None
-            for name, table in getattr(self, part).state().items()
-        }
-        return {**window_state.save(self), **more}
+        return window_state.save(self) | window_state.nested(ahead=self.ahead, early=self.early)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
-        if known := _under("ahead.", tables):
+        if known := window_state.under("ahead", tables):
             self.ahead = Ahead(self.grouping, self.window)
             self.ahead.restore(known)
         if self.early is not None:
-            self.early.restore(_under("early.", tables))
-
-
-def _under(prefix: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
+            self.early.restore(window_state.under("early", tables))
 
 
 def make_windower(

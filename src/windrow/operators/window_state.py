@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     Windowing: TypeAlias = WindowOperator | SessionOperator | PerRowOperator | RowsOperator
 
 
+class Saved(Protocol):
+    """Whatever can be written as tables."""
+
+    def state(self) -> dict[str, pa.Table]: ...
+
+
 def save(operator: Windowing) -> dict[str, pa.Table]:
     """Groups, widths of the state columns, counters, and the algorithm's own tables."""
-    tables = {f"windower.{name}": table for name, table in operator.windower.state().items()}
+    tables = nested(windower=operator.windower)
     tables["groups"] = save_groups(operator.grouping.groups)
     for i, values in enumerate(operator.grouping.plan.values.values()):
         tables[f"known{i}"] = save_groups(values.known)
@@ -42,7 +48,21 @@ def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
     load_groups(operator.grouping.groups, tables["groups"])
     for i, values in enumerate(operator.grouping.plan.values.values()):
         load_groups(values.known, tables[f"known{i}"])
-    prefix = "windower."
-    operator.windower.restore({n.removeprefix(prefix): t for n, t in tables.items() if n.startswith(prefix)})
+    operator.windower.restore(under("windower", tables))
     operator.set_facts(facts)
     return facts
+
+
+def nested(**parts: Saved | None) -> dict[str, pa.Table]:
+    """The tables of several parts under their names; those that are not there have none."""
+    return {
+        f"{name}.{inner}": table
+        for name, part in parts.items()
+        if part is not None
+        for inner, table in part.state().items()
+    }
+
+
+def under(name: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables of one part."""
+    return {known.removeprefix(f"{name}."): t for known, t in tables.items() if known.startswith(f"{name}.")}

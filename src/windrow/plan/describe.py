@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.plan.nodes import Late, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Node, Project, Stream, Union, WindowAggregate
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.windows import Landmark, Session, Sliding
 
 Keys = frozenset[str]
 
@@ -15,9 +15,9 @@ Keys = frozenset[str]
 def usable_keys(node: WindowAggregate) -> Keys:
     """The columns by which single groups of a window aggregate can be closed.
 
-    Sessions, and windows whose results are corrected, wait for the punctuation of all rows.
+    Windows of rows wait for the punctuation of all rows.
     """
-    if not isinstance(node.window, (Sliding, Landmark)) or node.late is Late.REVISE:
+    if not isinstance(node.window, (Sliding, Landmark, Session)):
         return frozenset()
     return frozenset(e.name for _, e in node.keys if isinstance(e, Column))
 

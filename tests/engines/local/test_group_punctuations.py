@@ -12,7 +12,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
-from tests.engines.local.test_oracle import SCHEMA, approximately, strategies_for
+from tests.engines.local.test_oracle import SCHEMA, approximately, last_revisions, strategies_for
 from windrow.engines.accounts import late_and_filtered, state_bytes
 from windrow.engines.build import Pipeline, build
 from windrow.errors import DataError, QueryError, SumOverflowError
@@ -20,6 +20,7 @@ from windrow.operators.base import Batch
 from windrow.plan.explain import explain
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Strategy, Stream, WindowAggregate
 from windrow.semantics import oracle
+from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Column
 from windrow.semantics.ordering import normal
 from windrow.semantics.progress import END, External, Punctuation
@@ -102,7 +103,7 @@ def whole_groups(elements: Sequence[Any], keys: Sequence[str], by: str) -> list[
 @settings(max_examples=400)
 @given(data=st.data())
 def test_promises_for_single_groups_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
-    window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
+    window = data.draw(st.one_of(streams.sliding(), streams.landmarks(), streams.sessions()))
     by = data.draw(st.sampled_from(("k", "g")))
     names = data.draw(st.sampled_from(((by,), (by, "y"), ("y", by), ("k", "g"))))
     in_data = data.draw(st.booleans())
@@ -148,11 +149,60 @@ def test_promises_for_single_groups_give_the_answer_of_the_oracle(data: st.DataO
             )
 
 
+@settings(max_examples=200)
+@given(data=st.data())
+def test_corrections_wait_for_the_promise_of_their_group(data: st.DataObject) -> None:
+    window = data.draw(streams.sliding())
+    by = data.draw(st.sampled_from(("k", "g")))
+    names = data.draw(st.sampled_from(((by,), ("k", "g"))))
+    elements = data.draw(streams.elements(late=True, by=by, extremes=False))
+    calls = [
+        AggregateCall(c.name, c.function, c.argument, c.parameters)
+        for c in streams.calls(data.draw(streams.aggregate_lists()))
+    ]
+    keys = tuple((name, Column(name)) for name in names)
+    lateness, within = data.draw(st.sampled_from(Lateness)), data.draw(st.integers(1, 12)) * window.slide
+    stream = Stream("s", SCHEMA, "ts", External(per=(by,)))
+    settled: Any = {"late": Late.REVISE, "lateness": lateness, "within": Amount.of(within)}
+    run = Run(WindowAggregate(stream, window, keys, tuple(calls), **settled))
+    pieces = list(in_batches(elements, data.draw(st.sets(st.integers(0, 40)))))
+    restarts = data.draw(st.sets(st.integers(0, max(0, len(pieces) - 1)), max_size=4))
+    for i, piece in enumerate(pieces):
+        if i in restarts:
+            run.restart()
+        run.feed(piece)
+    expected = oracle.answer(
+        whole_groups(elements, names, by),
+        window,
+        keys=keys,
+        aggregates=calls,
+        late="revise",
+        lateness=lateness.value,
+        within=within,
+    )
+    plain = last_revisions(run.results, list(names))
+    assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(approximately(plain, calls))
+    assert len(expected.missed) == len(run.late)
+    assert expected.account.late == late_and_filtered(run.pipeline)[0]
+
+
+def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> None:
+    late: Any = {"late": Late.REVISE, "within": Amount.of(30)}
+    run = Run(replace(over(PER_K, Sliding("ts", 10, 10), ("k",)), **late))
+    run.feed(rows((1, "a"), (1, "b")))
+    run.feed(Punctuation(30, ("a",)))
+    run.feed(rows((2, "a"), (2, "b")))
+    run.feed(Punctuation(END))
+    told = [(r["k"], r["n"], r["revision"]) for r in run.results]
+    assert [("a", 1, 0), ("a", 2, 1), ("b", 2, 0)] == told
+    assert 1 == late_and_filtered(run.pipeline)[0]
+
+
 def rows(*pairs: tuple[int, str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"ts": ts, "k": k} for ts, k in pairs], SCHEMA)
 
 
-def counting(window: Sliding | Landmark, strategy: Strategy = Strategy.AUTO) -> Run:
+def counting(window: Sliding | Landmark | Session, strategy: Strategy = Strategy.AUTO) -> Run:
     stream = Stream("s", SCHEMA, "ts", External(per=("k",)))
     calls = (AggregateCall("n", "count"),)
     return Run(WindowAggregate(stream, window, (("k", Column("k")),), calls, strategy=strategy))
@@ -170,6 +220,26 @@ def test_a_group_is_reported_at_its_own_promise_and_its_state_is_let_go(strategy
     assert before > 2 * state_bytes(run.pipeline)
     run.feed(Punctuation(END))
     assert ["a"] * 101 == [result["k"] for result in run.results[7 * 101 :]]
+
+
+def test_sessions_close_at_the_promise_of_their_group() -> None:
+    run = counting(Session("ts", 3))
+    run.feed(rows((1, "a"), (3, "a"), (9, "a"), (1, "b"), (4, "b")))
+    run.feed(Punctuation(8, ("a",)))
+    assert [("a", 1, 6, 2)] == [(r["k"], r["window_start"], r["window_end"], r["n"]) for r in run.results]
+    run.feed(rows((2, "a"), (7, "a"), (2, "b")))  # late for the session of a, joined to the next one, in time for b
+    run.feed(Punctuation(END))
+    told = sorted((r["k"], r["window_start"], r["window_end"], r["n"]) for r in run.results[1:])
+    assert [("a", 7, 12, 2), ("b", 1, 7, 3)] == told
+    assert 1 == late_and_filtered(run.pipeline)[0]
+
+
+def test_windows_over_sessions_close_for_the_group_too() -> None:
+    inner = WindowAggregate(PER_K, Session("ts", 3), (("k", Column("k")),), (COUNT,))
+    run = Run(WindowAggregate(inner, Sliding("window_end", 10, 10), (("k", Column("k")),), (COUNT,)))
+    run.feed(rows((1, "a"), (15, "a"), (1, "b")))
+    run.feed(Punctuation(14, ("a",)))
+    assert [("a", 10, 1)] == [(r["k"], r["window_end"], r["n"]) for r in run.results]
 
 
 def test_groups_that_come_later_are_bound_by_what_was_promised_for_them() -> None:
@@ -215,8 +285,7 @@ def test_windows_over_windows_close_for_the_group_too() -> None:
     ("plan", "why"),
     [
         (over(PER_K, Sliding("ts", 10, 10), ("g",)), "groups by another column"),
-        (WindowAggregate(PER_K, Session("ts", 3), (("k", Column("k")),), (COUNT,)), "sessions"),
-        (replace(over(PER_K, Sliding("ts", 10, 10), ("k",)), late=Late.REVISE), "corrections"),
+        (WindowAggregate(PER_K, Session("ts", 3), (("g", Column("g")),), (COUNT,)), "sessions of other groups"),
     ],
 )
 def test_promises_of_no_use_are_left_out_and_explained(plan: WindowAggregate, why: str) -> None:

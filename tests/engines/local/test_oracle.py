@@ -153,6 +153,16 @@ def test_every_strategy_gives_the_answer_of_the_oracle(part: int, data: st.DataO
         )
 
 
+def last_revisions(results: list[dict[str, Any]], keys: list[str]) -> list[dict[str, Any]]:
+    """What stands in the end; each revision of a window has a higher number than the one before."""
+    final: dict[Any, dict[str, Any]] = {}
+    for row in results:
+        place = repr([row[n] for n in keys]), row["window_end"]
+        assert row["revision"] > final.get(place, {"revision": -1})["revision"]
+        final[place] = row
+    return [{n: v for n, v in row.items() if n != "revision"} for row in final.values()]
+
+
 @settings(max_examples=10_000 if SOAK else 400)
 @given(data=st.data())
 def test_revisions_end_at_the_answer_with_the_late_rows_in_it(data: st.DataObject) -> None:
@@ -178,12 +188,7 @@ def test_revisions_end_at_the_answer_with_the_late_rows_in_it(data: st.DataObjec
         within=within_of(node, Domain.INTEGER),
     )
     results, late, metrics = answer(node, Split(elements, data.draw(st.sets(st.integers(0, 40)))))
-    final: dict[Any, dict[str, Any]] = {}
-    for row in results:
-        place = repr([row[n] for n, _ in keys]), row["window_end"]
-        assert row["revision"] > final.get(place, {"revision": -1})["revision"]
-        final[place] = row
-    plain = [{n: v for n, v in row.items() if n != "revision"} for row in final.values()]
+    plain = last_revisions(results, [name for name, _ in keys])
     assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(approximately(plain, calls))
     assert len(expected.missed) == len(late)
     assert expected.account.late == metrics.rows_late

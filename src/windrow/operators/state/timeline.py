@@ -140,9 +140,12 @@ class Timeline:
             return int(LEAST)
         return (self.next_window - 1) * self.slide_panes - self.range_panes
 
-    def content(self, chosen: npt.NDArray[np.bool_]) -> Cells:
-        """The cells of chosen groups that a later window needs; what a landmark window holds is one cell."""
-        first = int(self.position[HEAD if self.forever else TAIL])
+    def content(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> Cells:
+        """The cells of chosen groups that a later window needs; what a landmark window holds is one cell.
+
+        With `kept`, those too that stay for corrections.
+        """
+        first = 0 if kept else int(self.position[HEAD if self.forever else TAIL])
         rows = first + np.flatnonzero(chosen[self.codes[first : self.count]])
         cells = Cells(self.panes[rows], self.codes[rows], self.cells.take(rows))
         if not self.forever or self.next_window == LEAST:

@@ -284,8 +284,8 @@ class AdaptWid(PanedWid):
 
     # Single groups
 
-    def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedWid:
-        part = super().extract(chosen)
+    def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
+        part = super().extract(chosen, kept=kept)
         chunk = self.kept.of_groups(chosen)
         if chunk[PANE].size:
             panes = chunk[PANE].read()
@@ -293,9 +293,9 @@ class AdaptWid(PanedWid):
             part.last_pane = max(part.last_pane, int(panes.max()))
         return part
 
-    def _chosen_cells(self, chosen: npt.NDArray[np.bool_]) -> Cells:
+    def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:
         outer = self.standings.outer
-        found = super()._chosen_cells(chosen[outer])
+        found = super()._chosen_cells(chosen[outer], kept=kept)
         return Cells(found.panes, outer[found.codes], found.state)
 
     def _forget_cells(self, first: Integers) -> None:

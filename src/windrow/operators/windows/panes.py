@@ -169,10 +169,13 @@ class PanedWid:
         closed = last_closed(self.window, bound)
         return min(closed, last) if self.forever else closed
 
-    def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedWid:
-        """Chosen groups alone, none of their windows reported; this one keeps them too."""
-        part = PanedWid(self.window, self.plan)
-        cells = self._chosen_cells(chosen)
+    def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
+        """Chosen groups alone, none of their windows reported; this one keeps them too.
+
+        With `kept`, also what is there for corrections only.
+        """
+        part = PanedWid(self.window, self.plan, keep=self.keep if kept else 0)
+        cells = self._chosen_cells(chosen, kept=kept)
         if len(cells):
             part.put(cells)
             part.last_pane = self.last_pane if self.forever else int(cells.panes.max())
@@ -181,9 +184,9 @@ class PanedWid:
         part.stores = [*part.values.values(), *part.customs.values()]
         return part
 
-    def _chosen_cells(self, chosen: npt.NDArray[np.bool_]) -> Cells:
+    def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:
         open_cells = Cells(*self.cells.content())
-        return self.timeline.content(chosen).plus(open_cells.take(chosen[open_cells.codes]))
+        return self.timeline.content(chosen, kept=kept).plus(open_cells.take(chosen[open_cells.codes]))
 
     def forget_reported(self, reported: Integers) -> None:
         """Let go of what only windows up to the last reported one of each group (START: none) needed."""

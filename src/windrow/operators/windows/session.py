@@ -1,8 +1,8 @@
 """Session windows: rows of a group at most `gap` apart share one; it ends `gap` after its last row.
 
 Rows of a batch are first put into sessions among themselves, then merged with the open ones; arrival order does
-not matter. A session closes with the first punctuation above last + gap, because a row exactly `gap` after the last
-one still joins. A session that lies wholly below the bound already in force when it came is born late: its rows
+not matter. A session closes with the first bound of its group above last + gap, because a row exactly `gap` after the
+last one still joins. A session that lies wholly below the bound already in force when it came is born late: its rows
 missed it, and it is not reported.
 """
 
@@ -27,7 +27,7 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, joined_tables
 from windrow.operators.windows.rowwise import keep_values
-from windrow.semantics.progress import END, START
+from windrow.semantics.progress import END
 from windrow.semantics.windows import Session
 
 
@@ -43,10 +43,8 @@ class Sessions:
         self.lasts: Integers = np.empty(0, np.int64)
         self.cells = self.layout.empty(0)
         self.rows_kept = ValueRows(list(plan.values), plan.custom)
-        self.born_late: tuple[Codes, Integers, Integers] = (self.codes, self.starts, self.lasts)
-        """(code, start, last) of the sessions found born late by the last `close`."""
-        self.bound = START
-        """The punctuation in force."""
+        self.born_late = BornLate(self.codes, self.starts, self.lasts)
+        """The sessions found born late by the last `close`."""
 
     def add(self, rows: Rows, groups: int) -> None:
         codes = rows.group_codes()
@@ -79,12 +77,15 @@ class Sessions:
         self.codes, self.starts, self.cells = codes[first], starts[first], merged
         self.lasts = np.maximum.reduceat(lasts, first) if count else lasts
 
-    def close(self, bound: int, groups: int) -> Iterator[Closed]:
-        """The sessions a punctuation closes; those already below the one in force are set aside as born late."""
-        over = np.ones(len(self.codes), np.bool_) if bound == END else self.lasts + self.gap < bound
-        late = over & (self.lasts + self.gap < self.bound)
-        self.bound = bound
-        self.born_late = self.codes[late], self.starts[late], self.lasts[late]
+    def close(self, old: Integers, new: Integers) -> Iterator[Closed]:
+        """The sessions that are over when the bounds of groups, by their codes, move from old to new.
+
+        Those already below the old ones are set aside as born late.
+        """
+        before, bounds, ends = old[self.codes], new[self.codes], self.lasts + self.gap
+        over = (bounds > before) & ((bounds == END) | (ends < bounds))
+        late = over & (ends < before)
+        self.born_late = BornLate(self.codes[late], self.starts[late], self.lasts[late])
         if not over.any():
             return
         closing = ~late[over]
@@ -162,6 +163,19 @@ def owners(codes: Codes, times: Integers, session_codes: Codes, starts: Integers
     result = np.empty(len(codes), np.int64)
     result[order] = found
     return result
+
+
+@dataclass(frozen=True)
+class BornLate:
+    """Sessions that were below the bound of their group when they came, sorted by (code, start)."""
+
+    codes: Codes
+    starts: Integers
+    lasts: Integers
+
+    def owners(self, codes: Codes, times: Integers) -> Integers:
+        """The session each row lies in, or -1."""
+        return owners(codes, times, self.codes, self.starts, self.lasts)
 
 
 @dataclass(frozen=True)
