@@ -101,14 +101,6 @@ def test_an_aggregate_of_ones_own(engine: Engine, monkeypatch: pytest.MonkeyPatc
     check(engine, windows.agg(n=wr.count(), span=wr.aggregate("contract_span", "x")), {"s": ELEMENTS}, SIZE)
 
 
-@pytest.mark.parametrize("window", [{"range": "10 rows"}, {"range": 10, "slide": "1 row"}])
-def test_not_yet_windows_that_count_rows(engine: Engine, window: dict[str, Any]) -> None:
-    query = stream(ELEMENTS, "s").group_by("k").window(**window).agg(n=wr.count())
-    message = r"\Acount and per-row windows are not available yet\. Hint: window on the progressing attribute: .*\Z"
-    with pytest.raises(UnsupportedError, match=message):
-        engine.run(query, SIZE)
-
-
 def test_not_yet_windows_over_corrected_results(engine: Engine) -> None:
     inner = stream(ELEMENTS, "s").group_by("k").window(range=10).late("revise").agg(n=wr.count())
     query = inner.group_by("k").window(range=30, on="window_end").agg(n=wr.sum("n"))

@@ -11,12 +11,11 @@ from tests.plan.streams import COUNT, MINUTE, call, columns, windowed
 from windrow.engines.spark.explain import explain_spread
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.types import WATERMARK
-from windrow.errors import UnsupportedError
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Stream, Union
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import AtEnd, Slack
-from windrow.semantics.windows import Rows, Session
+from windrow.semantics.windows import Session
 
 SCHEMA = columns(symbol=pa.string(), price=pa.int64(), time=pa.timestamp("us", tz="UTC"))
 UBSN = call("=", Column("symbol"), "UBSN")
@@ -136,8 +135,3 @@ def test_who_puts_static_rows_into_panes_is_said(expected: str, node: Node) -> N
     text = explain_spread(windowed(node, None, ("symbol",)), {"trades": frame("trades", streaming=False)})
     sent = "   sent       trades: rows are aggregated into panes before they are sent, "
     assert sent + expected == text.splitlines()[1]
-
-
-def test_what_spark_does_not_run_is_not_explained() -> None:
-    with pytest.raises(UnsupportedError, match=r"\Awindows of rows are not available on Spark yet\. .*\Z"):
-        explain_spread(windowed(ticks(), Rows(5, 5)))
