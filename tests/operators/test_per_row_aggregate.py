@@ -21,11 +21,14 @@ from windrow.operators.base import Batch
 from windrow.operators.lateness import COLUMNS
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, WindowAggregate
 from windrow.semantics import oracle
+from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.progress import END, Punctuation
+from windrow.semantics.progress import END, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.windows import SlideBy, SlideByTuple
 
 POSITIVE = Call(">", (Column("x"), Literal(0)))
+FEW = ("count", "sum", "avg", "min", "max", "first", "last", "variance")
+"""Aggregates whose state is of fixed size, but for text."""
 GROUPED = st.sampled_from(((), (), ("k",), ("g",), ("k", "g"), ("y",)))
 
 
@@ -86,6 +89,41 @@ def test_the_answer_of_the_oracle(node: WindowAggregate, elements: list[Any], cu
     )
     account = expected.account
     assert (account.used, account.late, account.rows_in) == (metrics.rows_used, metrics.rows_late, metrics.rows_in)
+    if node.late is Late.SIDE:
+        check_late(expected, late)
+
+
+POLICIES = st.one_of(
+    st.integers(0, 15).map(lambda slack: (Slack(Amount.of(slack)), slack)),
+    st.integers(0, 4).map(lambda rows: (SlackRows(rows), 0)),
+)
+
+
+def promised(rows: list[Any], policy: Slack | SlackRows, slack: int) -> list[Any]:
+    """Each row after the punctuation that the rows before it imply."""
+    known = bounds((row["ts"] for row in rows), policy, slack)
+    return [e for row, bound in zip(rows, known, strict=True) for e in (Punctuation(bound), row)]
+
+
+@settings(max_examples=600)
+@given(queries(FEW), streams.elements(), POLICIES, st.sets(st.integers(0, 40)))
+def test_rows_that_are_late_under_a_bound_of_their_own_batch(
+    node: WindowAggregate, elements: list[Any], policy: tuple[Slack | SlackRows, int], cuts: set[int]
+) -> None:
+    """Such a batch is not cut: its late rows come in where they met the bound."""
+    rows = [element for element in elements if not isinstance(element, Punctuation)]
+    stream = replace(STREAM, policy=policy[0])
+    below = replace(node.input, input=stream) if isinstance(node.input, Filter) else stream
+    node = replace(node, input=below)
+    try:
+        expected = by_definition(node, promised(rows, *policy))
+    except SumOverflowError:
+        return
+    results, late, metrics = answer(node, Split(rows, cuts))
+    assert streams.comparable(approximately(expected.results, node.aggregates)) == streams.comparable(
+        approximately(results, node.aggregates)
+    )
+    assert (expected.account.late, expected.account.rows_in) == (metrics.rows_late, metrics.rows_in)
     if node.late is Late.SIDE:
         check_late(expected, late)
 

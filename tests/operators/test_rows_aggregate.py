@@ -188,7 +188,7 @@ def test_many_rows_and_groups(
 ) -> None:
     """Rings grow and move, answers come in several pieces, groups are forgotten."""
     monkeypatch.setattr(row_windows, "ANSWERS", 64)
-    monkeypatch.setattr(row_windows, "VALUES", 1000)
+    monkeypatch.setattr("windrow.operators.windows.sliding_runs.FOUND", 1000)
     monkeypatch.setattr(rows_aggregate, "PIECE", 5000)
     rows = many_rows(seed=size, size=size, keys=groups)
     node = WindowAggregate(STREAM, window, tuple((name, Column(name)) for name in keys), CALLS)

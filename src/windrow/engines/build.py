@@ -139,13 +139,17 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
     elif isinstance(node, nodes.Distinct):
         stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
         # Without windows above, every punctuation says something: it makes rows below it late.
-        _add(pipeline, node.input, stage, 0, grid or Grid(), threads)
+        below = Grid() if grid is None else replace(grid, together=False)
+        _add(pipeline, node.input, stage, 0, below, threads)
     else:
         operator = _window(node, grid, threads)
         stage = _stage(pipeline, operator, "window", after, port)
+        below = _grid(node)
+        if below is not None and isinstance(operator, PerRowOperator) and operator.takes_bounds:
+            below = replace(below, together=True)
         if after is None or pipeline.late_schema is None:
             pipeline.late_schema = operator.late_schema
-        _add(pipeline, node.input, stage, 0, _grid(node), threads)
+        _add(pipeline, node.input, stage, 0, below, threads)
 
 
 def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
@@ -219,7 +223,7 @@ def _meld(node: nodes.Union) -> Meld:
 def _idle_grid(grid: Grid, meld: Meld) -> Grid:
     """Less its idle time, a punctuation on this grid may still fall where windows end."""
     step = gcd(grid.step, *(amount for amount in meld.idle if amount is not None))
-    return replace(grid, step=step, pace=max(grid.step, grid.pace))
+    return replace(grid, step=step, pace=max(grid.step, grid.pace), together=False)
 
 
 def _idle_of(node: nodes.Node) -> Idle | None:

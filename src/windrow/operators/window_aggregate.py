@@ -17,6 +17,7 @@ from windrow.operators.ahead import Ahead
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.early import Early
 from windrow.operators.grid import Grid
+from windrow.operators.group_bounds import as_results, under
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.results import Results
@@ -31,7 +32,6 @@ from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.plan.schema import Shape
-from windrow.semantics.expressions import Column
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, Landmark, Sliding
 
@@ -225,7 +225,7 @@ class WindowOperator:
         if len(news) == 0:
             return
         if self.ahead is None:
-            self.ahead = Ahead(self.grouping, self.window)
+            self.ahead = Ahead(self.grouping, self.node)
         known = GroupPunctuations(punctuations.groups.take(arrow(news)), closed[news])
         yield from self._report_groups(self.ahead, self.ahead.advance(known))
         self.windower.forget_reported(self.ahead.reported)
@@ -233,9 +233,8 @@ class WindowOperator:
 
     def _passed_on(self, known: GroupPunctuations) -> Iterator[GroupPunctuations]:
         """What the same promises say of the results, where a window above can use it."""
-        names = {e.name: name for name, e in self.node.keys if isinstance(e, Column) and name in self.passes}
-        if all(name in names for name in known.groups.schema.names):
-            groups = known.groups.rename_columns([names[name] for name in known.groups.schema.names])
+        groups = as_results(known, self.node, self.passes)
+        if groups is not None:
             yield GroupPunctuations(groups, np.array([self._promise(c) for c in known.values.tolist()], np.int64))
 
     def _promise(self, closed: int) -> int:
@@ -340,15 +339,11 @@ class WindowOperator:
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
-        if known := _under("ahead.", tables):
-            self.ahead = Ahead(self.grouping, self.window)
+        if known := under("ahead.", tables):
+            self.ahead = Ahead(self.grouping, self.node)
             self.ahead.restore(known)
         if self.early is not None:
-            self.early.restore(_under("early.", tables))
-
-
-def _under(prefix: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
+            self.early.restore(under("early.", tables))
 
 
 def make_windower(

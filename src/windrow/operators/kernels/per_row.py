@@ -5,8 +5,9 @@ The schedule has the shape that `kernels.sliding` follows; cells are single rows
 
 from __future__ import annotations
 
-from windrow.operators.kernels.compiled import inlined, kernel
-from windrow.operators.kernels.searching import first_not_before
+import numpy as np
+
+from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.sliding import (
     FOLLOWING,
     HEAD,
@@ -78,13 +79,13 @@ def insert_rows(
 
 
 @kernel
-def missed_ends(times, codes, ends, end_codes, counts, firsts, lasts):
-    """For late rows: how many of the sorted ends lie at or after each, of its group, with the first and the last.
+def missed_ends(times, bounds, codes, ends, end_codes, counts, firsts, lasts):
+    """For late rows: how many of the sorted ends lie from each to its bound, of its group, the first and the last.
 
     Where there is none, `firsts` and `lasts` stay as they are. The cost is that of the ends a row is late for.
     """
     for i in range(len(times)):
-        at = len(ends)
+        at = np.searchsorted(ends, bounds[i])
         while at > 0 and ends[at - 1] >= times[i]:
             at -= 1
             if end_codes[at] == codes[i]:
@@ -92,54 +93,3 @@ def missed_ends(times, codes, ends, end_codes, counts, firsts, lasts):
                     lasts[i] = ends[at]
                 firsts[i] = ends[at]
                 counts[i] += 1
-
-
-@kernel
-def find_extents(codes, times, window_codes, ends, reach, lows, highs):
-    """The rows `lows[i]..highs[i]`, of those sorted by (code, time), that lie in each window `(end - reach, end]`."""
-    for i in range(len(ends)):
-        lows[i] = first_not_before(codes, times, 0, len(codes), window_codes[i], ends[i] - reach + 1)
-        highs[i] = first_not_before(codes, times, lows[i], len(codes), window_codes[i], ends[i] + 1)
-
-
-@inlined
-def _count(tree, place, change):
-    """Add to the count of a place in a Fenwick tree."""
-    i = place + 1
-    while i < len(tree):
-        tree[i] += change
-        i += i & -i
-
-
-@inlined
-def _place_of(tree, top, rank):
-    """The place of the `rank`-th smallest (0-based); the last place when there are not so many."""
-    at, left, step = 0, rank + 1, top
-    while step > 0:
-        if at + step < len(tree) and tree[at + step] < left:
-            at += step
-            left -= tree[at]
-        step //= 2
-    return min(at, len(tree) - 2)
-
-
-@kernel
-def slide_ranks(places, lows, highs, ranks, tree, out, after):
-    """The `ranks[w]`-th smallest place among rows `lows[w]..highs[w]` of each window, and the next one.
-
-    `lows` and `highs` never go back. `tree` is zero and one longer than there are places. A row enters and leaves once;
-    each of that and each answer costs the logarithm of the places.
-    """
-    top = 1
-    while 2 * top < len(tree):
-        top *= 2
-    tail, head = lows[0], lows[0]
-    for w in range(len(lows)):
-        while head < highs[w]:
-            _count(tree, places[head - lows[0]], 1)
-            head += 1
-        while tail < lows[w]:
-            _count(tree, places[tail - lows[0]], -1)
-            tail += 1
-        out[w] = _place_of(tree, top, ranks[w])
-        after[w] = _place_of(tree, top, ranks[w] + 1) if ranks[w] + 1 < highs[w] - lows[w] else out[w]

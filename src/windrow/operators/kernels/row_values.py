@@ -34,28 +34,22 @@ def _first_from(code, pane, rings, panes):
 
 
 @kernel
-def find_extents(windows, codes, range_panes, slide_panes, rings, panes, firsts, starts):
-    """Where in its group's ring the values of each answer begin, and `starts` = where its values are in a list of all.
-
-    `starts` is one longer than there are answers.
-    """
-    starts[0] = 0
+def find_extents(windows, codes, range_panes, slide_panes, rings, panes, firsts, lasts):
+    """Where in its group's ring the values of each answer begin and end."""
     for i in range(len(codes)):
         end = windows[i] * slide_panes
         firsts[i] = _first_from(codes[i], end - range_panes, rings, panes)
-        starts[i + 1] = starts[i] + _first_from(codes[i], end, rings, panes) - firsts[i]
+        lasts[i] = _first_from(codes[i], end, rings, panes)
 
 
 @kernel
-def list_extents(codes, firsts, starts, rings, keys, out):
-    """The values of each answer, sorted, one answer after the other."""
+def list_values(codes, starts, rings, keys, out):
+    """The values of these groups in their order, those of the i-th group from `starts[i]` on."""
     for i in range(len(codes)):
         code = codes[i]
         start, mask, begin = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN]
-        for k in range(starts[i + 1] - starts[i]):
-            out[starts[i] + k] = keys[start + ((begin + firsts[i] + k) & mask), 0]
-        if starts[i + 1] - starts[i] > 1:
-            out[starts[i] : starts[i + 1]].sort()
+        for k in range(rings[code, SIZE]):
+            out[starts[i] + k] = keys[start + ((begin + k) & mask), 0]
 
 
 @kernel

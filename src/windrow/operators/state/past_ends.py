@@ -50,11 +50,11 @@ class PastEnds:
     def times_of(self, numbers: Integers) -> Integers:
         return self._times[self._start + numbers - self.first]
 
-    def missed(self, times: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
-        """How many ends lie at or after each time, of its group; the first and the last, or the time itself."""
+    def missed(self, times: Integers, bounds: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
+        """How many ends lie from each time to its bound, of its group; the first and the last, or the time itself."""
         counts, firsts, lasts = np.zeros(len(times), np.int64), times.copy(), times.copy()
         known = self.content()
-        missed_ends(times, codes, known.times, known.codes, counts, firsts, lasts)
+        missed_ends(times, bounds, codes, known.times, known.codes, counts, firsts, lasts)
         return counts, firsts, lasts
 
     def remap(self, mapping: Codes) -> None:

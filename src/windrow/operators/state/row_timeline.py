@@ -9,6 +9,7 @@ import numpy as np
 
 from windrow.aggregates.base import Integers
 from windrow.operators.kernels import sliding
+from windrow.operators.kernels.cells import combine
 from windrow.operators.kernels.per_row import insert_rows, plan_ends
 from windrow.operators.kernels.sliding import HEAD, TAIL
 from windrow.operators.state.cells import Codes
@@ -136,8 +137,8 @@ class RowTimeline(Timeline):
         )  # fmt: skip
         self.count += len(panes)
         self.position[HEAD] = self.count
-        np.add.at(self.running.adds, codes, state.adds)
-        self._raise_running(codes, state)
+        running = self.running
+        combine(codes, state.adds, state.maxs, state.pairs, running.adds, running.maxs, running.pairs)
         self.stale = self.stale or place < max(self.max_stacks.front, self.pair_stacks.front)
         self.lateness = max(self.lateness, self.count - place)
         if self.shared:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from windrow.aggregates.base import Integers, Values
 from windrow.operators.kernels.per_row import count_off
 from windrow.operators.state.groups import Codes
+from windrow.operators.state.latecomers import Latecomers
 from windrow.operators.state.layout import Table
 from windrow.operators.state.multisets import RowLog
 from windrow.operators.state.past_ends import PastEnds
@@ -91,9 +92,14 @@ class PerRow:
         self.timeline.amend(states.times, states.codes, states.state, groups)
         keep_values(self.rows_kept, self.plan, rows)
 
+    def latecomers(self, rows: Rows, bounds: Integers, groups: int) -> Latecomers:
+        """Rows below the bounds they met, for windows that close before they are taken in by `amend`."""
+        return Latecomers(self._states_of(rows), bounds, self.timeline.reach, groups)
+
     # Windows out
 
-    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+    def close(self, bound: int, groups: int, late: Latecomers | None = None) -> Iterator[Closed]:
+        """The windows that end below a bound, with late rows among them where these have met a bound below it."""
         released = self.waiting.take_below(bound)
         if self.window.by is SlideBy.RANK:
             released = self._counted(released, groups)
@@ -102,7 +108,10 @@ class PerRow:
             self.timeline.append(piece.times, piece.codes, piece.state)
             ends = self._ends(piece)
             for answers in self.timeline.slide(ends, groups):
-                yield from values.closed(answers, ends.times[answers.windows - ends.first], self.window.range)
+                ended = ends.times[answers.windows - ends.first]
+                if late is not None:
+                    late.join(answers, ended)
+                yield from values.closed(answers, ended, self.window.range)
             self.timeline.forget()
         self.timeline.pass_to(bound, groups)
         self.timeline.forget()
@@ -116,10 +125,10 @@ class PerRow:
             self.past.append(ends)
         return ends
 
-    def missed(self, times: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
-        """How many windows ended at or after each time, for its group; the first and the last of these ends."""
+    def missed(self, times: Integers, bounds: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
+        """How many windows ended from each time to its bound, for its group; the first and the last of these ends."""
         assert self.past is not None
-        return self.past.missed(times, self._owners(codes))
+        return self.past.missed(times, bounds, self._owners(codes))
 
     def forget_ends(self, until: int, reported: int | None) -> None:
         """Ends up to a time, those after the window of this number excepted, are of no more interest."""
