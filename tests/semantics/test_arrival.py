@@ -9,7 +9,7 @@ from windrow.errors import DataError, UnsupportedError
 from windrow.semantics.arrival import Arrival, Bounds, arrivals
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.progress import START, Punctuation
-from windrow.semantics.windows import Rows, Session, Sliding, Window
+from windrow.semantics.windows import Rows, Session, SlideByTuple, Sliding, Window
 
 WINDOW = Sliding("ts", 10, 10)
 
@@ -51,7 +51,8 @@ def test_punctuations_never_go_back() -> None:
             arrive(elements)
 
 
-def test_groups_need_a_context_free_window() -> None:
-    message = r"^`punctuation` of one group needs a window that is context free, got \('a',\)\. Hint: use a sli"
+@pytest.mark.parametrize("window", [Session("ts", 5), SlideByTuple("ts", 5), Rows(2, 1, (), "ts")])
+def test_groups_need_a_window_of_their_own(window: Window) -> None:
+    message = r"^`punctuation` of one group needs a window that rows of other groups say nothing about, got \('a',\)\. "
     with pytest.raises(UnsupportedError, match=message):
-        arrive([Punctuation(5, ("a",))], Session("ts", 5))
+        arrive([Punctuation(5, ("a",))], window)

@@ -170,11 +170,11 @@ def _grid(node: nodes.WindowAggregate) -> Grid | None:
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide, keys=usable_keys(node))
     if isinstance(window, SlideByTuple):
-        return Grid(pace=window.range)
+        return Grid(pace=window.range, keys=usable_keys(node))
     if isinstance(window, Rows):
         # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
         united = any(isinstance(part, nodes.Union) for part in walk(node))
-        return Grid(by_arrival=united) if united or window.order is not None else None
+        return Grid(by_arrival=united, keys=usable_keys(node)) if united or window.order is not None else None
     return Grid(pace=window.gap)
 
 
@@ -183,16 +183,16 @@ def _window(
 ) -> WindowOperator | SessionOperator | PerRowOperator | RowsOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
+    passes = frozenset() if grid is None else grid.keys
     if isinstance(node.window, Session):
         return SessionOperator(node, shape, output)
     if isinstance(node.window, SlideByTuple):
-        return PerRowOperator(node, shape, output)
+        return PerRowOperator(node, shape, output, passes=passes)
     if isinstance(node.window, Rows):
         return RowsOperator(node, shape, output)
     within = within_of(node, shape.domain)
     slide = node.window.slide
     within = -(-within // slide) * slide
-    passes = frozenset() if grid is None else grid.keys
     return WindowOperator(
         node,
         shape,

@@ -14,6 +14,7 @@ from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.empties import LastReported
+from windrow.operators.group_bounds import GroupBounds, as_results, group_names, under
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, Verdict, late_batch, late_schema
 from windrow.operators.state.latecomers import Latecomers
@@ -33,7 +34,10 @@ class PerRowOperator:
     they reach back to it. The windows it missed are known while they end within RANGE of the bound.
     """
 
-    def __init__(self, node: WindowAggregate, shape: Shape, output: Shape) -> None:
+    def __init__(
+        self, node: WindowAggregate, shape: Shape, output: Shape, *, passes: frozenset[str] = frozenset()
+    ) -> None:
+        """`passes` are the columns out by which windows above can use promises for single groups."""
         assert isinstance(node.window, SlideByTuple)
         assert shape.time is not None
         self.node = node
@@ -47,6 +51,9 @@ class PerRowOperator:
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
+        self.ahead: GroupBounds | None = None
+        """The groups whose own promises are ahead of the one for all."""
+        self.passes = passes
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE."""
         self.reported = LastReported()
@@ -76,20 +83,22 @@ class PerRowOperator:
         self.counters.rows_in += len(rows)
         if len(rows) == 0:
             return
-        if batch.bounds is None and rows.span[0] >= self.bound:
+        if batch.bounds is None and self.ahead is None and rows.span[0] >= self.bound:
             self._add(rows)
             return
-        bounds = self._bounds(batch, len(rows))
+        bounds = self._bounds(batch, rows)
         late = rows.times < bounds
         if not late.all():
             self._add(rows.take(~late))
         if late.any():
             yield from self._late(batch, rows, np.flatnonzero(late), bounds[late])
 
-    def _bounds(self, batch: Batch, size: int) -> Integers:
+    def _bounds(self, batch: Batch, rows: Rows) -> Integers:
         """The bound that each row met."""
+        if self.ahead is not None:
+            return self.ahead.boundaries(rows.group_codes(), self.bound)
         if batch.bounds is None:
-            return np.full(size, self.bound)
+            return np.full(len(rows), self.bound)
         return batch.bounds if batch.selected is None else batch.bounds[batch.selected.view(np.bool_)]
 
     def _add(self, rows: Rows) -> None:
@@ -101,7 +110,7 @@ class PerRowOperator:
 
         Where the bound has moved since it was last told, the windows below its new place are reported first.
         """
-        bound, moved = int(bounds[-1]), bool(bounds[-1] > self.bound)
+        bound, moved = int(bounds[-1]), batch.bounds is not None and bool(bounds[-1] > self.bound)
         if moved:
             counting = bounds - rows.times[late] < self.window.range
             counting &= self.node.lateness is Lateness.GENEROUS
@@ -110,15 +119,18 @@ class PerRowOperator:
         verdict, missed = self._judged(rows.take(late), bounds)
         self.counters.late += int(np.count_nonzero(verdict.missed))
         lasting = verdict.counts & (rows.times[late] > self._floor)
-        if lasting.any():
-            self.windower.amend(rows.take(late[lasting]), self.grouping.count)
+        passed = rows.times[late] < self.bound  # the others are late for their group alone
+        if (lasting & passed).any():
+            self.windower.amend(rows.take(late[lasting & passed]), self.grouping.count)
+        if (lasting & ~passed).any():
+            self.windower.add_silent(rows.take(late[lasting & ~passed]))
         if self.node.late is Late.SIDE and verdict.missed.any():
             data = batch.compact().data.take(arrow(late[verdict.missed]))
             told = missed.take(np.flatnonzero(verdict.missed))
             yield LateRows(late_batch(data, told, batch.source, self.late_schema))
         if moved:
             self._forget()
-            yield Punctuation(bound)
+            yield Punctuation(self._promise())
 
     def _judged(self, rows: Rows, bounds: Integers) -> tuple[Verdict, Missed]:
         """The rule is `semantics.placement`, on whole arrays. Farther back than RANGE nothing is open, or known."""
@@ -147,7 +159,15 @@ class PerRowOperator:
             return
         yield from self._close(bound)
         self._forget()
-        yield Punctuation(bound)
+        yield Punctuation(self._promise())
+
+    def _promise(self) -> int:
+        """The least end of a result to come: empty windows of a group wait for the next that it has rows in."""
+        past, earliest = self.windower.past, self.reported.earliest
+        if self.bound == END or earliest is None or past is None:
+            return self.bound
+        waiting = past.from_number(earliest + 1)
+        return self.bound if waiting is None else min(self.bound, waiting)
 
     def _close(self, bound: int, late: Latecomers | None = None) -> Iterator[Element]:
         for closed in self.windower.close(bound, self.grouping.count, late):
@@ -155,8 +175,22 @@ class PerRowOperator:
         self.bound = bound
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """Windows that other rows close wait for the punctuation of all rows."""
-        return ()
+        """The windows that rows of some groups have closed are reported while rows of the others wait."""
+        news = np.flatnonzero(punctuations.values > self.bound)
+        if len(news) == 0:
+            return
+        if self.ahead is None:
+            self.ahead = GroupBounds(group_names(self.node), lambda: self.grouping.groups)
+        known = GroupPunctuations(punctuations.groups.take(arrow(news)), punctuations.values[news])
+        moved = self.ahead.advance(known)
+        if len(moved):
+            bounds = np.full(self.grouping.count, START)
+            bounds[moved] = self.ahead.closed[moved]
+            for closed in self.windower.close_groups(bounds, self.grouping.count):
+                yield from self._report(closed)
+        groups = as_results(known, self.node, self.passes)
+        if groups is not None:
+            yield GroupPunctuations(groups, known.values)
 
     def _forget(self) -> None:
         self.grouping.forget_values(self.windower)
@@ -164,7 +198,9 @@ class PerRowOperator:
             self.windower.forget_ends(self._floor, self.reported.earliest)
             return
         self.windower.forget_ends(self._floor, None)
-        self.grouping.compact(self.windower)
+        if self.ahead is not None and self.ahead.forget_below(self.bound):
+            self.ahead = None
+        self.grouping.compact(*(keeper for keeper in (self.windower, self.ahead) if keeper is not None))
 
     def _report(self, closed: Closed) -> Iterator[Element]:
         if self.fills_gaps:
@@ -208,7 +244,11 @@ class PerRowOperator:
         self.reported.windows = np.array(facts["last_reported"], np.int64)
 
     def state(self) -> dict[str, pa.Table]:
-        return window_state.save(self)
+        ahead = {} if self.ahead is None else self.ahead.state()
+        return {**window_state.save(self), **{f"ahead.{name}": table for name, table in ahead.items()}}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
+        if known := under("ahead.", tables):
+            self.ahead = GroupBounds(group_names(self.node), lambda: self.grouping.groups)
+            self.ahead.restore(known)

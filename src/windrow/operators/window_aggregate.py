@@ -238,10 +238,16 @@ class WindowOperator:
             yield GroupPunctuations(groups, np.array([self._promise(c) for c in known.values.tolist()], np.int64))
 
     def _promise(self, closed: int) -> int:
-        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late."""
+        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late.
+
+        Empty windows of a group wait for its next row.
+        """
         if closed == END:
             return END
         following = closed + self.window.slide
+        earliest = self.results.reported.earliest
+        if earliest is not None:
+            following = min(following, end_of(self.window, earliest + 1))
         if isinstance(self.window, Landmark) and self.results.first != END:
             last = max(
                 self.windower.last_window(closed), (self.results.first - self.window.origin) // self.window.slide

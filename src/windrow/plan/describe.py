@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from windrow.plan.nodes import Late, Node, Project, Stream, Union, WindowAggregate
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
 
 Keys = frozenset[str]
 
@@ -15,9 +15,13 @@ Keys = frozenset[str]
 def usable_keys(node: WindowAggregate) -> Keys:
     """The columns by which single groups of a window aggregate can be closed.
 
-    Sessions, and windows whose results are corrected, wait for the punctuation of all rows.
+    Windows that count rows close for the groups whose rows are counted alone. Sessions, and windows whose results are
+    corrected, wait for the punctuation of all rows.
     """
-    if not isinstance(node.window, (Sliding, Landmark)) or node.late is Late.REVISE:
+    window = node.window
+    if isinstance(window, SlideByTuple) or (isinstance(window, Rows) and window.order is not None):
+        return frozenset(window.partition)
+    if not isinstance(window, (Sliding, Landmark)) or node.late is Late.REVISE:
         return frozenset()
     return frozenset(e.name for _, e in node.keys if isinstance(e, Column))
 

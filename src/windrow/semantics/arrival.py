@@ -12,7 +12,7 @@ from windrow.semantics.moments import value_of
 from windrow.semantics.ordering import normal
 from windrow.semantics.progress import START, Punctuation, Row, check_advance
 from windrow.semantics.scalar import evaluate
-from windrow.semantics.windows import Context, Rows, Window
+from windrow.semantics.windows import Context, Rows, SlideByTuple, Window
 
 Group: TypeAlias = tuple[Any, ...]
 Element: TypeAlias = Row | Punctuation
@@ -77,10 +77,11 @@ def arrivals(
 
 
 def _check_groups(window: Window, punctuation: Punctuation) -> None:
-    if punctuation.group is not None and window.context is not Context.FREE:
+    alone = bool(window.partition) if isinstance(window, (Rows, SlideByTuple)) else window.context is Context.FREE
+    if punctuation.group is not None and not alone:
         raise UnsupportedError(
-            "of one group needs a window that is context free",
+            "of one group needs a window that rows of other groups say nothing about",
             parameter="punctuation",
             value=punctuation.group,
-            hint="use a sliding or landmark window, or punctuate the whole stream",
+            hint="use a sliding or landmark window, partition the rows, or punctuate the whole stream",
         )

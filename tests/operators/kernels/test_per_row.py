@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from windrow.operators.kernels.marks import CLOSES, UNCOUNTED
 from windrow.operators.kernels.per_row import count_off, insert_rows
 
 
@@ -9,9 +10,9 @@ def test_every_third_of_each_group_over_several_calls() -> None:
     counters = np.zeros(2, np.int64)
     marked = []
     for codes in ([0, 0, 1], [0, 1, 0], [1, 1, 0, 0]):
-        closes = np.empty(len(codes), np.bool_)
-        count_off(np.array(codes, np.int32), 3, counters, closes)
-        marked.append(closes.tolist())
+        marks = np.full(len(codes), UNCOUNTED, np.uint8)
+        count_off(np.array(codes, np.int32), 3, counters, marks)
+        marked.append((marks == CLOSES).tolist())
     assert [[False] * 3, [True, False, False], [True, False, False, True]] == marked
     assert [0, 1] == counters.tolist()
 

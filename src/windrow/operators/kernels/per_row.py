@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
+from windrow.operators.kernels.marks import CLOSES, SILENT, UNCOUNTED
 from windrow.operators.kernels.sliding import (
     FOLLOWING,
     HEAD,
@@ -23,33 +24,35 @@ from windrow.operators.kernels.sliding import (
 
 
 @kernel
-def count_off(codes, every, counters, closes):
-    """Which rows are the `every`-th of their group; `counters` hold how many each group has since the last."""
+def count_off(codes, every, counters, marks):
+    """Which uncounted rows are the `every`-th of their group; `counters` hold how many it has had since the last."""
     for i in range(len(codes)):
-        counters[codes[i]] += 1
-        closes[i] = counters[codes[i]] == every
-        if closes[i]:
-            counters[codes[i]] = 0
+        if marks[i] == UNCOUNTED:
+            counters[codes[i]] += 1
+            marks[i] = CLOSES if counters[codes[i]] == every else SILENT
+            if marks[i] == CLOSES:
+                counters[codes[i]] = 0
 
 
 @kernel
-def plan_ends(times, count, position, ends, first, reach, steps):
+def plan_ends(times, codes, count, position, ends, end_codes, first, reach, by_group, steps):
     """Which of the rows 0..count leave and enter with each of the windows `(end - reach, end]`, numbered from `first`.
 
-    Rows that lie between two windows are passed over. OUT_TO is one answer a window, for schedules that have it so.
+    Rows that lie between two windows are passed over. With `by_group`, rows and windows are sorted by group first, and
+    a window holds rows of its own group alone. OUT_TO is one answer a window, for schedules that have it so.
     """
     tail, head = position[TAIL], position[HEAD]
     for s in range(len(ends)):
-        end = ends[s]
+        end, code = ends[s], end_codes[s] if by_group else 0
         steps[s, WINDOW], steps[s, POP_FROM] = first + s, tail
-        while tail < head and end - times[tail] >= reach:
+        while tail < head and (end - times[tail] >= reach or (by_group and codes[tail] != code)):
             tail += 1
         steps[s, POP_TO] = tail
-        while head < count and end - times[head] >= reach:
+        while head < count and (end - times[head] >= reach or (by_group and codes[head] < code)):
             head += 1
             tail = head
         steps[s, PUSH_FROM] = head
-        while head < count and times[head] <= end:
+        while head < count and times[head] <= end and not (by_group and codes[head] != code):
             head += 1
         steps[s, PUSH_TO], steps[s, TAIL_TO] = head, tail
         steps[s, OUT_TO], steps[s, FOLLOWING] = s + 1, first + s + 1
