@@ -44,11 +44,12 @@ KINDS = st.one_of(streams.windows(), streams.slide_by_tuple(), st.builds(Rows, s
 
 def given_by(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> Iterator[Element]:
     """What the window operator gives, element by element."""
-    window, source = (stage.operator for stage in build(node).stages)
+    operators: list[Any] = [stage.operator for stage in build(node).stages]
+    window, source = operators
     for element in [*Split(elements, cuts).elements(), Punctuation(END)]:
-        read = isinstance(element, Punctuation)
-        for row in source.punctuate(element) if read else source.process(Batch.unread(element)):
-            yield from window.punctuate(row) if isinstance(row, Punctuation) else window.process(row)
+        read = source.punctuate(element) if isinstance(element, Punctuation) else source.process(Batch.unread(element))
+        for made in read:
+            yield from window.punctuate(made) if isinstance(made, Punctuation) else window.process(made)
 
 
 @settings(max_examples=500)
@@ -70,7 +71,8 @@ def test_no_result_comes_below_a_promise(
 def test_a_window_above_empty_windows_waits_for_them() -> None:
     """Group a is silent from 5 to 95: its windows 20 to 90 are known to be empty only then."""
     elements: list[Any] = [{"t": 5, "k": "a"}, Punctuation(60), {"t": 95, "k": "a"}]
-    schema = pa.schema({"t": pa.int64(), "k": pa.string()})
+    kinds: dict[str, pa.DataType] = {"t": pa.int64(), "k": pa.string()}
+    schema = pa.schema(kinds)
     stream = wr.stream(elements, time="t", progress=External(), schema=schema)
     inner = stream.group_by("k").window(range=10).emit("empty").agg(n=wr.count())
     found: Any = inner.window(range=50).agg(windows=wr.count(), total=wr.sum("n")).run().table

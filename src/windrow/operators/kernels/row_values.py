@@ -1,4 +1,4 @@
-"""Windows of rows: values kept in rings of their groups, listed for each answer; and rows put in order of time."""
+"""Windows of rows: values kept in rings of their groups, where those of each answer are; rows by partition."""
 
 from __future__ import annotations
 
@@ -73,21 +73,13 @@ def find_runs(majors, minors, codes, lows, highs, firsts, lasts):
 
 
 @kernel
-def order_within(partitions, count, times, order):
-    """The order by partition and, within each, by time, ties as they came. Only what is out of order is sorted."""
-    starts = np.zeros(count + 1, np.int64)
-    for i in range(len(times)):
-        starts[(partitions[i] if len(partitions) else 0) + 1] += 1
+def gather(partitions, count, order):
+    """The order by partition, rows of the same as they came."""
+    place = np.zeros(count + 1, np.int64)
+    for i in range(len(partitions)):
+        place[partitions[i] + 1] += 1
     for p in range(count):
-        starts[p + 1] += starts[p]
-    place = starts[:-1].copy()
-    for i in range(len(times)):
-        partition = partitions[i] if len(partitions) else 0
-        order[place[partition]] = i
-        place[partition] += 1
-    for p in range(count):
-        for k in range(starts[p] + 1, starts[p + 1]):
-            if times[order[k]] < times[order[k - 1]]:
-                own = order[starts[p] : starts[p + 1]].copy()
-                order[starts[p] : starts[p + 1]] = own[np.argsort(times[own], kind="mergesort")]
-                break
+        place[p + 1] += place[p]
+    for i in range(len(partitions)):
+        order[place[partitions[i]]] = i
+        place[partitions[i]] += 1

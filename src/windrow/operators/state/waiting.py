@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
-from windrow.operators.kernels.row_values import order_within
+from windrow.operators.kernels.row_values import gather
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
 
@@ -50,6 +50,21 @@ class Held(Protocol):
 Kind = TypeVar("Kind", bound=Held)
 
 
+def time_order(times: Integers) -> Integers:
+    """The order of rows by time, equal times as they came.
+
+    Sorting times with the place of the row in their low bits is several times quicker than sorting places.
+    """
+    bits = len(times).bit_length()
+    if len(times) == 0 or int(times.max()) - int(times.min()) >= 1 << (63 - bits):
+        return np.argsort(times, kind="stable")
+    keys: Integers = (times - times.min()) << bits
+    keys |= np.arange(len(times))
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return keys
+
+
 @dataclass(frozen=True)
 class RowStates:
     """Rows as state of their own, and what each does to its window (empty: all the same)."""
@@ -67,11 +82,10 @@ class RowStates:
         return RowStates(self.times[rows], self.codes[rows], self.state.take(rows), marks)
 
     def sorted(self, chosen: Flags) -> RowStates:
-        """The order of equal times means nothing."""
         rows = np.flatnonzero(chosen)
         times = self.times[rows]
         if len(rows) and (times[1:] < times[:-1]).any():
-            rows = rows[np.argsort(times)]
+            rows = rows[time_order(times)]
         elif len(rows) == len(self):
             return self
         return self.take(rows)
@@ -137,13 +151,14 @@ class RowsOfPartitions:
 
     def sorted(self, chosen: Flags) -> RowsOfPartitions:
         rows = np.flatnonzero(chosen)
-        return self.take(rows[np.argsort(self.times[rows], kind="stable")])
+        return self.take(rows[time_order(self.times[rows])])
 
     def released(self, chosen: Flags) -> RowsOfPartitions:
         """Partition after partition, each by time."""
         rows = np.flatnonzero(chosen)
+        rows = rows[time_order(self.times[rows])]
         codes, order = self.codes[rows], np.empty(len(rows), np.int64)
-        order_within(codes, int(codes.max(initial=0)) + 1, self.times[rows], order)
+        gather(codes, int(codes.max(initial=0)) + 1, order)
         return self.take(rows[order])
 
     @classmethod
@@ -210,7 +225,7 @@ class Waiting(Generic[Kind]):
     def _keep(self, run: Kind) -> None:
         while self.runs and len(self.runs[-1]) < 2 * len(run):
             both = self._joined([self.runs.pop(), run])
-            run = both.take(np.argsort(both.times, kind="stable"))
+            run = both.take(time_order(both.times))
         if len(run):
             self.runs.append(run)
 
