@@ -176,6 +176,34 @@ def test_times_far_apart(node: WindowAggregate, elements: list[Any], cuts: set[i
         check_late(expected, late)
 
 
+@pytest.mark.parametrize("by", list(SlideBy))
+@pytest.mark.parametrize("partition", [("k",), ()])
+def test_fewer_rows_than_close_a_window(by: SlideBy, partition: tuple[str, ...]) -> None:
+    elements = arrived(1, 50, late=0.2)
+    window, keys = SlideByTuple("ts", 45, 51, by, partition), (("k", Column("k")),)
+    node = WindowAggregate(STREAM, window, keys, (AggregateCall("n", "count"),), late=Late.SIDE)
+    results, late, metrics = answer(node, Split(elements, {10, 20}))
+    expected = by_definition(node, elements)
+    assert [] == expected.results == results
+    assert (50, expected.account.late) == (metrics.rows_in, metrics.rows_late)
+    check_late(expected, late)
+
+
+@pytest.mark.parametrize("by", list(SlideBy))
+def test_every_third_of_rows_at_the_same_time(by: SlideBy) -> None:
+    """Each of ten equal times is counted; windows that end together hold the same rows."""
+    elements: list[Any] = [{"ts": 5, "k": "ab"[i % 2], "g": i, "x": i, "y": None} for i in range(10)]
+    for partition, ends in (((), 3), (("k",), 2)):
+        keys = (("k", Column("k")),) if partition else ()
+        window = SlideByTuple("ts", 1, 3, by, partition)
+        node = WindowAggregate(
+            STREAM, window, keys, (AggregateCall("n", "count"), AggregateCall("s", "sum", Column("x")))
+        )
+        results, _, _ = answer(node, Split(elements, {4}))
+        assert streams.comparable(by_definition(node, elements).results) == streams.comparable(results)
+        assert ends == len(results)
+
+
 def arrived(seed: int, size: int, *, late: float) -> list[Any]:
     """Rows with ties out of order, punctuations now and then, some of them ahead of rows to come."""
     chance = random.Random(seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 from statistics import median
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.test_oracle import SCHEMA, STREAM, approximately
 from windrow.aggregates import UserAggregate, register
-from windrow.errors import SumOverflowError
+from windrow.errors import DataError, SumOverflowError
 from windrow.operators import rows_aggregate
 from windrow.operators.base import Batch, Element, LateRows
 from windrow.operators.progress import Input
@@ -136,6 +136,21 @@ def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     node = WindowAggregate(STREAM, window, keys, calls, emit=emit, late=Late.SIDE, lateness=lateness)
     elements = data.draw(streams.elements(late=True))
     check(node, elements, data.draw(st.sets(st.integers(0, 40))), restored=data.draw(st.booleans()))
+
+
+@settings(max_examples=100)
+@given(WINDOWS, streams.elements(spread=1 << 51, extremes=False), st.sets(st.integers(0, 40)))
+def test_times_far_apart(window: Rows, elements: list[Any], cuts: set[int]) -> None:
+    node = WindowAggregate(STREAM, replace(window, order="ts"), keys_of(window, ()), CALLS, late=Late.SIDE)
+    check(node, elements, cuts)
+
+
+def test_a_row_without_a_place_in_the_order_is_refused() -> None:
+    rows: list[dict[str, Any]] = [{"ts": 1, "x": 1}, {"ts": None, "x": 2}]
+    source = Input("s", "ts", External())
+    message = r"\A`ts` must not be null: a row without a time belongs to no window, got null at row 1 of s\. Hint: "
+    with pytest.raises(DataError, match=message):
+        list(source.process(Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA))))
 
 
 def by_hand(window: Rows, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.waiting import RowsOfPartitions, RowStates, Waiting
+from windrow.operators.state.waiting import RowsOfPartitions, RowStates, Waiting, time_order
 
 LAYOUT = Layout((), pa.schema([]))
 NO_MARKS = np.empty(0, np.uint8)
@@ -76,3 +76,10 @@ def test_rows_of_single_groups_leave_while_others_wait() -> None:
     waiting.add(arrived((5, 1, "a"), (9, 0, "b"), (5, 0, "c"), (2, 1, "d")))
     assert ["d", "a"] == waiting.take_groups(np.array([5, 6])).data["name"].to_pylist()
     assert ["c", "b"] == waiting.take_below(20).data["name"].to_pylist()
+
+
+@pytest.mark.parametrize("apart", [1, 1 << 30, 1 << 60])
+def test_equal_times_stay_in_order_however_far_apart_others_are(apart: int) -> None:
+    times = np.array([2, -2, 0, 2, 0, -2, 1]) * apart
+    assert [1, 5, 2, 4, 6, 0, 3] == time_order(times).tolist()
+    assert [] == time_order(times[:0]).tolist()
