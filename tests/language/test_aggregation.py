@@ -7,6 +7,7 @@ import pytest
 from tests.language.streams import MINUTE, PACKETS, SECOND, TRADES, aggregate, complaint, plan, the
 from windrow.errors import QueryError, UnsupportedError
 from windrow.plan.check import shape_of
+from windrow.plan.explain import explain
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -38,6 +39,13 @@ def test_group_columns_and_aggregates_are_the_aggregation_itself() -> None:
         (AggregateCall("number", "count"),),
     )
     assert expected == plan(f"SELECT symbol, count(*) AS number {FROM} WHERE symbol = 'UBSN' GROUP BY symbol")
+
+
+def test_in_time_a_partition_is_a_group_and_is_explained_as_one() -> None:
+    clause = FROM.replace("]", " PATTR symbol]")
+    partitioned, grouped = plan(f"SELECT symbol, count(*) {clause}"), plan(f"SELECT symbol, count(*) {FROM} GROUP BY 1")
+    assert grouped == partitioned
+    assert "│  keys      symbol\n" in explain(partitioned)
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,14 @@ from windrow.operators.base import Batch
 from windrow.operators.lateness import COLUMNS
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, WindowAggregate
 from windrow.semantics import oracle
+from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.progress import END, Punctuation
+from windrow.semantics.progress import END, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.windows import SlideBy, SlideByTuple
 
 POSITIVE = Call(">", (Column("x"), Literal(0)))
+FEW = ("count", "sum", "avg", "min", "max", "first", "last", "variance")
+"""Aggregates whose state is of fixed size, but for text."""
 GROUPED = st.sampled_from(((), (), ("k",), ("g",), ("k", "g"), ("y",)))
 
 
@@ -90,6 +93,41 @@ def test_the_answer_of_the_oracle(node: WindowAggregate, elements: list[Any], cu
         check_late(expected, late)
 
 
+POLICIES = st.one_of(
+    st.integers(0, 15).map(lambda slack: (Slack(Amount.of(slack)), slack)),
+    st.integers(0, 4).map(lambda rows: (SlackRows(rows), 0)),
+)
+
+
+def promised(rows: list[Any], policy: Slack | SlackRows, slack: int) -> list[Any]:
+    """Each row after the punctuation that the rows before it imply."""
+    known = bounds((row["ts"] for row in rows), policy, slack)
+    return [e for row, bound in zip(rows, known, strict=True) for e in (Punctuation(bound), row)]
+
+
+@settings(max_examples=600)
+@given(queries(FEW), streams.elements(), POLICIES, st.sets(st.integers(0, 40)))
+def test_rows_that_are_late_under_a_bound_of_their_own_batch(
+    node: WindowAggregate, elements: list[Any], policy: tuple[Slack | SlackRows, int], cuts: set[int]
+) -> None:
+    """Such a batch is not cut: its late rows come in where they met the bound."""
+    rows = [element for element in elements if not isinstance(element, Punctuation)]
+    stream = replace(STREAM, policy=policy[0])
+    below = replace(node.input, input=stream) if isinstance(node.input, Filter) else stream
+    node = replace(node, input=below)
+    try:
+        expected = by_definition(node, promised(rows, *policy))
+    except SumOverflowError:
+        return
+    results, late, metrics = answer(node, Split(rows, cuts))
+    assert streams.comparable(approximately(expected.results, node.aggregates)) == streams.comparable(
+        approximately(results, node.aggregates)
+    )
+    assert (expected.account.late, expected.account.rows_in) == (metrics.rows_late, metrics.rows_in)
+    if node.late is Late.SIDE:
+        check_late(expected, late)
+
+
 def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> list[list[Any]]:
     """Results and late rows when the pipeline is saved and built anew before some of the elements."""
     results: list[pa.RecordBatch] = []
@@ -136,6 +174,34 @@ def test_times_far_apart(node: WindowAggregate, elements: list[Any], cuts: set[i
     assert streams.comparable(expected.results) == streams.comparable(results)
     if node.late is Late.SIDE:
         check_late(expected, late)
+
+
+@pytest.mark.parametrize("by", list(SlideBy))
+@pytest.mark.parametrize("partition", [("k",), ()])
+def test_fewer_rows_than_close_a_window(by: SlideBy, partition: tuple[str, ...]) -> None:
+    elements = arrived(1, 50, late=0.2)
+    window, keys = SlideByTuple("ts", 45, 51, by, partition), (("k", Column("k")),)
+    node = WindowAggregate(STREAM, window, keys, (AggregateCall("n", "count"),), late=Late.SIDE)
+    results, late, metrics = answer(node, Split(elements, {10, 20}))
+    expected = by_definition(node, elements)
+    assert [] == expected.results == results
+    assert (50, expected.account.late) == (metrics.rows_in, metrics.rows_late)
+    check_late(expected, late)
+
+
+@pytest.mark.parametrize("by", list(SlideBy))
+def test_every_third_of_rows_at_the_same_time(by: SlideBy) -> None:
+    """Each of ten equal times is counted; windows that end together hold the same rows."""
+    elements: list[Any] = [{"ts": 5, "k": "ab"[i % 2], "g": i, "x": i, "y": None} for i in range(10)]
+    for partition, ends in (((), 3), (("k",), 2)):
+        keys = (("k", Column("k")),) if partition else ()
+        window = SlideByTuple("ts", 1, 3, by, partition)
+        node = WindowAggregate(
+            STREAM, window, keys, (AggregateCall("n", "count"), AggregateCall("s", "sum", Column("x")))
+        )
+        results, _, _ = answer(node, Split(elements, {4}))
+        assert streams.comparable(by_definition(node, elements).results) == streams.comparable(results)
+        assert ends == len(results)
 
 
 def arrived(seed: int, size: int, *, late: float) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 from statistics import median
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.test_oracle import SCHEMA, STREAM, approximately
 from windrow.aggregates import UserAggregate, register
-from windrow.errors import SumOverflowError
+from windrow.errors import DataError, SumOverflowError
 from windrow.operators import rows_aggregate
 from windrow.operators.base import Batch, Element, LateRows
 from windrow.operators.progress import Input
@@ -138,6 +138,21 @@ def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     check(node, elements, data.draw(st.sets(st.integers(0, 40))), restored=data.draw(st.booleans()))
 
 
+@settings(max_examples=100)
+@given(WINDOWS, streams.elements(spread=1 << 51, extremes=False), st.sets(st.integers(0, 40)))
+def test_times_far_apart(window: Rows, elements: list[Any], cuts: set[int]) -> None:
+    node = WindowAggregate(STREAM, replace(window, order="ts"), keys_of(window, ()), CALLS, late=Late.SIDE)
+    check(node, elements, cuts)
+
+
+def test_a_row_without_a_place_in_the_order_is_refused() -> None:
+    rows: list[dict[str, Any]] = [{"ts": 1, "x": 1}, {"ts": None, "x": 2}]
+    source = Input("s", "ts", External())
+    message = r"\A`ts` must not be null: a row without a time belongs to no window, got null at row 1 of s\. Hint: "
+    with pytest.raises(DataError, match=message):
+        list(source.process(Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA))))
+
+
 def by_hand(window: Rows, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Windows of many rows straight from their definition: rows in the order in which they count."""
     counted: dict[Any, list[dict[str, Any]]] = {}
@@ -188,7 +203,7 @@ def test_many_rows_and_groups(
 ) -> None:
     """Rings grow and move, answers come in several pieces, groups are forgotten."""
     monkeypatch.setattr(row_windows, "ANSWERS", 64)
-    monkeypatch.setattr(row_windows, "VALUES", 1000)
+    monkeypatch.setattr("windrow.operators.windows.sliding_runs.FOUND", 1000)
     monkeypatch.setattr(rows_aggregate, "PIECE", 5000)
     rows = many_rows(seed=size, size=size, keys=groups)
     node = WindowAggregate(STREAM, window, tuple((name, Column(name)) for name in keys), CALLS)

@@ -274,6 +274,14 @@ def test_what_is_no_node_is_our_own_mistake() -> None:
             r"`slide` must be positive, got -1\. Hint: every n-th row closes a window, as in SLIDE 1 ROW\.",
             SlideByTuple("t", 5, -1),
         ),
+        (
+            r"`slide` must be positive, got 0\. Hint: every n-th row closes a window, as in SLIDE 1 ROW\.",
+            SlideByTuple("t", 5, 0),
+        ),
+        (
+            r"`range` must be positive, got 0\. Hint: a window holds something, as in RANGE 10 SECONDS\.",
+            SlideByTuple("t", 0),
+        ),
     ],
 )
 def test_window_numbers_must_be_positive(message: str, window: Any) -> None:

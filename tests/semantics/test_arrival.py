@@ -51,7 +51,8 @@ def test_punctuations_never_go_back() -> None:
             arrive(elements)
 
 
-def test_groups_need_windows_of_times() -> None:
-    message = r"^`punctuation` of one group needs a sliding, landmark or session window, got \('a',\)\. Hint: punct"
+@pytest.mark.parametrize("window", [SlideByTuple("ts", 5), Rows(2, 1, (), "ts")])
+def test_groups_need_a_window_of_their_own(window: Window) -> None:
+    message = r"^`punctuation` of one group needs a window that rows of other groups say nothing about, got \('a',\)\. "
     with pytest.raises(UnsupportedError, match=message):
-        arrive([Punctuation(5, ("a",))], SlideByTuple("ts", 5))
+        arrive([Punctuation(5, ("a",))], window)

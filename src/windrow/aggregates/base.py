@@ -99,7 +99,7 @@ Part: TypeAlias = RowCount | ValidCount | Total | Mean | SquareDeviation | Extre
 class Runs:
     """For each result i, the values `values[offsets[i]:offsets[i + 1]]`, each `counts` times, in order.
 
-    An operator may give a subclass that answers `sizes` and `numbers_around` without listing the values.
+    An operator may give a subclass that answers without listing the values.
     """
 
     def __init__(self, offsets: Integers, values: Array, counts: Integers) -> None:
@@ -120,11 +120,6 @@ class Runs:
     def counts(self) -> Integers:
         return self.listed()[2]
 
-    @property
-    def present(self) -> npt.NDArray[np.bool_]:
-        """Which results have a value at all."""
-        return self.offsets[1:] > self.offsets[:-1]
-
     def sizes(self) -> Integers:
         """How many rows each result has, multiplicities included."""
         cumulated = self._cumulated()
@@ -142,6 +137,31 @@ class Runs:
         start = cumulated[self.offsets[:-1]] + ranks
         at, after = (np.searchsorted(cumulated, start + step, side="right") - 1 for step in (0, 1))
         return numbers[np.minimum(at, len(numbers) - 1)], numbers[np.minimum(after, len(numbers) - 1)]
+
+    def distinct(self) -> Integers:
+        """How many different values each result has."""
+        different: Integers = np.diff(self.offsets)
+        return different
+
+    def at_edge(self, *, last: bool) -> Array:
+        """The first or the last value of each result, NULL where it has none."""
+        index: Array = pa.array(self.offsets[1:] - 1 if last else self.offsets[:-1], mask=self.distinct() == 0)
+        chosen: Array = self.values.take(index)
+        return chosen
+
+    def most_frequent(self, most: int, least: npt.NDArray[np.float64]) -> tuple[Integers, Array, Integers]:
+        """The values that result i has at least `least[i]` times: how many for each result, then values and counts.
+
+        At most `most` of a result, the most frequent first, equal counts in value order.
+        """
+        sizes = np.diff(self.offsets)
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((np.arange(len(self.counts)), -self.counts, owners))
+        place = np.arange(len(order)) - np.repeat(self.offsets[:-1], sizes)
+        chosen = (place < most) & (self.counts[order] >= least[owners])
+        found = np.bincount(owners[chosen], minlength=len(sizes))
+        index: Array = pa.array(order[chosen])
+        return found, self.values.take(index), self.counts[order[chosen]]
 
 
 @dataclass(frozen=True)

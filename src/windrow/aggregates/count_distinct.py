@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow
@@ -22,4 +21,4 @@ class CountDistinct(Holistic):
         return pa.int64()
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
-        return arrow(np.diff(runs.offsets))
+        return arrow(runs.distinct())

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import where_present
 from windrow.aggregates.base import Array, Runs, State
-from windrow.aggregates.holistic import Holistic, by_frequency, check_number, counted, listed, owners
+from windrow.aggregates.holistic import Holistic, check_number, counted, frequencies
 
 
 class Mode(Holistic):
@@ -21,10 +21,8 @@ class Mode(Holistic):
         return self.need_argument(argument_type)
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
-        present = runs.present
-        best = np.zeros(len(present), np.int64)
-        best[present] = by_frequency(runs)[runs.offsets[:-1][present]]
-        return where_present(runs.values, best, present)
+        found, values, _ = runs.most_frequent(1, np.zeros(state.size))
+        return where_present(values, np.cumsum(found) - 1, found > 0)
 
 
 class TopK(Holistic):
@@ -40,8 +38,7 @@ class TopK(Holistic):
         return counted(self.need_argument(argument_type))
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
-        place = np.arange(len(runs.counts)) - np.repeat(runs.offsets[:-1], np.diff(runs.offsets))
-        return listed(runs, place < state.parameters[0], by_frequency(runs))
+        return frequencies(runs.most_frequent(state.parameters[0], np.zeros(state.size)))
 
 
 class HeavyHitters(Holistic):
@@ -57,6 +54,6 @@ class HeavyHitters(Holistic):
         return counted(self.need_argument(argument_type))
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
-        order = by_frequency(runs)
-        needed = runs.sizes()[owners(runs)] * float(state.parameters[0])
-        return listed(runs, (runs.counts >= needed)[order], order)
+        share = float(state.parameters[0])
+        most = int(min(1 / share, 1 << 62)) + 1
+        return frequencies(runs.most_frequent(most, runs.sizes().astype(np.float64) * share))

@@ -35,16 +35,6 @@ class Holistic(Aggregate):
         """The answers from the values of each result."""
 
 
-def owners(runs: Runs) -> Integers:
-    """For each run, the result it belongs to."""
-    return np.repeat(np.arange(len(runs.offsets) - 1), np.diff(runs.offsets))
-
-
-def by_frequency(runs: Runs) -> Integers:
-    """Run indices by result, most frequent first, then in value order."""
-    return np.lexsort((np.arange(len(runs.counts)), -runs.counts, owners(runs)))
-
-
 def interpolated(runs: Runs, fraction: float) -> Array:
     """The quantile between the two nearest ranks (linear), NULL when there is no value."""
     sizes = runs.sizes()
@@ -62,13 +52,10 @@ def _between(
     return np.where((below == above) | (weight == 0), below, mixed)
 
 
-def listed(runs: Runs, chosen: npt.NDArray[np.bool_], order: Integers) -> Array:
-    """Per result the chosen runs (a mask in `order`) as a list of {value, count}."""
-    owner = owners(runs)[order][chosen]
-    sizes = np.bincount(owner, minlength=len(runs.offsets) - 1)
-    index = order[chosen]
-    columns = [runs.values.take(arrow(index)), arrow(runs.counts[index])]
-    return lists(sizes, pa.StructArray.from_arrays(columns, ["value", "count"]))
+def frequencies(found: tuple[Integers, Array, Integers]) -> Array:
+    """What `Runs.most_frequent` found, as lists of {value, count}."""
+    sizes, values, counts = found
+    return lists(sizes, pa.StructArray.from_arrays([values, arrow(counts)], ["value", "count"]))
 
 
 def counted(kind: pa.DataType) -> pa.DataType:

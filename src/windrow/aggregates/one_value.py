@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.arrays import of_type, where_present
+from windrow.aggregates.arrays import of_type
 from windrow.aggregates.base import Aggregate, Array, Part, Runs, State, ValidCount, Values, is_scalar, value_type
 from windrow.semantics.expressions import Expression
 
@@ -47,5 +47,4 @@ class OneValue(Aggregate):
         if len(parts) == 2:
             return of_type(state.get(parts[0]), kind, null=state.get(parts[1]) == 0)
         runs: Runs = state.get(parts[0])
-        index = runs.offsets[1:] - 1 if self.last else runs.offsets[:-1]
-        return where_present(runs.values, index, runs.present).cast(kind)
+        return runs.at_edge(last=self.last).cast(kind)

@@ -139,13 +139,17 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
     elif isinstance(node, nodes.Distinct):
         stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
         # Without windows above, every punctuation says something: it makes rows below it late.
-        _add(pipeline, node.input, stage, 0, grid or Grid(), threads)
+        below = Grid() if grid is None else replace(grid, together=False)
+        _add(pipeline, node.input, stage, 0, below, threads)
     else:
         operator = _window(node, grid, threads)
         stage = _stage(pipeline, operator, "window", after, port)
+        below = _grid(node)
+        if below is not None and isinstance(operator, PerRowOperator) and operator.takes_bounds:
+            below = replace(below, together=True)
         if after is None or pipeline.late_schema is None:
             pipeline.late_schema = operator.late_schema
-        _add(pipeline, node.input, stage, 0, _grid(node), threads)
+        _add(pipeline, node.input, stage, 0, below, threads)
 
 
 def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
@@ -166,11 +170,11 @@ def _grid(node: nodes.WindowAggregate) -> Grid | None:
     if isinstance(window, (Sliding, Landmark)):
         return Grid(window.origin, window.slide, keys=usable_keys(node))
     if isinstance(window, SlideByTuple):
-        return Grid(pace=window.range)
+        return Grid(pace=window.range, keys=usable_keys(node))
     if isinstance(window, Rows):
         # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
         united = any(isinstance(part, nodes.Union) for part in walk(node))
-        return Grid(by_arrival=united) if united or window.order is not None else None
+        return Grid(by_arrival=united, keys=usable_keys(node)) if united or window.order is not None else None
     return Grid(pace=window.gap, keys=usable_keys(node))
 
 
@@ -183,7 +187,7 @@ def _window(
     if isinstance(node.window, Session):
         return SessionOperator(node, shape, output, passes=passes)
     if isinstance(node.window, SlideByTuple):
-        return PerRowOperator(node, shape, output)
+        return PerRowOperator(node, shape, output, passes=passes)
     if isinstance(node.window, Rows):
         return RowsOperator(node, shape, output)
     within = within_of(node, shape.domain)
@@ -219,7 +223,7 @@ def _meld(node: nodes.Union) -> Meld:
 def _idle_grid(grid: Grid, meld: Meld) -> Grid:
     """Less its idle time, a punctuation on this grid may still fall where windows end."""
     step = gcd(grid.step, *(amount for amount in meld.idle if amount is not None))
-    return replace(grid, step=step, pace=max(grid.step, grid.pace))
+    return replace(grid, step=step, pace=max(grid.step, grid.pace), together=False)
 
 
 def _idle_of(node: nodes.Node) -> Idle | None:

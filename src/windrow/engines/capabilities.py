@@ -145,7 +145,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         ),
         Feature(
             "punctuations for single groups",
-            local=Yes("for sliding, tumbling and landmark windows; others wait for the punctuation of all rows"),
+            local=Yes("for all but sessions, which wait for the punctuation of all rows; counted windows need PATTR"),
             spark=Yes("the same, after each micro-batch"),
         ),
         Feature("idle by stream time"),

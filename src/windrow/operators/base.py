@@ -33,6 +33,8 @@ class Batch:
     times: Integers
     selected: Mask | None = None
     source: str = ""
+    bounds: Integers | None = None
+    """The bound in force as each row came, where it moved between rows that are given together."""
 
     @staticmethod
     def unread(data: pa.RecordBatch) -> Batch:
@@ -40,15 +42,17 @@ class Batch:
         return Batch(data, _NO_TIMES)
 
     def slice(self, start: int, end: int) -> Batch:
-        chosen = None if self.selected is None else self.selected[start:end]
-        return Batch(self.data.slice(start, end - start), self.times[start:end], chosen, self.source)
+        selected = None if self.selected is None else self.selected[start:end]
+        bounds = None if self.bounds is None else self.bounds[start:end]
+        return Batch(self.data.slice(start, end - start), self.times[start:end], selected, self.source, bounds)
 
     def compact(self) -> Batch:
         """The selected rows only."""
         if self.selected is None:
             return self
-        keep = pa.array(self.selected.view(np.bool_))
-        return Batch(self.data.filter(keep), self.times[self.selected.view(np.bool_)], None, self.source)
+        keep = self.selected.view(np.bool_)
+        bounds = None if self.bounds is None else self.bounds[keep]
+        return Batch(self.data.filter(pa.array(keep)), self.times[keep], None, self.source, bounds)
 
     def __len__(self) -> int:
         return len(self.times)

@@ -26,6 +26,8 @@ class Grid:
     """How far one source may be read ahead of another; at least a step."""
     by_arrival: bool = False
     """Rows are counted as they come, so that it matters which source is read first."""
+    together: bool = False
+    """Rows that came under different bounds may come in one batch, which tells the bound of each."""
     keys: frozenset[str] = frozenset()
     """The columns that windows above group by: promises for groups of other columns say nothing to them."""
 

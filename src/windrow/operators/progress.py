@@ -8,6 +8,7 @@ rounded down to the grid of the windows above, because only such a one can close
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,16 +78,22 @@ class Input:
         batch = Batch(data, times, None, self.name)
         if len(times) == 0:
             return
+        if self.grid is not None and self.grid.together:
+            yield replace(batch, bounds=self._bounds(times))
+        else:
+            yield from self._cut(batch)
+        implied = self._implied()
+        if implied > self.bound:
+            yield self._advance(implied)
+
+    def _cut(self, batch: Batch) -> Iterator[Element]:
         start = 0
-        for cut, bound in self._cuts(times):
+        for cut, bound in self._cuts(batch.times):
             if cut > start:
                 yield batch.slice(start, cut)
             start = cut
             yield self._advance(bound)
-        yield batch.slice(start, len(times)) if start else batch
-        implied = self._implied()
-        if implied > self.bound:
-            yield self._advance(implied)
+        yield batch.slice(start, len(batch)) if start else batch
 
     def _advance(self, bound: int) -> Punctuation:
         self.bound = check_advance(self.bound, bound)
@@ -102,6 +109,19 @@ class Input:
         if isinstance(self.policy, SlackRows):
             return grid.round_down(self._settled)
         return START
+
+    def _bounds(self, times: Integers) -> Integers | None:
+        """The bound that each row meets; None when no row is below one that moved."""
+        if isinstance(self.policy, SlackRows):
+            bounds = np.maximum(self._highs(times)[:-1], self.bound)
+            return bounds if (times < bounds).any() else None
+        before = self.high
+        self._check_span(*kernels.span(times))
+        if not isinstance(self.policy, (Ordered, Slack)):
+            return None
+        bounds = np.empty(len(times), np.int64)
+        below = kernels.row_bounds(times, before, self.slack, self.bound, bounds)
+        return bounds if below else None
 
     def _cuts(self, times: Integers) -> list[tuple[int, int]]:
         if isinstance(self.policy, SlackRows):
@@ -130,7 +150,8 @@ class Input:
     _settled = START
     """Largest time that the last `rows` rows no longer keep from counting."""
 
-    def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:
+    def _highs(self, times: Integers) -> Integers:
+        """What counts as the largest time before each row and after the last, under slack in rows."""
         assert isinstance(self.policy, SlackRows)
         rows = self.policy.rows
         trail = np.concatenate([self.recent, times])
@@ -143,6 +164,10 @@ class Input:
         self.recent = trail[max(0, len(trail) - rows) :].copy()
         self._check_span(*kernels.span(times))
         self._settled = int(highs[-1])
+        return highs
+
+    def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:
+        highs = self._highs(times)
         if self.grid is None:
             return []
         cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)

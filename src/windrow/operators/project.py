@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -27,7 +28,7 @@ class Project(Stateless):
             _as(evaluate(expression, batch.data), field.type)
             for (_, expression), field in zip(self.columns, self.schema, strict=True)
         ]
-        yield Batch(pa.record_batch(arrays, schema=self.schema), batch.times, None, batch.source)
+        yield replace(batch, data=pa.record_batch(arrays, schema=self.schema))
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """Under the new names of the columns; of no use where one of them is not kept."""

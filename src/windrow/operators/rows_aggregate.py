@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow
+from windrow.aggregates.arrays import arrow, tabled
+from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.empties import LastReported
+from windrow.operators.group_bounds import GroupBounds
 from windrow.operators.grouping import Grouping
-from windrow.operators.kernels.row_values import order_within
 from windrow.operators.lateness import Missed, late_batch, late_schema
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.saving import load_groups, save_groups
-from windrow.operators.waiting import Waiting
+from windrow.operators.state.waiting import RowsOfPartitions, Waiting
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.rows import RowWindows
 from windrow.plan.nodes import Late, WindowAggregate
@@ -49,13 +50,16 @@ class RowsOperator:
         names = [e.name for _, e in node.keys if isinstance(e, Column) and e.name in self.window.partition]
         self.is_key = len(names) == len(node.keys)
         """Whether groups are partitions."""
+        self.names: list[str] = names
         self.columns = [shape.schema.get_field_index(name) for name in names]
         kinds = [column_type(name, shape.schema) for name in names]
         self.partitions = self.grouping.groups if self.is_key else Groups(kinds)
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time)
         self.reported = LastReported()
-        self.waiting = Waiting()
+        self.waiting = Waiting(RowsOfPartitions.nothing(shape.schema))
+        self.ahead: GroupBounds | None = None
+        """The partitions whose own promises are ahead of the one for all."""
         self.bound, self.promised = START, START
         self.counters = Counters()
 
@@ -70,16 +74,20 @@ class RowsOperator:
             yield from self._promise()
             return
         self.counters.rows_in += len(batch)
-        below = batch.times < self.bound
+        codes = self._partitions_of(batch)
+        rows = RowsOfPartitions(batch.data, batch.times, codes if len(codes) else np.zeros(len(batch), np.int32))
+        bounds: Any = self.bound if self.ahead is None else self.ahead.boundaries(rows.codes, self.bound)
+        below = batch.times < bounds
         if below.any():
-            yield from self._late(batch, np.flatnonzero(below))
-            batch = Batch(batch.data, batch.times, (~below).view(np.uint8)).compact()
-        self.waiting.add(batch)
+            late = np.flatnonzero(below)
+            yield from self._late(batch, late, np.broadcast_to(bounds, len(batch))[late])
+            rows = rows.take(np.flatnonzero(~below))
+        self.waiting.add(rows)
 
-    def _late(self, batch: Batch, late: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Iterator[Element]:
+    def _late(self, batch: Batch, late: Integers, bounds: Integers) -> Iterator[Element]:
         self.counters.late += len(late)
         if self.node.late is not Late.DROP:
-            missed = Missed(self.bound - batch.times[late], None, None, None)
+            missed = Missed(bounds - batch.times[late], None, None, None)
             yield LateRows(late_batch(batch.data.take(arrow(late)), missed, batch.source, self.late_schema))
 
     def _count(self, batch: Batch) -> Iterator[Element]:
@@ -109,21 +117,24 @@ class RowsOperator:
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.bound = check_advance(self.bound, punctuation.value)
         if self.window.order is not None:
-            released = self.waiting.release(self.bound, last=self.bound == END)
-            if released is not None:
-                yield from self._count(self._in_order(released))
+            yield from self._count_released(self.waiting.take_below(self.bound))
+        if self.ahead is not None and self.ahead.forget_below(self.bound):
+            self.ahead = None
         yield from self._promise()
 
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """Windows of rows wait for the punctuation of all rows."""
-        return ()
+    def _count_released(self, rows: RowsOfPartitions) -> Iterator[Element]:
+        if len(rows):
+            yield from self._count(Batch(rows.data, rows.times))
 
-    def _in_order(self, batch: Batch) -> Batch:
-        """By time within each partition, ties by arrival; partition after partition."""
-        order = np.empty(len(batch), np.int64)
-        partitions = self._partitions_of(batch)
-        order_within(partitions, self.partitions.count, batch.times, order)
-        return Batch(batch.data.take(arrow(order)), batch.times[order])
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """The rows of some partitions are counted while those of the others wait."""
+        known = punctuations.above(self.bound)
+        if len(known) == 0 or self.window.order is None:
+            return
+        if self.ahead is None:
+            self.ahead = GroupBounds(self.names, lambda: self.partitions)
+        if len(self.ahead.advance(known)):
+            yield from self._count_released(self.waiting.take_groups(self.ahead.closed))
 
     def _promise(self) -> Iterator[Element]:
         """The least end of a result to come, when it grew: of partitions, and of empty windows, nothing is known."""
@@ -171,10 +182,19 @@ class RowsOperator:
 
     def state(self) -> dict[str, pa.Table]:
         own = {} if self.is_key else {"partitions": save_groups(self.partitions)}
-        return {**window_state.save(self), **own, **self.waiting.state()}
+        waiting = self.waiting.content()
+        own["waiting"] = pa.Table.from_batches([waiting.data])
+        own["waiting.rows"] = tabled(time=waiting.times, partition=waiting.codes)
+        return window_state.save(self) | own | window_state.nested(ahead=self.ahead)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
         if not self.is_key:
             load_groups(self.partitions, tables["partitions"])
-        self.waiting.restore(tables)
+        if tables["waiting"].num_rows:
+            data = tables["waiting"].combine_chunks().to_batches()[0]
+            times, codes = (np.array(tables["waiting.rows"][name].combine_chunks()) for name in ("time", "partition"))
+            self.waiting.fill(RowsOfPartitions(data, times, codes))
+        if known := window_state.under("ahead", tables):
+            self.ahead = GroupBounds(self.names, lambda: self.partitions)
+            self.ahead.restore(known)

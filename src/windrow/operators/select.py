@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,4 +24,4 @@ class Select(Stateless):
         before = len(batch) if batch.selected is None else int(np.count_nonzero(batch.selected))
         self.counters.rows_in += before
         self.counters.filtered += before - int(np.count_nonzero(chosen))
-        yield Batch(batch.data, batch.times, chosen, batch.source)
+        yield replace(batch, selected=chosen)

@@ -11,9 +11,9 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators import window_state
-from windrow.operators.ahead import Ahead, passed_on
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.group_bounds import GroupBounds, group_names, passed_on
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
 from windrow.operators.suspects import Suspects
@@ -42,7 +42,7 @@ class SessionOperator:
         self.late_schema = late_schema(shape.schema, shape.time)
         self.passes = passes
         self.bound = START
-        self.ahead: Ahead | None = None
+        self.ahead: GroupBounds | None = None
         """The groups whose own promises are ahead of the one for all."""
         self.first = END
         self.suspects = Suspects()
@@ -82,7 +82,7 @@ class SessionOperator:
         if len(news) == 0:
             return
         if self.ahead is None:
-            self.ahead = Ahead(self.grouping, self.window)
+            self.ahead = GroupBounds(group_names(self.node), lambda: self.grouping.groups)
         before = self._bounds()
         self.ahead.advance(news)
         yield from self._settle(before)
@@ -144,5 +144,5 @@ class SessionOperator:
         window_state.load(self, tables)
         self.suspects.restore(window_state.under("suspects", tables))
         if known := window_state.under("ahead", tables):
-            self.ahead = Ahead(self.grouping, self.window)
+            self.ahead = GroupBounds(group_names(self.node), lambda: self.grouping.groups)
             self.ahead.restore(known)

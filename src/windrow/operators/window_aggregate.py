@@ -13,10 +13,11 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators import window_state
-from windrow.operators.ahead import Ahead, passed_on
+from windrow.operators.ahead import Ahead
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.early import Early
 from windrow.operators.grid import Grid
+from windrow.operators.group_bounds import passed_on
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.results import Results
@@ -226,17 +227,23 @@ class WindowOperator:
         if self.revisions is not None:
             yield from self.revisions.flush()
         if self.ahead is None:
-            self.ahead = Ahead(self.grouping, self.window)
+            self.ahead = Ahead(self.grouping, self.node)
         yield from self._report_groups(self.ahead, self.ahead.advance(news))
         self.windower.forget_reported(self.ahead.reported)
         promises = np.array([self._promise(c) for c in news.values.tolist()], np.int64)
         yield from passed_on(self.node, self.passes, news, promises)
 
     def _promise(self, closed: int) -> int:
-        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late."""
+        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late.
+
+        Empty windows of a group wait for its next row.
+        """
         if closed == END:
             return END
         following = closed + self.window.slide
+        earliest = self.results.reported.earliest
+        if earliest is not None:
+            following = min(following, end_of(self.window, earliest + 1))
         if isinstance(self.window, Landmark) and self.results.first != END:
             last = max(
                 self.windower.last_window(closed), (self.results.first - self.window.origin) // self.window.slide
@@ -329,7 +336,7 @@ class WindowOperator:
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
         if known := window_state.under("ahead", tables):
-            self.ahead = Ahead(self.grouping, self.window)
+            self.ahead = Ahead(self.grouping, self.node)
             self.ahead.restore(known)
         if self.early is not None:
             self.early.restore(window_state.under("early", tables))

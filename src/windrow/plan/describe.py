@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from windrow.plan.nodes import Node, Project, Stream, Union, WindowAggregate
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External
-from windrow.semantics.windows import Landmark, Session, Sliding
+from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
 
 Keys = frozenset[str]
 
@@ -15,9 +15,12 @@ Keys = frozenset[str]
 def usable_keys(node: WindowAggregate) -> Keys:
     """The columns by which single groups of a window aggregate can be closed.
 
-    Windows of rows wait for the punctuation of all rows.
+    Windows that count rows close for the groups whose rows are counted alone, in order of time.
     """
-    if not isinstance(node.window, (Sliding, Landmark, Session)):
+    window = node.window
+    if isinstance(window, SlideByTuple) or (isinstance(window, Rows) and window.order is not None):
+        return frozenset(window.partition)
+    if not isinstance(window, (Sliding, Landmark, Session)):
         return frozenset()
     return frozenset(e.name for _, e in node.keys if isinstance(e, Column))
 

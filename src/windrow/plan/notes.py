@@ -29,7 +29,8 @@ def notes_of(node: Node) -> Iterator[str]:
         assert isinstance(stream.policy, External)
         yield (
             f"Promises of {stream.name} for single groups by {', '.join(stream.policy.per)} are of no use here: only "
-            "sliding, tumbling, landmark and session windows that group by these columns can use them."
+            "sliding, tumbling, landmark and session windows that group by these columns, and windows of rows in order "
+            "that are partitioned by them, can use them."
         )
 
 

@@ -12,7 +12,7 @@ from windrow.semantics.moments import value_of
 from windrow.semantics.ordering import normal
 from windrow.semantics.progress import START, Punctuation, Row, check_advance
 from windrow.semantics.scalar import evaluate
-from windrow.semantics.windows import Context, Rows, Session, Window
+from windrow.semantics.windows import Rows, SlideByTuple, Window
 
 Group: TypeAlias = tuple[Any, ...]
 Element: TypeAlias = Row | Punctuation
@@ -77,10 +77,10 @@ def arrivals(
 
 
 def _check_groups(window: Window, punctuation: Punctuation) -> None:
-    if punctuation.group is not None and window.context is not Context.FREE and not isinstance(window, Session):
+    if punctuation.group is not None and isinstance(window, (Rows, SlideByTuple)) and not window.partition:
         raise UnsupportedError(
-            "of one group needs a sliding, landmark or session window",
+            "of one group needs a window that rows of other groups say nothing about",
             parameter="punctuation",
             value=punctuation.group,
-            hint="punctuate the whole stream",
+            hint="partition the rows, or punctuate the whole stream",
         )

@@ -24,7 +24,7 @@ from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Column
 from windrow.semantics.ordering import normal
 from windrow.semantics.progress import END, External, Punctuation
-from windrow.semantics.windows import Emit, Landmark, Session, Sliding
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
 
 CARRIED = pa.schema([*SCHEMA, ("p", pa.int64())])
 EMITS = st.sampled_from((Emit.NONEMPTY, Emit.NONEMPTY, Emit.EMPTY, Emit.COMPLETE))
@@ -196,6 +196,67 @@ def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> No
     told = [(r["k"], r["n"], r["revision"]) for r in run.results]
     assert [("a", 1, 0), ("a", 2, 1), ("b", 2, 0)] == told
     assert 1 == late_and_filtered(run.pipeline)[0]
+
+
+@settings(max_examples=400)
+@given(data=st.data())
+def test_counted_windows_of_single_groups_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
+    by = data.draw(st.sampled_from(("k", "g")))
+    names = data.draw(st.sampled_from(((by,), (by, "y"), ("k", "g"))))
+    window: Rows | SlideByTuple
+    if data.draw(st.booleans()):
+        window = data.draw(streams.slide_by_tuple(partition=names))
+    else:
+        lengths, partition = st.integers(1, 6), data.draw(st.sampled_from((names, (by,))))
+        window = Rows(data.draw(lengths), data.draw(lengths), partition, "ts")
+    elements = data.draw(streams.elements(late=True, by=by))
+    calls = [
+        AggregateCall(c.name, c.function, c.argument, c.parameters)
+        for c in streams.calls(data.draw(streams.aggregate_lists()))
+    ]
+    keys = tuple((name, Column(name)) for name in names)
+    emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
+    late = Late.SIDE if isinstance(window, Rows) else data.draw(st.sampled_from((Late.DROP, Late.SIDE)))
+    stream = Stream("s", SCHEMA, "ts", External(per=(by,)))
+    node = WindowAggregate(stream, window, keys, tuple(calls), emit=emit, late=late, lateness=lateness)
+    pieces = list(in_batches(elements, data.draw(st.sets(st.integers(0, 40)))))
+    restarts = data.draw(st.sets(st.integers(0, max(0, len(pieces) - 1)), max_size=4))
+    spelled = whole_groups(elements, names, by)
+    try:
+        expected = oracle.answer(
+            spelled, window, keys=keys, aggregates=calls, emit=emit, late="side", lateness=lateness.value
+        )
+    except SumOverflowError:
+        return
+    run = Run(node)
+    for i, piece in enumerate(pieces):
+        if i in restarts:
+            run.restart()
+        run.feed(piece)
+    assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
+        approximately(run.results, calls)
+    )
+    assert expected.account.late == late_and_filtered(run.pipeline)[0]
+    if late is Late.SIDE:
+        missed = [{n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed]
+        assert streams.comparable(missed) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in run.late)
+    if late is Late.SIDE and isinstance(window, SlideByTuple):
+        spans = [(by, len(m), m[0][0], m[-1][1]) for _, by, m in expected.missed]
+        told = ("late_by", "late_windows", "late_from", "late_until")
+        assert sorted(spans, key=repr) == sorted((tuple(r[n] for n in told) for r in run.late), key=repr)
+
+
+def test_counted_windows_of_a_group_are_reported_at_its_own_promise() -> None:
+    count, given = (AggregateCall("n", "count"),), Stream("s", SCHEMA, "ts", External(per=("k",)))
+    for window in (SlideByTuple("ts", 10, partition=("k",)), Rows(3, 1, ("k",), "ts")):
+        run = Run(WindowAggregate(given, window, (("k", Column("k")),), count))
+        run.feed(rows((5, "a"), (3, "b"), (1, "a"), (8, "a"), (4, "b")))
+        run.feed(Punctuation(6, ("a",)))
+        assert [("a", 1), ("a", 2)] == [(r["k"], r["n"]) for r in run.results]
+        run.feed(Punctuation(7))
+        assert [("b", 1), ("b", 2)] == [(r["k"], r["n"]) for r in run.results[2:]]
+        run.feed(Punctuation(END))
+        assert [("a", 3)] == [(r["k"], r["n"]) for r in run.results[4:]]
 
 
 def rows(*pairs: tuple[int, str]) -> pa.RecordBatch:

@@ -41,3 +41,14 @@ def test_a_late_cell_comes_before_the_panes_of_its_window() -> None:
         states = store.slide_to(end)
         found.append(0 if states is None else int(states.state.columns[0][0]))
     assert [1118, 1117, 1107, 1007] == found
+
+
+def test_stretches_of_any_length_and_overlap() -> None:
+    random = np.random.default_rng(2)
+    values = random.integers(-9, 9, 100)
+    lows = random.integers(0, 100, 50)
+    highs = np.minimum(lows + random.integers(0, 70, 50), 100)
+    numbers, states = CustomState(Total(), (values,)).over(lows, highs)
+    assert np.flatnonzero(highs > lows).tolist() == numbers.tolist()
+    assert [int(values[lows[i] : highs[i]].sum()) for i in numbers] == states.columns[0].tolist()
+    assert 0 == len(CustomState(Total(), (values,)).over(lows, lows)[1])

@@ -15,10 +15,11 @@ def known(*pairs: tuple[int, int]) -> PastEnds:
 
 def test_what_rows_missed_of_their_own_group() -> None:
     past = known((1, 0), (3, 1), (3, 0), (7, 1), (9, 0))
-    counts, firsts, lasts = past.missed(np.array([2, 3, 8, 10]), np.array([0, 1, 1, 0], np.int32))
-    assert [2, 2, 0, 0] == counts.tolist()
-    assert [3, 3, 8, 10] == firsts.tolist()
-    assert [9, 7, 8, 10] == lasts.tolist()
+    times, bounds = np.array([2, 3, 8, 10, 0]), np.array([10, 10, 10, 10, 9])
+    counts, firsts, lasts = past.missed(times, bounds, np.array([0, 1, 1, 0, 0], np.int32))
+    assert [2, 2, 0, 0, 2] == counts.tolist()
+    assert [3, 3, 8, 10, 1] == firsts.tolist()
+    assert [9, 7, 8, 10, 3] == lasts.tolist()
 
 
 def test_numbers_stay_when_ends_are_forgotten() -> None:

@@ -62,6 +62,19 @@ def cut_points(times, high, slack, bound, origin, step, cuts, bounds):
 
 
 @kernel
+def row_bounds(times, high, slack, bound, out):
+    """The bound that each row meets under the slack policy. Returns whether a row is below its own."""
+    below = False
+    for i in range(len(times)):
+        if high != START:
+            bound = max(bound, high - slack)
+        out[i] = bound
+        below |= times[i] < bound
+        high = max(high, times[i])
+    return below
+
+
+@kernel
 def cut_points_rows(times, highs, bound, origin, step, cuts, bounds):
     """The same for slack in rows: `highs[i]` is the largest time known to count before row i."""
     found = 0

@@ -5,8 +5,10 @@ The schedule has the shape that `kernels.sliding` follows; cells are single rows
 
 from __future__ import annotations
 
-from windrow.operators.kernels.compiled import inlined, kernel
-from windrow.operators.kernels.searching import first_not_before
+import numpy as np
+
+from windrow.operators.kernels.compiled import kernel
+from windrow.operators.kernels.marks import CLOSES, SILENT, UNCOUNTED
 from windrow.operators.kernels.sliding import (
     FOLLOWING,
     HEAD,
@@ -22,33 +24,35 @@ from windrow.operators.kernels.sliding import (
 
 
 @kernel
-def count_off(codes, every, counters, closes):
-    """Which rows are the `every`-th of their group; `counters` hold how many each group has since the last."""
+def count_off(codes, every, counters, marks):
+    """Which uncounted rows are the `every`-th of their group; `counters` hold how many it has had since the last."""
     for i in range(len(codes)):
-        counters[codes[i]] += 1
-        closes[i] = counters[codes[i]] == every
-        if closes[i]:
-            counters[codes[i]] = 0
+        if marks[i] == UNCOUNTED:
+            counters[codes[i]] += 1
+            marks[i] = CLOSES if counters[codes[i]] == every else SILENT
+            if marks[i] == CLOSES:
+                counters[codes[i]] = 0
 
 
 @kernel
-def plan_ends(times, count, position, ends, first, reach, steps):
+def plan_ends(times, codes, count, position, ends, end_codes, first, reach, by_group, steps):
     """Which of the rows 0..count leave and enter with each of the windows `(end - reach, end]`, numbered from `first`.
 
-    Rows that lie between two windows are passed over. OUT_TO is one answer a window, for schedules that have it so.
+    Rows that lie between two windows are passed over. With `by_group`, rows and windows are sorted by group first, and
+    a window holds rows of its own group alone. OUT_TO is one answer a window, for schedules that have it so.
     """
     tail, head = position[TAIL], position[HEAD]
     for s in range(len(ends)):
-        end = ends[s]
+        end, code = ends[s], end_codes[s] if by_group else 0
         steps[s, WINDOW], steps[s, POP_FROM] = first + s, tail
-        while tail < head and end - times[tail] >= reach:
+        while tail < head and (end - times[tail] >= reach or (by_group and codes[tail] != code)):
             tail += 1
         steps[s, POP_TO] = tail
-        while head < count and end - times[head] >= reach:
+        while head < count and (end - times[head] >= reach or (by_group and codes[head] < code)):
             head += 1
             tail = head
         steps[s, PUSH_FROM] = head
-        while head < count and times[head] <= end:
+        while head < count and times[head] <= end and not (by_group and codes[head] != code):
             head += 1
         steps[s, PUSH_TO], steps[s, TAIL_TO] = head, tail
         steps[s, OUT_TO], steps[s, FOLLOWING] = s + 1, first + s + 1
@@ -78,13 +82,13 @@ def insert_rows(
 
 
 @kernel
-def missed_ends(times, codes, ends, end_codes, counts, firsts, lasts):
-    """For late rows: how many of the sorted ends lie at or after each, of its group, with the first and the last.
+def missed_ends(times, bounds, codes, ends, end_codes, counts, firsts, lasts):
+    """For late rows: how many of the sorted ends lie from each to its bound, of its group, the first and the last.
 
     Where there is none, `firsts` and `lasts` stay as they are. The cost is that of the ends a row is late for.
     """
     for i in range(len(times)):
-        at = len(ends)
+        at = np.searchsorted(ends, bounds[i])
         while at > 0 and ends[at - 1] >= times[i]:
             at -= 1
             if end_codes[at] == codes[i]:
@@ -92,54 +96,3 @@ def missed_ends(times, codes, ends, end_codes, counts, firsts, lasts):
                     lasts[i] = ends[at]
                 firsts[i] = ends[at]
                 counts[i] += 1
-
-
-@kernel
-def find_extents(codes, times, window_codes, ends, reach, lows, highs):
-    """The rows `lows[i]..highs[i]`, of those sorted by (code, time), that lie in each window `(end - reach, end]`."""
-    for i in range(len(ends)):
-        lows[i] = first_not_before(codes, times, 0, len(codes), window_codes[i], ends[i] - reach + 1)
-        highs[i] = first_not_before(codes, times, lows[i], len(codes), window_codes[i], ends[i] + 1)
-
-
-@inlined
-def _count(tree, place, change):
-    """Add to the count of a place in a Fenwick tree."""
-    i = place + 1
-    while i < len(tree):
-        tree[i] += change
-        i += i & -i
-
-
-@inlined
-def _place_of(tree, top, rank):
-    """The place of the `rank`-th smallest (0-based); the last place when there are not so many."""
-    at, left, step = 0, rank + 1, top
-    while step > 0:
-        if at + step < len(tree) and tree[at + step] < left:
-            at += step
-            left -= tree[at]
-        step //= 2
-    return min(at, len(tree) - 2)
-
-
-@kernel
-def slide_ranks(places, lows, highs, ranks, tree, out, after):
-    """The `ranks[w]`-th smallest place among rows `lows[w]..highs[w]` of each window, and the next one.
-
-    `lows` and `highs` never go back. `tree` is zero and one longer than there are places. A row enters and leaves once;
-    each of that and each answer costs the logarithm of the places.
-    """
-    top = 1
-    while 2 * top < len(tree):
-        top *= 2
-    tail, head = lows[0], lows[0]
-    for w in range(len(lows)):
-        while head < highs[w]:
-            _count(tree, places[head - lows[0]], 1)
-            head += 1
-        while tail < lows[w]:
-            _count(tree, places[tail - lows[0]], -1)
-            tail += 1
-        out[w] = _place_of(tree, top, ranks[w])
-        after[w] = _place_of(tree, top, ranks[w] + 1) if ranks[w] + 1 < highs[w] - lows[w] else out[w]

@@ -1,4 +1,4 @@
-"""Windows of rows: values kept in rings of their groups, listed for each answer; and rows put in order of time."""
+"""Windows of rows: values kept in rings of their groups, where those of each answer are; rows by partition."""
 
 from __future__ import annotations
 
@@ -34,28 +34,22 @@ def _first_from(code, pane, rings, panes):
 
 
 @kernel
-def find_extents(windows, codes, range_panes, slide_panes, rings, panes, firsts, starts):
-    """Where in its group's ring the values of each answer begin, and `starts` = where its values are in a list of all.
-
-    `starts` is one longer than there are answers.
-    """
-    starts[0] = 0
+def find_extents(windows, codes, range_panes, slide_panes, rings, panes, firsts, lasts):
+    """Where in its group's ring the values of each answer begin and end."""
     for i in range(len(codes)):
         end = windows[i] * slide_panes
         firsts[i] = _first_from(codes[i], end - range_panes, rings, panes)
-        starts[i + 1] = starts[i] + _first_from(codes[i], end, rings, panes) - firsts[i]
+        lasts[i] = _first_from(codes[i], end, rings, panes)
 
 
 @kernel
-def list_extents(codes, firsts, starts, rings, keys, out):
-    """The values of each answer, sorted, one answer after the other."""
+def list_values(codes, starts, rings, keys, out):
+    """The values of these groups in their order, those of the i-th group from `starts[i]` on."""
     for i in range(len(codes)):
         code = codes[i]
         start, mask, begin = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN]
-        for k in range(starts[i + 1] - starts[i]):
-            out[starts[i] + k] = keys[start + ((begin + firsts[i] + k) & mask), 0]
-        if starts[i + 1] - starts[i] > 1:
-            out[starts[i] : starts[i + 1]].sort()
+        for k in range(rings[code, SIZE]):
+            out[starts[i] + k] = keys[start + ((begin + k) & mask), 0]
 
 
 @kernel
@@ -79,21 +73,13 @@ def find_runs(majors, minors, codes, lows, highs, firsts, lasts):
 
 
 @kernel
-def order_within(partitions, count, times, order):
-    """The order by partition and, within each, by time, ties as they came. Only what is out of order is sorted."""
-    starts = np.zeros(count + 1, np.int64)
-    for i in range(len(times)):
-        starts[(partitions[i] if len(partitions) else 0) + 1] += 1
+def gather(partitions, count, order):
+    """The order by partition, rows of the same as they came."""
+    place = np.zeros(count + 1, np.int64)
+    for i in range(len(partitions)):
+        place[partitions[i] + 1] += 1
     for p in range(count):
-        starts[p + 1] += starts[p]
-    place = starts[:-1].copy()
-    for i in range(len(times)):
-        partition = partitions[i] if len(partitions) else 0
-        order[place[partition]] = i
-        place[partition] += 1
-    for p in range(count):
-        for k in range(starts[p] + 1, starts[p + 1]):
-            if times[order[k]] < times[order[k - 1]]:
-                own = order[starts[p] : starts[p + 1]].copy()
-                order[starts[p] : starts[p + 1]] = own[np.argsort(times[own], kind="mergesort")]
-                break
+        place[p + 1] += place[p]
+    for i in range(len(partitions)):
+        order[place[partitions[i]]] = i
+        place[partitions[i]] += 1

@@ -281,16 +281,24 @@ def give_room(codes, used, rings, panes, adds, maxs, pairs):
     return used
 
 
-@inlined
+@kernel
 def _move(code, to, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs):
-    start, mask, begin = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN]
-    for k in range(rings[code, SIZE]):
-        at = start + ((begin + k) & mask)
-        to_panes[to + k] = panes[at]
-        for source, target in ((adds, to_adds), (maxs, to_maxs), (pairs, to_pairs)):
-            for j in range(source.shape[1]):
-                target[to + k, j] = source[at, j]
+    start, mask, begin, size = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN], rings[code, SIZE]
+    for k in range(size):
+        to_panes[to + k] = panes[start + ((begin + k) & mask)]
+    _move_cells(start, mask, begin, size, to, adds, to_adds)
+    _move_cells(start, mask, begin, size, to, maxs, to_maxs)
+    _move_cells(start, mask, begin, size, to, pairs, to_pairs)
     rings[code, START], rings[code, BEGIN] = to, 0
+
+
+@inlined
+def _move_cells(start, mask, begin, size, to, source, target):
+    """One matrix of a ring; a loop over all three would count their references in every turn."""
+    for k in range(size):
+        at = start + ((begin + k) & mask)
+        for j in range(source.shape[1]):
+            target[to + k, j] = source[at, j]
 
 
 @kernel

@@ -55,6 +55,36 @@ class CustomState:
             labels, state = labels[left], CustomState(state.aggregate, columns)
         return labels, state
 
+    def over(self, lows: Integers, highs: Integers) -> tuple[Codes, CustomState]:
+        """One state for each stretch `lows[i]..highs[i]` that holds any, and the numbers of these.
+
+        The states of stretches as long as a power of two are made from those half as long, so `combine` is called
+        logarithmically often, whatever the stretches have in common.
+        """
+        chosen = np.flatnonzero(highs > lows)
+        at, left = lows[chosen], (highs - lows)[chosen]
+        found, has, block, size = self.take(at), np.zeros(len(at), np.bool_), self, 1
+        while left.any():
+            odd = np.flatnonzero(left & size)
+            found._fold(odd[~has[odd]], block, at, join=False)
+            found._fold(odd[has[odd]], block, at, join=True)
+            has[odd], left[odd], at[odd] = True, left[odd] - size, at[odd] + size
+            if left.any():
+                both = block.take(slice(len(block) - size)), block.take(slice(size, None))
+                block = CustomState(self.aggregate, self.aggregate.combine(both[0].columns, both[1].columns))
+                size *= 2
+        return chosen.astype(np.int32), found
+
+    def _fold(self, rows: Integers, more: CustomState, at: Integers, *, join: bool) -> None:
+        """Let some of the states be what `more` has at `at`, or be joined with it."""
+        if len(rows) == 0:
+            return
+        columns = more.take(at[rows]).columns
+        if join:
+            columns = self.aggregate.combine(self.take(rows).columns, columns)
+        for own, column in zip(self.columns, columns, strict=True):
+            own[rows] = column
+
     @property
     def nbytes(self) -> int:
         return sum(column.nbytes for column in self.columns)

@@ -239,11 +239,13 @@ class Layout:
         assert argument.squares is not None
         return square_deviation(argument.sums, argument.squares, table.adds, count)
 
+    def function(self, place: int) -> base.Aggregate:
+        return lookup(self.calls[place].function)
+
     def lower(self, place: int, size: int, get: Callable[[Part], Any]) -> Array:
         """The answers of one aggregate call from the values of its parts."""
-        call = self.calls[place]
-        state = State(size, get, self.types[place], call.parameters)
-        return lookup(call.function).lower(state, self.parts[place])
+        state = State(size, get, self.types[place], self.calls[place].parameters)
+        return self.function(place).lower(state, self.parts[place])
 
     def to_json(self) -> list[Any]:
         """What must be known to read saved tables again."""

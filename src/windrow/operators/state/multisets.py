@@ -141,17 +141,23 @@ class ValueCodes:
         return self._decoded(offsets, keys, counts)
 
     def _decoded(self, offsets: Integers, keys: Integers, counts: Integers) -> tuple[Integers, Array, Integers]:
+        values, rank = self.ranked(keys)
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        place = np.lexsort((rank, owner))
+        return offsets, values.take(arrow(rank[place])), counts[place]
+
+    def ranked(self, keys: Integers) -> tuple[Array, Integers]:
+        """The different values of these keys in value order (or time order), and the rank of each key."""
         used, inverse = np.unique(keys, return_inverse=True)
+        if self.direct:
+            return array_from_keys(used, self.kind), inverse
         columns = self.known.decode(used.astype(np.int32))
         names = [str(i) for i in range(len(columns))]
         table: Any = pa.table(columns, names=names)
         order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
         rank = np.empty(len(used), np.int64)
         rank[np.asarray(order)] = np.arange(len(used))
-        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        place = np.lexsort((rank[inverse], owner))
-        values = columns[-1].take(arrow(inverse[place]))
-        return offsets, values, counts[place]
+        return columns[-1].take(order), rank[inverse]
 
 
 class GroupRuns(Runs):

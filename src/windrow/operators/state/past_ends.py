@@ -47,14 +47,27 @@ class PastEnds:
     def forget_below(self, time: int) -> None:
         self.forget(self.first + int(np.searchsorted(self.content().times, time)))
 
+    def from_number(self, number: int) -> int | None:
+        """The end of this number; None when there is none yet."""
+        at = self._start + number - self.first
+        return int(self._times[at]) if at < self._stop else None
+
     def times_of(self, numbers: Integers) -> Integers:
         return self._times[self._start + numbers - self.first]
 
-    def missed(self, times: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
-        """How many ends lie at or after each time, of its group; the first and the last, or the time itself."""
+    def missed(
+        self, times: Integers, bounds: Integers, codes: Codes, ahead: Ends | None = None
+    ) -> tuple[Integers, Integers, Integers]:
+        """How many ends lie from each time to its bound, of its group; the first and the last, or the time itself.
+
+        `ahead` are further ends, none of them before those known here.
+        """
         counts, firsts, lasts = np.zeros(len(times), np.int64), times.copy(), times.copy()
         known = self.content()
-        missed_ends(times, codes, known.times, known.codes, counts, firsts, lasts)
+        if ahead is not None and len(ahead.times):
+            both = np.concatenate([known.times, ahead.times]), np.concatenate([known.codes, ahead.codes])
+            known = Ends(*both, known.first)
+        missed_ends(times, bounds, codes, known.times, known.codes, counts, firsts, lasts)
         return counts, firsts, lasts
 
     def remap(self, mapping: Codes) -> None:

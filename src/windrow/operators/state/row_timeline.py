@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
 from windrow.operators.kernels import sliding
+from windrow.operators.kernels.cells import combine
 from windrow.operators.kernels.per_row import insert_rows, plan_ends
 from windrow.operators.kernels.sliding import HEAD, TAIL
 from windrow.operators.state.cells import Codes
 from windrow.operators.state.layout import LEAST, Layout, Table
 from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
+from windrow.operators.state.waiting import RowStates
 
 _FARTHEST = 1 << 62
 """No two times lie this far apart."""
@@ -38,8 +41,10 @@ class RowTimeline(Timeline):
     A window answers for the group whose row closes it, or, when `shared`, for every group that has rows in it.
     """
 
-    def __init__(self, layout: Layout, range_: int, *, shared: bool) -> None:
+    def __init__(self, layout: Layout, range_: int, *, shared: bool, by_group: bool = False) -> None:
+        """With `by_group`, rows and windows come sorted by group, each of which is by itself."""
         self.shared = shared
+        self.by_group = by_group
         self.reach = min(range_, _FARTHEST)
         self.lateness = 0
         """How many rows before the end of the window late ones have come, since the stacks were last built anew."""
@@ -92,8 +97,19 @@ class RowTimeline(Timeline):
 
     def _steps(self, ends: Ends) -> Integers:
         steps = np.empty((len(ends.times), 8), np.int64)
-        plan_ends(self.panes, self.count, self.position, ends.times, ends.first, self.reach, steps)
+        rows, windows = (self.panes, self.codes, self.count, self.position), (ends.times, ends.codes, ends.first)
+        plan_ends(*rows, *windows, self.reach, self.by_group, steps)
         return steps
+
+    def of_groups(self, chosen: npt.NDArray[np.bool_], rows: RowStates, groups: int) -> RowTimeline:
+        """Another one with the rows of chosen groups that later windows need, and with more of these groups."""
+        alone = RowTimeline(self.layout, self.reach, shared=False, by_group=True)
+        known = self.content(chosen)
+        none = rows.marks[:0]
+        held = RowStates(known.panes, known.codes, known.state, none)
+        ordered = RowStates.joined([held, replace(rows, marks=none)]).by_group()
+        alone.append(ordered.times, ordered.codes, ordered.state)
+        return alone
 
     def _slide_one(self, ends: Ends) -> tuple[Answers, int]:
         steps = self._steps(ends)
@@ -136,8 +152,8 @@ class RowTimeline(Timeline):
         )  # fmt: skip
         self.count += len(panes)
         self.position[HEAD] = self.count
-        np.add.at(self.running.adds, codes, state.adds)
-        self._raise_running(codes, state)
+        running = self.running
+        combine(codes, state.adds, state.maxs, state.pairs, running.adds, running.maxs, running.pairs)
         self.stale = self.stale or place < max(self.max_stacks.front, self.pair_stacks.front)
         self.lateness = max(self.lateness, self.count - place)
         if self.shared:

@@ -13,6 +13,7 @@ from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Custom, Integers, Numbers
 from windrow.aggregates.custom import UserAggregate
 from windrow.operators.kernels.cells import combine
+from windrow.operators.kernels.marks import CLOSED
 from windrow.operators.kernels.rows import FRONT, OWNER
 from windrow.operators.kernels.sliding import ACTIVE
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
@@ -23,6 +24,7 @@ from windrow.operators.state.packed import Packed
 from windrow.operators.state.paned_values import PanedValues
 from windrow.operators.state.rings import values_only
 from windrow.operators.state.row_timeline import Ends
+from windrow.operators.state.waiting import RowStates
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable
@@ -280,7 +282,7 @@ def save_per_row(windower: Any) -> dict[str, pa.Table]:
     tables = {
         **save_timeline(windower.timeline),
         **save_rows_kept(windower.rows_kept),
-        "waiting": held.append_column("closes", arrow(waiting.closes)) if len(waiting.closes) else held,
+        "waiting": held.append_column("marks", arrow(waiting.marks)) if windower.is_marked else held,
         "counters": tabled(value=windower.counters),
         "ended": scalars(windows=windower.ended),
     }
@@ -294,8 +296,10 @@ def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_timeline(windower.timeline, tables)
     load_rows_kept(windower.rows_kept, tables)
     held = tables["waiting"]
-    closes = _numbers(held, "closes") if "closes" in held.column_names else np.empty(0, np.bool_)
-    windower.waiting.fill(*from_table(held, windower.layout), closes)
+    windower.is_marked = "marks" in held.column_names
+    marks = _numbers(held, "marks").astype(np.uint8) if windower.is_marked else np.empty(0, np.uint8)
+    windower.has_closed = bool((marks == CLOSED).any())
+    windower.waiting.fill(RowStates(*from_table(held, windower.layout), marks))
     windower.counters = _numbers(tables["counters"], "value")
     windower.ended = tables["ended"].to_pylist()[0]["windows"]
     if windower.past is not None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from windrow.aggregates.base import Integers
 from windrow.operators.kernels import sliding
 from windrow.operators.kernels.amending import amend
+from windrow.operators.kernels.cells import combine
 from windrow.operators.kernels.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.state.cells import Cells, Codes
 from windrow.operators.state.layout import LEAST, Layout, Table
@@ -267,11 +268,8 @@ class Timeline:
         self.stale = True
 
     def _raise_running(self, codes: Codes, state: Table) -> None:
-        for i, code in enumerate(codes):
-            self.running.maxs[code] = np.maximum(self.running.maxs[code], state.maxs[i])
-            for j in range(0, state.pairs.shape[1], 2):
-                old, new = tuple(self.running.pairs[code, j : j + 2]), tuple(state.pairs[i, j : j + 2])
-                self.running.pairs[code, j : j + 2] = max(old, new)
+        running, nothing = self.running, (state.adds[:, :0], self.running.adds[:, :0])
+        combine(codes, nothing[0], state.maxs, state.pairs, nothing[1], running.maxs, running.pairs)
 
     def _insert(self, panes: Integers, codes: Codes, state: Table, inside: npt.NDArray[np.bool_]) -> None:
         if len(panes) == 0:

@@ -146,8 +146,12 @@ class Plan:
         for part in self.custom:
             found, present = pick(*customs(part), codes)
             known[part] = found.columns, present
+        return self.lowered(len(codes), known)
+
+    def lowered(self, size: int, known: dict[Part, Any]) -> dict[int, Array]:
+        """The same from what the parts are known to be, for so many answers."""
         return {
-            place: self.layout.lower(place, len(codes), known.__getitem__)
+            place: self.layout.lower(place, size, known.__getitem__)
             for place, parts in enumerate(self.layout.parts)
             if isinstance(parts[0], (Values, Custom))
         }

@@ -2,33 +2,31 @@
 
 Each row goes into one cell, of its group and of the pane its number in its partition falls into. With the last row
 of a slide the window of that partition ends, and the groups that have cells in it answer. The cost of a row does not
-depend on RANGE/SLIDE. Values of holistic aggregates are kept as rows; each answer is put together from its own.
+depend on RANGE/SLIDE. Values of holistic aggregates are kept as rows; a window slides over those of each group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from math import gcd
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Array, Custom, Integers, Values
-from windrow.operators.kernels import multisets, row_values, rows
+from windrow.aggregates.base import Array, Custom, Integers, Part, Values
+from windrow.operators.kernels import row_values, rows
 from windrow.operators.kernels.rows import ACTIVE, HEAD, NEXT, NEXT_WINDOW, OWNER, PANE, PANE_LEFT, SIZE, WINDOW_LEFT
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.multisets import Multiset
 from windrow.operators.state.rings import Rings, values_only
 from windrow.operators.state.saving import load_row_windows, save_row_windows
 from windrow.operators.state.timeline import ANSWERS, Answers
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.base import Closed, Plan, Rows, pick
+from windrow.operators.windows.extent_values import pieces
+from windrow.operators.windows.sliding_runs import SlidingRuns
 from windrow.semantics import windows
-
-VALUES = 1 << 21
-"""Values listed at a time, at least those of one answer."""
 
 
 class RowWindows:
@@ -140,28 +138,27 @@ class RowWindows:
     def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:
             return Closed(answers)
-        totals = np.cumsum(answers.state.adds[:, 0]) // VALUES
-        cuts = [0, *(np.flatnonzero(np.diff(totals)) + 1).tolist(), len(answers)]
-        pieces = [self._lowered(answers.take(slice(a, b))) for a, b in pairwise(cuts)]
-        lowered = {place: pa.concat_arrays([piece[place] for piece in pieces]) for place in pieces[0]}
-        return Closed(answers, lowered)
+        lowered = [self._lowered(answers.take(piece)) for piece in pieces(self.plan, answers)]
+        return Closed(answers, {place: pa.concat_arrays([piece[place] for piece in lowered]) for place in lowered[0]})
 
     def _lowered(self, answers: Answers) -> dict[int, Array]:
-        numbers = np.arange(len(answers), dtype=np.int32)
-        return self.plan.lower(
-            numbers, answers.state, lambda part: self._multiset(part, answers), lambda part: self._states(part, answers)
-        )
+        known: dict[Part, Any] = {part: self._runs(part, answers) for part in self.plan.values}
+        for part in self.plan.custom:
+            found, present = pick(*self._states(part, answers), np.arange(len(answers), dtype=np.int32))
+            known[part] = found.columns, present
+        return self.plan.lowered(len(answers), known)
 
-    def _multiset(self, part: Values, answers: Answers) -> Multiset:
-        """The values of each answer under its number."""
-        ring = self.values[part]
-        firsts, starts = np.empty(len(answers), np.int64), np.empty(len(answers) + 1, np.int64)
-        row_values.find_extents(answers.windows, answers.codes, *self.panes, ring.groups, ring.panes, firsts, starts)
+    def _runs(self, part: Values, answers: Answers) -> SlidingRuns:
+        """The values of each answer, among all that the rings of these groups hold."""
+        ring, codes = self.values[part], np.unique(answers.codes)
+        starts = np.zeros(len(codes) + 1, np.int64)
+        np.cumsum(ring.groups[codes, SIZE], out=starts[1:])
         keys = np.empty(int(starts[-1]), np.int64)
-        row_values.list_extents(answers.codes, firsts, starts, ring.groups, ring.state.adds, keys)
-        out = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
-        size = multisets.count_runs(starts, keys, *out)
-        return Multiset(out[0][:size].astype(np.int32), out[1][:size], out[2][:size])
+        row_values.list_values(codes, starts, ring.groups, ring.state.adds, keys)
+        firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
+        row_values.find_extents(answers.windows, answers.codes, *self.panes, ring.groups, ring.panes, firsts, lasts)
+        start = starts[np.searchsorted(codes, answers.codes)]
+        return SlidingRuns(self.plan.values[part], keys, start + firsts, start + lasts)
 
     def _states(self, part: Custom, answers: Answers) -> tuple[Codes, CustomState]:
         """The state of each answer that has any, under its number."""
@@ -173,11 +170,7 @@ class RowWindows:
         firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
         sought = answers.codes, high - self.panes[0], high, firsts, lasts
         row_values.find_runs(cells.codes[order], cells.places[order], *sought)
-        sizes = lasts - firsts
-        labels = np.repeat(np.arange(len(answers)), sizes)
-        index = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes - firsts, sizes)
-        found, state = cells.state.take(order[index]).reduced(labels)
-        return found.astype(np.int32), state
+        return cells.state.take(order).over(firsts, lasts)
 
     def _forget_values(self, codes: Codes) -> None:
         for ring in self.values.values():
