@@ -46,6 +46,14 @@ def weigh_few_rows(panes, codes, group_index, cell_index, used, rows, cells):
 
 
 @kernel
+def know_groups(outer, levels, known):
+    """The code of each group's cells; of a lazy group -2 less that; -1 of a group without cells."""
+    known[:] = -1
+    for i in range(len(outer)):
+        known[outer[i]] = i if levels[i] > 0 else -2 - i
+
+
+@kernel
 def divide_rows(codes, known, spare, inner, lazy):
     """`inner[i]` = what is known of row i's group, `spare` where that is below 0; `lazy`, one longer than the rows,
     gets the rows where it is. Returns how many. Without branches: which group comes next is anyone's guess.

@@ -32,6 +32,7 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.keptrows import CODE, PANE, KeptRows, RowShape
 from windrow.operators.windows.panes import PanedWid
+from windrow.operators.windows.pending import Pending
 from windrow.operators.windows.standings import Division, Standings
 from windrow.semantics.windows import Sliding
 
@@ -39,6 +40,8 @@ BLOCK_ROWS = 1 << 20
 """Rows, each as often as it is in a window, that are answered from at once."""
 BLOCK_WINDOWS = 1 << 12
 REVIEW_ROWS = 1 << 10
+PENDING = 1 << 13
+"""Rows that come in small batches are sorted out when there are so many, or when a window that holds one closes."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,9 @@ class AdaptWid(PanedWid):
         self.cells = CellTable(self.layout, growth=2)
         self.kept = KeptRows(RowShape(plan))
         self.standings = Standings(self.kept, window)
+        self.pending = Pending()
+        self.groups = 0
+        """How many groups there are."""
         self.below: int | None = None
         """Panes below are closed."""
         self.closed_since = 0
@@ -102,37 +108,27 @@ class AdaptWid(PanedWid):
     # Rows in
 
     def add(self, rows: Rows, groups: int) -> None:
-        first, last = ((t - self.window.origin) // self.pane for t in rows.span)
-        self.first_pane = min(self.first_pane, first)
-        if self.is_dense(rows, (last - first + 1) * groups):
-            lazy = self._add_scratch(rows, groups, first, last)
-        else:
-            found = self.standings.divide(rows.group_codes(), groups, self.panes_of(rows.times))
-            lazy = found.lazy
-            if len(lazy) < len(rows):
-                self._to_cells(rows, found)
+        self.groups = groups
+        self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
+        self.pending.put(rows)
+        if self.pending.count > PENDING:
+            self._sort_out()
+
+    def _sort_out(self) -> None:
+        """Pending rows into cells and kept rows."""
+        if self.pending.count == 0:
+            return
+        rows = self.pending.take()
+        panes = self.panes_of(rows.times)
+        found = self.standings.divide(rows.group_codes(), self.groups, panes)
+        lazy = found.lazy
+        if len(lazy) < len(rows):
+            self._to_cells(rows, found)
         if len(lazy):
-            few = rows.take(lazy) if len(lazy) < len(rows) else rows
-            self.kept.add(np.array([first]) if first == last else self.panes_of(few.times), few)
+            few = len(lazy) < len(rows)
+            self.kept.add(panes[lazy] if few else panes, rows.take(lazy) if few else rows)
         if self.kept.open_count > max(REVIEW_ROWS, 2 * self.reviewed):
-            self._review(groups)
-
-    def _add_scratch(self, rows: Rows, groups: int, first: int, last: int) -> Integers:
-        """Aggregate the batch, then take over the cells of eager groups; returns the rows of the others.
-
-        The counts of the batch's cells say which groups become eager.
-        """
-        self.timeline.tidy()
-        table = self._scratch(rows, groups, first, (last - first + 1) * groups)
-        counts = table.adds[:, 0].reshape(-1, groups)
-        known = self.standings.reviewed(counts.sum(axis=0), np.count_nonzero(counts, axis=0))
-        inner = np.tile(known, len(counts))
-        used = np.flatnonzero((inner >= 0) & (table.adds[:, 0] > 0))
-        self.cells.combine(used // groups + first, inner[used], table.take(used))
-        found = self.standings.divided(rows.group_codes(), known)
-        if self.plan.keeps_values and len(found.lazy) < len(rows):
-            self._add_values(rows.take(found.eager) if len(found.lazy) else rows)
-        return found.lazy
+            self._review(self.groups)
 
     def _to_cells(self, rows: Rows, found: Division) -> None:
         """Rows of eager groups into cells; rows of others, where few, go along into a group that is dropped."""
@@ -170,6 +166,9 @@ class AdaptWid(PanedWid):
     # Windows out
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        self.groups = groups
+        if bound > self.pending.least or self.plan.keeps_values:
+            self._sort_out()
         yield from super().close(bound, groups)
         if self.below is not None:
             self.reviewed = min(self.reviewed, self.kept.open_count)
@@ -285,6 +284,7 @@ class AdaptWid(PanedWid):
     # Single groups
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedWid:
+        self._sort_out()
         part = super().extract(chosen)
         chunk = self.kept.of_groups(chosen)
         if chunk[PANE].size:
@@ -299,6 +299,7 @@ class AdaptWid(PanedWid):
         return Cells(found.panes, outer[found.codes], found.state)
 
     def _forget_cells(self, first: Integers) -> None:
+        self._sort_out()
         super()._forget_cells(first[self.standings.outer])
         self.kept.forget_groups(first)
 
@@ -311,13 +312,15 @@ class AdaptWid(PanedWid):
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:
-        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.column("code")]
+        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.column("code"), *self.pending.codes_in_use()]
         used += [store.codes_in_use() for store in self.stores]
         return np.flatnonzero(np.bincount(np.concatenate(used))).astype(np.int32)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         self.standings.remap(mapping)
         self.kept.remap(mapping)
+        self.pending.remap(mapping)
+        self.groups = groups
         for store in self.stores:
             store.remap(mapping)
 
@@ -325,6 +328,7 @@ class AdaptWid(PanedWid):
         return BothValues(self.values[part], self.kept, part)
 
     def state(self) -> dict[str, pa.Table]:
+        self._sort_out()
         return {**super().state(), **save_kept(self)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
@@ -333,4 +337,4 @@ class AdaptWid(PanedWid):
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self.kept.nbytes + self.standings.nbytes
+        return super().nbytes + self.kept.nbytes + self.standings.nbytes + self.pending.nbytes

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
-from windrow.operators.kernels.adaptive import divide_rows, weigh_few_rows, weigh_rows
+from windrow.operators.kernels.adaptive import divide_rows, know_groups, weigh_few_rows, weigh_rows
 from windrow.operators.state.groups import Codes
 from windrow.operators.windows.keptrows import CODE, PANE, KeptRows
 from windrow.plan.costs import Memory, Shape
@@ -55,6 +55,7 @@ class Standings:
         self.switches = 0
         """How often a group changed sides."""
         self.look_at = FEW
+        self._measured: tuple[tuple[int, int, int], int, Memory] | None = None
         self.outer: Codes = np.empty(0, np.int32)
         self.levels: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
@@ -71,12 +72,6 @@ class Standings:
         used = volumes(panes[found.lazy], codes[found.lazy], groups)
         return self.divided(codes, known) if self._promote(*used, known) else found
 
-    def reviewed(self, rows: Integers, cells: Integers) -> Codes:
-        """What is known of each group after those became eager whose rows, so many in so many cells, ask for it."""
-        known = self._known(len(rows))
-        self._promote(None, rows, cells, known)
-        return known
-
     def divided(self, codes: Codes, known: Codes) -> Division:
         """Rows divided by what is known of their groups."""
         inner, lazy = np.empty(len(codes), np.int32), np.empty(len(codes) + 1, np.int64)
@@ -85,19 +80,22 @@ class Standings:
 
     def _known(self, groups: int) -> Codes:
         """The code of each group's cells; of a lazy group -2 less that, or -1. Made anew each time, to keep nothing."""
-        known = np.full(groups, -1, np.int32)
-        codes = np.arange(self.count, dtype=np.int32)
-        known[self.outer] = np.where(self.levels > 0, codes, -2 - codes)
+        known = np.empty(groups, np.int32)
+        know_groups(self.outer, self.levels, known)
         return known
 
     @property
     def memory(self) -> Memory:
-        """What a row and a cell take now: kept rows are weighed, cells follow from the state columns."""
-        size = len(self.kept)
-        weighed = self.kept.nbytes / size if size >= WEIGHED else None
-        plan = self.kept.shape.plan
-        shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
-        return shape.memory(self.window, weighed)
+        """What a row and a cell take now: kept rows are weighed, cells follow from the state columns.
+
+        Measured again when the rows are a quarter more or less.
+        """
+        size, plan = len(self.kept), self.kept.shape.plan
+        if self._measured is None or self._measured[0] != plan.layout.widths or _differ(self._measured[1], size):
+            weighed = self.kept.nbytes / size if size >= WEIGHED else None
+            shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
+            self._measured = plan.layout.widths, size, shape.memory(self.window, weighed)
+        return self._measured[2]
 
     # Lazy to eager
 
@@ -178,6 +176,10 @@ class Standings:
     @property
     def nbytes(self) -> int:
         return self.levels.nbytes + self.outer.nbytes
+
+
+def _differ(before: int, now: int) -> bool:
+    return 4 * abs(now - before) > before
 
 
 def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Codes | None, Integers, Integers]:
