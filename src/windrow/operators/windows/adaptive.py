@@ -21,17 +21,18 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.kernels.adaptive import number_answers
+from windrow.operators.kernels.panes import pane_slots
 from windrow.operators.kernels.sliding import TAIL
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, GroupStates
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.multisets import Multiset
 from windrow.operators.state.paned_values import PanedValues
 from windrow.operators.state.saving import load_kept, save_kept
 from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.keptrows import CODE, PANE, KeptRows, RowShape
-from windrow.operators.windows.panes import PanedWid
+from windrow.operators.windows.panes import SPAN, PanedWid
 from windrow.operators.windows.pending import Pending
 from windrow.operators.windows.standings import Division, Standings
 from windrow.semantics.windows import Sliding
@@ -39,7 +40,8 @@ from windrow.semantics.windows import Sliding
 BLOCK_ROWS = 1 << 20
 """Rows, each as often as it is in a window, that are answered from at once."""
 BLOCK_WINDOWS = 1 << 12
-REVIEW_ROWS = 1 << 10
+REVIEW_ROWS, REVIEW_GROWTH = 1 << 13, 4
+"""Kept rows are looked at together when there are more than this, and so many times as many as last time."""
 PENDING = 1 << 13
 """Rows that come in small batches are sorted out when there are so many, or when a window that holds one closes."""
 
@@ -118,8 +120,8 @@ class AdaptWid(PanedWid):
         """Pending rows into cells and kept rows."""
         if self.pending.count == 0:
             return
-        rows = self.pending.take()
-        panes = self.panes_of(rows.times)
+        rows, before = self.pending.take(), self.kept.open_count
+        panes = self._panes(rows)
         found = self.standings.divide(rows.group_codes(), self.groups, panes)
         lazy = found.lazy
         if len(lazy) < len(rows):
@@ -127,8 +129,21 @@ class AdaptWid(PanedWid):
         if len(lazy):
             few = len(lazy) < len(rows)
             self.kept.add(panes[lazy] if few else panes, rows.take(lazy) if few else rows)
-        if self.kept.open_count > max(REVIEW_ROWS, 2 * self.reviewed):
-            self._review(self.groups)
+        if before == 0:
+            self.reviewed = self.kept.open_count
+        elif self.kept.open_count > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
+            self._review()
+
+    def _panes(self, rows: Rows) -> Integers:
+        """The pane of each row."""
+        least, most = rows.span
+        if most - least >= SPAN:
+            return self.panes_of(rows.times)
+        first = (least - self.window.origin) // self.pane
+        panes = np.empty(len(rows), np.int64)
+        pane_slots(rows.times, NO_CODES, self.window.origin + first * self.pane, self.pane, 1, panes)
+        panes += first
+        return panes
 
     def _to_cells(self, rows: Rows, found: Division) -> None:
         """Rows of eager groups into cells; rows of others, where few, go along into a group that is dropped."""
@@ -142,15 +157,14 @@ class AdaptWid(PanedWid):
         if self.plan.keeps_values:
             self._add_values(rows)
 
-    def _review(self, groups: int) -> None:
+    def _review(self) -> None:
         """Kept rows of open panes that are worth a cell become one."""
-        if self.kept.open_count > self.reviewed:
-            panes, codes = self.kept.open_cells()
-            found = self.standings.divide(codes, groups, panes)
-            if len(found.lazy) < len(codes):
-                eager = found.eager
-                rows = self.kept.shape.unpack(self.kept.take_open(eager), self.starts_of(panes[eager]))
-                self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
+        panes, codes = self.kept.open_cells()
+        found = self.standings.divide(codes, self.groups, panes)
+        if len(found.lazy) < len(codes):
+            eager = np.flatnonzero(found.eager)
+            rows = self.kept.shape.unpack(self.kept.take_open(eager, found.lazy), self.starts_of(panes[eager]))
+            self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
         self.reviewed = self.kept.open_count
 
     def amend(self, rows: Rows, groups: int) -> None:
@@ -220,17 +234,18 @@ class AdaptWid(PanedWid):
 
     def _blocks(self, first: int, last: int) -> Iterator[Block]:
         """The windows that hold kept rows, as many at once as do not repeat too many rows."""
-        panes = self.kept.closed[PANE].read()
-        window = max(first, int(panes[0]) // self.slide_panes + 1) if len(panes) else first
-        while len(panes):
-            at = int(np.searchsorted(panes, window * self.slide_panes - self.range_panes))
-            if at == len(panes):
+        panes = self.kept.closed[PANE]
+        window = max(first, panes.at(0) // self.slide_panes + 1) if panes.size else first
+        while panes.size:
+            at = panes.search(window * self.slide_panes - self.range_panes)
+            if at == panes.size:
                 return
-            window = max(window, int(panes[at]) // self.slide_panes + 1)
+            window = max(window, panes.at(at) // self.slide_panes + 1)
             if window > last:
                 return
-            ends = (window + np.arange(min(BLOCK_WINDOWS, last - window + 1))) * self.slide_panes
-            lows, highs = np.searchsorted(panes, ends - self.range_panes), np.searchsorted(panes, ends)
+            ends = [(window + i) * self.slide_panes for i in range(min(BLOCK_WINDOWS, last - window + 1))]
+            lows = np.array([panes.search(end - self.range_panes) for end in ends], np.int64)
+            highs = np.array([panes.search(end) for end in ends], np.int64)
             taken = max(1, int(np.searchsorted(np.cumsum(highs - lows), BLOCK_ROWS, side="right")))
             if (highs[:taken] > lows[:taken]).any():  # not if all rows are between windows
                 yield Block(window, lows[:taken], highs[:taken])
@@ -279,7 +294,8 @@ class AdaptWid(PanedWid):
     def _extent(self, window: int) -> slice:
         """Where the kept rows of a window are."""
         end = window * self.slide_panes
-        return slice(*np.searchsorted(self.kept.closed[PANE].read(), [end - self.range_panes, end]).tolist())
+        panes = self.kept.closed[PANE]
+        return slice(panes.search(end - self.range_panes), panes.search(end))
 
     # Single groups
 

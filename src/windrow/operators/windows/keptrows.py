@@ -18,6 +18,8 @@ from windrow.semantics.expressions import Expression
 
 Chunk: TypeAlias = tuple[Packed, ...]
 PANE, CODE = 0, 1
+MANY = 8
+"""Chunks of about one size that are joined."""
 
 
 class RowShape:
@@ -117,9 +119,8 @@ class KeptRows:
     def add(self, panes: Integers, rows: Rows) -> None:
         """Rows of open panes. Chunks of like size are joined, so that there are few however rows come."""
         self.open.append(self.shape.pack(panes, rows))
-        while len(self.open) > 1 and self.open[-2][PANE].size <= 2 * self.open[-1][PANE].size:
-            last = self.open.pop()
-            self.open[-1] = _joined([self.open[-1], last])
+        while len(self.open) >= MANY and self.open[-MANY][PANE].size <= MANY * self.open[-1][PANE].size:
+            self.open[-MANY:] = [_joined(self.open[-MANY:])]
 
     @property
     def open_count(self) -> int:
@@ -134,20 +135,20 @@ class KeptRows:
         codes = [np.empty(0, np.int64), *(chunk[CODE].read() for chunk in self.open)]
         return np.concatenate(panes), np.concatenate(codes).astype(np.int32)
 
-    def take_open(self, chosen: npt.NDArray[np.bool_]) -> Chunk:
-        """Remove and return the chosen rows of open panes."""
-        whole = _joined(self.open) if self.open else self._nothing()
-        self.open = [_taken(whole, ~chosen)] if not chosen.all() else []
-        return _taken(whole, chosen)
+    def take_open(self, chosen: Integers, others: Integers) -> Chunk:
+        """Remove and return the chosen rows of open panes; all others stay."""
+        whole = _joined(self.open)
+        self.open = [_taken(whole, others)] if len(others) else []
+        return _taken(whole, chosen) if len(others) else whole
 
     def close(self, below: int) -> None:
         """The panes below are closed."""
         if not self.open:
             return
-        panes, _ = self.open_cells()
-        closing = panes < below
-        if closing.any():
-            self._insert(self.take_open(closing))
+        panes = joined([chunk[PANE] for chunk in self.open]).read()
+        closing = np.flatnonzero(panes < below)
+        if len(closing):
+            self._insert(self.take_open(closing, np.flatnonzero(panes >= below)))
 
     def amend(self, panes: Integers, rows: Rows) -> None:
         """Late rows of closed panes."""
@@ -158,7 +159,7 @@ class KeptRows:
         if len(panes) > 1 and (panes[1:] < panes[:-1]).any():
             chunk = _taken(chunk, np.argsort(panes, kind="stable"))
         before = self.closed[PANE]
-        in_order = before.size == 0 or int(before.take(slice(-1, None)).read()[0]) <= int(panes.min())
+        in_order = before.size == 0 or before.at(-1) <= int(panes.min())
         self.closed_since += len(panes)
         self.closed = _joined([self.closed, chunk])
         if not in_order:
@@ -180,9 +181,9 @@ class KeptRows:
 
     def forget(self, before: int) -> None:
         """Closed panes before this one are in no open window."""
-        gone = int(np.searchsorted(self.closed[PANE].read(), before))
+        gone = self.closed[PANE].search(before)
         if gone:
-            self.closed = _taken(self.closed, np.arange(gone, self.closed[PANE].size))
+            self.closed = tuple(column.without_first(gone) for column in self.closed)
 
     def replace(self, chunk: Chunk, below: int) -> None:
         """Hold exactly these rows, sorted by pane; panes below are closed."""

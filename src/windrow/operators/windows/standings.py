@@ -66,11 +66,9 @@ class Standings:
     def divide(self, codes: Codes, groups: int, panes: Integers | None = None) -> Division:
         """Rows of eager and of lazy groups. With `panes`, groups become eager first whose rows here ask for it."""
         known = self._known(groups)
-        found = self.divided(codes, known)
-        if panes is None or len(found.lazy) == 0:
-            return found
-        used = volumes(panes[found.lazy], codes[found.lazy], groups)
-        return self.divided(codes, known) if self._promote(*used, known) else found
+        if panes is not None:
+            self._promote(*volumes(panes, codes, groups), known)
+        return self.divided(codes, known)
 
     def divided(self, codes: Codes, known: Codes) -> Division:
         """Rows divided by what is known of their groups."""
@@ -99,14 +97,15 @@ class Standings:
 
     # Lazy to eager
 
-    def _promote(self, used: Codes | None, rows: Integers, cells: Integers, known: Codes) -> bool:
-        """Make those of the groups (`used`, None: all) eager whose rows take more than their cells; whether any is."""
+    def _promote(self, used: Codes | None, rows: Integers, cells: Integers, known: Codes) -> None:
+        """Make those of the groups (`used`, None: all) eager whose rows take more than their cells."""
         memory = self.memory
         some = np.flatnonzero(rows > memory.least_rows(UPPER))
         chosen = some[memory.burden(rows[some], cells[some]) > UPPER]
         worth: npt.NDArray[Any] = chosen if used is None else used[chosen]
-        self._raise(worth[known[worth] < 0], known)
-        return len(worth) > 0
+        fresh = worth[known[worth] < 0]
+        if len(fresh):
+            self._raise(fresh, known)
 
     def relieve(self, groups: int) -> None:
         """Make those groups eager whose kept rows of closed panes are a burden; these rows stay what they are."""
@@ -115,13 +114,15 @@ class Standings:
             codes = self.kept.closed[CODE].read().astype(np.int32)
             self._promote(*volumes(self.kept.closed[PANE].read(), codes, groups), self._known(groups))
 
-    def _kept(self) -> tuple[Integers, Integers]:
-        """Kept rows of closed panes and the cells these would make, for each group known here."""
+    def _kept(self, chosen: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+        """Kept rows of closed panes and the cells these would make, for each group known here that is chosen."""
         codes = self.kept.closed[CODE].read().astype(np.int32)
         groups = int(max(self.outer.max(initial=0), codes.max(initial=0))) + 1
-        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-        if len(codes):
-            used, some_rows, some_cells = volumes(self.kept.closed[PANE].read(), codes, groups)
+        wanted, rows, cells = np.zeros(groups, np.bool_), np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+        wanted[self.outer[chosen]] = True
+        places = np.flatnonzero(wanted[codes])
+        if len(places):
+            used, some_rows, some_cells = volumes(self.kept.closed[PANE].take(places).read(), codes[places], groups)
             at = slice(None) if used is None else used
             rows[at], cells[at] = some_rows, some_cells
         return rows[self.outer], cells[self.outer]
@@ -145,9 +146,11 @@ class Standings:
         for codes, volume in parts:
             rows += np.bincount(codes, weights=volume, minlength=self.count)
             cells += np.bincount(codes, minlength=self.count)
-        kept_rows, kept_cells = self._kept()  # which would be among its rows if it were lazy
-        sparse = self.memory.burden(rows + kept_rows, cells + kept_cells) < LOWER
         eager = self.levels > 0
+        sparse = self.memory.burden(rows, cells) < LOWER
+        if (doubtful := eager & sparse & (cells > 0)).any():
+            kept_rows, kept_cells = self._kept(doubtful)  # which would be among its rows if it were lazy
+            sparse &= self.memory.burden(rows + kept_rows, cells + kept_cells) < LOWER
         self.levels[eager & ~sparse] = PATIENCE
         self.levels[eager & sparse] -= 1
         self.levels[cells == 0] = 0
