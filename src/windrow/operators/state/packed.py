@@ -62,9 +62,9 @@ class Packed:
         above = value - self.base
         if above <= 0:
             return 0
-        if len(self.offsets) == 0 or above > np.iinfo(self.offsets.dtype).max:
+        if len(self.offsets) == 0 or above >> 8 * self.offsets.itemsize:
             return self.size
-        return int(np.searchsorted(self.offsets, self.offsets.dtype.type(above)))
+        return int(self.offsets.searchsorted(self.offsets.dtype.type(above)))
 
     def without_first(self, count: int) -> Packed:
         """All but the first ones, in room of their own."""
@@ -97,7 +97,7 @@ def joined(columns: Sequence[Packed]) -> Packed:
         return filled[0]
     if not filled:
         return Packed.constant(0, 0)
-    base, most = min(column.base for column in filled), max(column.most for column in filled)
+    base, most = min([column.base for column in filled]), max([column.most for column in filled])
     if base == most:
         return Packed.constant(base, sum(column.size for column in filled))
     kind = np.min_scalar_type(most - base)

@@ -35,6 +35,7 @@ from windrow.operators.windows.keptrows import CODE, PANE, KeptRows, RowShape
 from windrow.operators.windows.panes import SPAN, PanedWid
 from windrow.operators.windows.pending import Pending
 from windrow.operators.windows.standings import Division, Standings
+from windrow.semantics.progress import START
 from windrow.semantics.windows import Sliding
 
 BLOCK_ROWS = 1 << 20
@@ -48,7 +49,7 @@ PENDING = 1 << 13
 
 @dataclass(frozen=True)
 class Block:
-    """Windows from `first` on, and the kept rows in each: lows[w]..highs[w] among those of closed panes."""
+    """Windows from `first` on, and the kept rows in each: lows[w]..highs[w] among the sorted ones."""
 
     first: int
     lows: Integers
@@ -100,17 +101,16 @@ class AdaptWid(PanedWid):
         self.pending = Pending()
         self.groups = 0
         """How many groups there are."""
-        self.below: int | None = None
-        """Panes below are closed."""
         self.closed_since = 0
         """Cells closed since eager groups were judged."""
         self.reviewed = 0
-        """Rows of open panes that the last review left."""
+        """New rows that the last review left."""
 
     # Rows in
 
     def add(self, rows: Rows, groups: int) -> None:
         self.groups = groups
+        self.timeline.tidy()
         self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
         self.pending.put(rows)
         if self.pending.count > PENDING:
@@ -120,7 +120,7 @@ class AdaptWid(PanedWid):
         """Pending rows into cells and kept rows."""
         if self.pending.count == 0:
             return
-        rows, before = self.pending.take(), self.kept.open_count
+        rows, before = self.pending.take(), self.kept.new_count
         panes = self._panes(rows)
         found = self.standings.divide(rows.group_codes(), self.groups, panes)
         lazy = found.lazy
@@ -130,8 +130,8 @@ class AdaptWid(PanedWid):
             few = len(lazy) < len(rows)
             self.kept.add(panes[lazy] if few else panes, rows.take(lazy) if few else rows)
         if before == 0:
-            self.reviewed = self.kept.open_count
-        elif self.kept.open_count > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
+            self.reviewed = self.kept.new_count
+        elif self.kept.new_count > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
             self._review()
 
     def _panes(self, rows: Rows) -> Integers:
@@ -158,14 +158,14 @@ class AdaptWid(PanedWid):
             self._add_values(rows)
 
     def _review(self) -> None:
-        """Kept rows of open panes that are worth a cell become one."""
-        panes, codes = self.kept.open_cells()
+        """New rows that are worth a cell become one."""
+        panes, codes = self.kept.new_cells()
         found = self.standings.divide(codes, self.groups, panes)
         if len(found.lazy) < len(codes):
             eager = np.flatnonzero(found.eager)
-            rows = self.kept.shape.unpack(self.kept.take_open(eager, found.lazy), self.starts_of(panes[eager]))
+            rows = self.kept.shape.unpack(self.kept.take_new(eager, found.lazy), self.starts_of(panes[eager]))
             self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
-        self.reviewed = self.kept.open_count
+        self.reviewed = self.kept.new_count
 
     def amend(self, rows: Rows, groups: int) -> None:
         found = self.standings.divide(rows.group_codes(), groups)
@@ -184,26 +184,25 @@ class AdaptWid(PanedWid):
         if bound > self.pending.least or self.plan.keeps_values:
             self._sort_out()
         yield from super().close(bound, groups)
-        if self.below is not None:
-            self.reviewed = min(self.reviewed, self.kept.open_count)
-            self.kept.forget(self.timeline.next_window * self.slide_panes - self.range_panes)
-        if self.kept.closed_since > self.kept.closed[PANE].size // 4:
+        if self.reported != START:
+            self.kept.forget((self.reported + 1) * self.slide_panes - self.range_panes)
+        if self.kept.sorted_since > self.kept.sorted[PANE].size // 2:
             self.standings.relieve(groups)
         self._compact()
 
     def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:
-        self.below = last * self.slide_panes
-        self.kept.close(self.below)
+        self.kept.sort()
+        self.reviewed = 0
         first = self.timeline.next_window
         cells = self._outer(super()._answers(closed, last, self.standings.count))
         yield from self._merged(first, last, cells, groups)
         self._judge(closed)
 
     def _judge(self, closed: Cells) -> None:
-        """Find the eager groups that rows would serve better: a pass over all cells, made once half as many are new."""
+        """Find the eager groups that rows would serve better: a pass over all cells, made once most of them are new."""
         self.closed_since += len(closed)
         live = slice(int(self.timeline.position[TAIL]), self.timeline.count)
-        if 2 * self.closed_since < live.stop - live.start:
+        if 4 * self.closed_since < 3 * (live.stop - live.start):
             return
         self.closed_since = 0
         if not self.is_tumbling:
@@ -234,7 +233,7 @@ class AdaptWid(PanedWid):
 
     def _blocks(self, first: int, last: int) -> Iterator[Block]:
         """The windows that hold kept rows, as many at once as do not repeat too many rows."""
-        panes = self.kept.closed[PANE]
+        panes = self.kept.sorted[PANE]
         window = max(first, panes.at(0) // self.slide_panes + 1) if panes.size else first
         while panes.size:
             at = panes.search(window * self.slide_panes - self.range_panes)
@@ -253,7 +252,7 @@ class AdaptWid(PanedWid):
 
     def _joined(self, found: list[Answers], block: Block, groups: int) -> Answers:
         """The answers of a block's windows, from cells and from rows."""
-        codes = self.kept.closed[CODE].read()
+        codes = self.kept.sorted[CODE].read()
         windows = np.concatenate([np.empty(0, np.int64), *(answers.windows for answers in found)])
         cells = np.concatenate([np.empty(0, np.int32), *(answers.codes for answers in found)])
         offsets = np.searchsorted(windows, block.first + np.arange(len(block.lows) + 1))
@@ -269,13 +268,13 @@ class AdaptWid(PanedWid):
                 answers.state.adds, answers.state.maxs, answers.state.pairs
             )  # fmt: skip
             at += len(answers)
-        self.layout.scatter(self.kept.shape.lift(self.kept.closed, block.places), slots, state)
+        self.layout.scatter(self.kept.shape.lift(self.kept.sorted, block.places), slots, state)
         self.layout.settle(state)
         return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
 
     def _rows(self, places: npt.NDArray[np.int64] | slice) -> Rows:
-        """Some of the kept rows of closed panes."""
-        chunk = tuple(column.take(places) for column in self.kept.closed)
+        """Some of the sorted rows."""
+        chunk = tuple(column.take(places) for column in self.kept.sorted)
         return self.kept.shape.unpack(chunk, self.starts_of(chunk[PANE].read()))
 
     def _multiset(self, window: int, part: Values) -> Multiset:
@@ -294,7 +293,7 @@ class AdaptWid(PanedWid):
     def _extent(self, window: int) -> slice:
         """Where the kept rows of a window are."""
         end = window * self.slide_panes
-        panes = self.kept.closed[PANE]
+        panes = self.kept.sorted[PANE]
         return slice(panes.search(end - self.range_panes), panes.search(end))
 
     # Single groups

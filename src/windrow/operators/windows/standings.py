@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from windrow.operators.windows.keptrows import CODE, PANE, KeptRows
 from windrow.plan.costs import Memory, Shape
 from windrow.semantics.windows import Sliding
 
+Volumes: TypeAlias = npt.NDArray[np.int32]
 UPPER, LOWER = 1.0, 0.25
 """The burden of rows against cells: above the one a lazy group becomes eager, below the other an eager one lazy. Both
 its parts, bytes and time, grow with the rows: the lower threshold is at about half the rows of the upper one."""
@@ -28,7 +29,7 @@ FEW = 64
 """So many groups are always known, of use or not."""
 WEIGHED = 1024
 """From so many kept rows on, their weight is measured; below it is estimated."""
-DENSE = 4
+DENSE = 8
 """Rows are weighed in a table of all groups where there are at most so many of its entries a row."""
 
 
@@ -67,7 +68,7 @@ class Standings:
         """Rows of eager and of lazy groups. With `panes`, groups become eager first whose rows here ask for it."""
         known = self._known(groups)
         if panes is not None:
-            self._promote(*volumes(panes, codes, groups), known)
+            self._promote(panes, codes, known)
         return self.divided(codes, known)
 
     def divided(self, codes: Codes, known: Codes) -> Division:
@@ -97,42 +98,40 @@ class Standings:
 
     # Lazy to eager
 
-    def _promote(self, used: Codes | None, rows: Integers, cells: Integers, known: Codes) -> None:
-        """Make those of the groups (`used`, None: all) eager whose rows take more than their cells."""
-        memory = self.memory
-        some = np.flatnonzero(rows > memory.least_rows(UPPER))
-        chosen = some[memory.burden(rows[some], cells[some]) > UPPER]
-        worth: npt.NDArray[Any] = chosen if used is None else used[chosen]
-        fresh = worth[known[worth] < 0]
-        if len(fresh):
-            self._raise(fresh, known)
+    def _promote(self, panes: Integers, codes: Codes, known: Codes) -> None:
+        """Make those groups eager whose rows, of which these are all, take more than the cells they would make."""
+        least = self.memory.least_rows(UPPER)
+        if least < len(codes):
+            groups, rows, cells = volumes(panes, codes, len(known), int(least) + 1)
+            worth = groups[(self.memory.burden(rows, cells) > UPPER) & (known[groups] < 0)]
+            if len(worth):
+                self._raise(worth, known)
 
     def relieve(self, groups: int) -> None:
-        """Make those groups eager whose kept rows of closed panes are a burden; these rows stay what they are."""
-        self.kept.closed_since = 0
-        if self.kept.closed[CODE].size:
-            codes = self.kept.closed[CODE].read().astype(np.int32)
-            self._promote(*volumes(self.kept.closed[PANE].read(), codes, groups), self._known(groups))
+        """Make those groups eager whose sorted rows are a burden; these rows stay what they are."""
+        self.kept.sorted_since = 0
+        if self.kept.sorted[CODE].size:
+            codes = self.kept.sorted[CODE].read().astype(np.int32)
+            self._promote(self.kept.sorted[PANE].read(), codes, self._known(groups))
 
     def _kept(self, chosen: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
-        """Kept rows of closed panes and the cells these would make, for each group known here that is chosen."""
-        codes = self.kept.closed[CODE].read().astype(np.int32)
+        """Sorted rows and the cells these would make, for each group known here that is chosen."""
+        codes = self.kept.sorted[CODE].read().astype(np.int32)
         groups = int(max(self.outer.max(initial=0), codes.max(initial=0))) + 1
         wanted, rows, cells = np.zeros(groups, np.bool_), np.zeros(groups, np.int64), np.zeros(groups, np.int64)
         wanted[self.outer[chosen]] = True
         places = np.flatnonzero(wanted[codes])
         if len(places):
-            used, some_rows, some_cells = volumes(self.kept.closed[PANE].take(places).read(), codes[places], groups)
-            at = slice(None) if used is None else used
-            rows[at], cells[at] = some_rows, some_cells
+            found = volumes(self.kept.sorted[PANE].take(places).read(), codes[places], groups, 1)
+            rows[found[0]], cells[found[0]] = found[1:]
         return rows[self.outer], cells[self.outer]
 
-    def _raise(self, groups: Integers, known: Codes) -> None:
+    def _raise(self, groups: Codes, known: Codes) -> None:
         """Make lazy groups eager. One that still has cells keeps their code."""
         self.switches += len(groups)
         before = known[groups]
         self.levels[-2 - before[before < -1]] = PATIENCE
-        fresh = groups[before == -1].astype(np.int32)
+        fresh = groups[before == -1]
         known[groups] = -2 - before
         known[fresh] = np.arange(self.count, self.count + len(fresh), dtype=np.int32)
         self.outer = np.concatenate([self.outer, fresh])
@@ -185,16 +184,16 @@ def _differ(before: int, now: int) -> bool:
     return 4 * abs(now - before) > before
 
 
-def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Codes | None, Integers, Integers]:
-    """Some groups (None: all), and for each its rows and the cells (different panes) that these would make."""
-    first, last = int(panes.min()), int(panes.max())
-    slots = (last - first + 1) * groups
-    if slots <= max(FEW, DENSE * len(codes)):
-        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-        weigh_rows(panes, first, codes, groups, np.zeros(slots, np.uint8), rows, cells)
-        return None, rows, cells
-    size = len(codes)
+def volumes(panes: Integers, codes: Codes, groups: int, least: int) -> tuple[Codes, Volumes, Volumes]:
+    """Groups with at least so many rows, and for each its rows and the cells (different panes) that these would make."""
+    first, last, size = int(panes.min()), int(panes.max()), len(codes)
+    slots, chosen = (last - first + 1) * groups, np.empty(size, np.int32)
+    if slots <= max(FEW, DENSE * size):
+        rows, cells = np.zeros(groups, np.int32), np.zeros(groups, np.int32)
+        found = weigh_rows(panes, first, codes, groups, least, np.zeros(slots, np.uint8), rows, cells, chosen)
+        return chosen[:found], rows[chosen[:found]], cells[chosen[:found]]
     indexes = np.full((2, 1 << (2 * size).bit_length()), -1, np.int32)
-    used, rows, cells = np.empty(size, np.int32), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    count = weigh_few_rows(panes, codes, indexes[0], indexes[1], used, rows, cells)
-    return used[:count], rows[:count], cells[:count]
+    used, rows, cells = np.empty(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32)
+    found = weigh_few_rows(panes, codes, least, indexes[0], indexes[1], used, rows, cells, chosen)
+    places = chosen[:found]
+    return used[places], rows[places], cells[places]
