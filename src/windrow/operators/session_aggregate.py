@@ -51,7 +51,7 @@ class SessionOperator:
         self.counters.rows_in += len(batch)
         if len(batch) == 0:
             return ()
-        rows = self.grouping.rows(batch, self.windower)
+        rows = self.grouping.rows(batch, self.windower.regrow)
         self.windower.add(rows, self.grouping.count)
         below = rows.times < self.bound
         if below.any():

@@ -33,16 +33,36 @@ def save(operator: Windowing) -> dict[str, pa.Table]:
     return tables
 
 
+def facts_of(tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """What an operator knew besides tables."""
+    facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
+    return facts
+
+
 def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
     """Bring an operator back to what `save` wrote; returns its facts."""
-    facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
+    facts = facts_of(tables)
     operator.grouping.plan.layout.from_json(facts["layout"])
     operator.windower.regrow(lambda table: operator.grouping.plan.layout.empty(len(table)))
     vars(operator.counters).update(facts["counters"])
     load_groups(operator.grouping.groups, tables["groups"])
     for i, values in enumerate(operator.grouping.plan.values.values()):
         load_groups(values.known, tables[f"known{i}"])
-    prefix = "windower."
-    operator.windower.restore({n.removeprefix(prefix): t for n, t in tables.items() if n.startswith(prefix)})
+    operator.windower.restore(part("windower", tables))
     operator.set_facts(facts)
     return facts
+
+
+def save_parts(**parts: Any) -> dict[str, pa.Table]:
+    """The tables of parts that an operator may have, each under its name."""
+    return {
+        f"{name}.{table}": content
+        for name, part in parts.items()
+        if part is not None
+        for table, content in part.state().items()
+    }
+
+
+def part(name: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables of one part."""
+    return {key.removeprefix(f"{name}."): t for key, t in tables.items() if key.startswith(f"{name}.")}

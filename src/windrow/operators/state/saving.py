@@ -17,7 +17,7 @@ from windrow.operators.kernels.rows import FRONT, OWNER
 from windrow.operators.kernels.sliding import ACTIVE
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.state.layout import LEAST, Layout, Table
+from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.packed import Packed
 from windrow.operators.state.paned_values import PanedValues

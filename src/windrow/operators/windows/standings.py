@@ -185,7 +185,7 @@ def _differ(before: int, now: int) -> bool:
 
 
 def volumes(panes: Integers, codes: Codes, groups: int, least: int) -> tuple[Codes, Volumes, Volumes]:
-    """Groups with at least so many rows, and for each its rows and the cells (different panes) that these would make."""
+    """Groups with at least so many rows, and of each its rows and the cells (different panes) that they would make."""
     first, last, size = int(panes.min()), int(panes.max()), len(codes)
     slots, chosen = (last - first + 1) * groups, np.empty(size, np.int32)
     if slots <= max(FEW, DENSE * size):
