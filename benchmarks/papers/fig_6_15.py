@@ -8,7 +8,10 @@ take no note of the two stacks, which make windows of many panes cheaper than Eq
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from _pictures import Panel, save
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _harness import Settings, begin, table
@@ -17,6 +20,8 @@ from strategies import PER_PANE, PER_WINDOW, SHAPE_ROWS, SPACING, by_shape, diso
 from windrow.plan.calibration import calibrated
 from windrow.plan.costs import Statistics, thesis_time
 from windrow.semantics.windows import Sliding
+
+AXES = ("rows a pane", "time of panes / time of wid")
 
 
 def predicted(per_pane: int, per_window: int) -> float:
@@ -29,6 +34,11 @@ def predicted(per_pane: int, per_window: int) -> float:
     return panes / plain
 
 
+def lines(ratio: Callable[[int, int], float]) -> dict[str, list[tuple[float, float]]]:
+    """A line for each number of panes a window."""
+    return {f"{panes} panes a window": [(rows, ratio(rows, panes)) for rows in PER_PANE] for panes in PER_WINDOW}
+
+
 def main(settings: Settings) -> None:
     found = by_shape(disordered(settings.rows(SHAPE_ROWS)), settings.repeats)
     headers = ["rows a pane", *(f"{panes} panes a window" for panes in PER_WINDOW)]
@@ -36,6 +46,10 @@ def main(settings: Settings) -> None:
     table("time of panes / time of wid, measured", headers, measured)
     formulas = [[rows, *(f"{predicted(rows, panes):.2f}" for panes in PER_WINDOW)] for rows in PER_PANE]
     table("the same by Eq. 6.1 and 6.3", headers, formulas)
+    save([
+        Panel("Figure 6-15, measured", *AXES, lines(lambda rows, panes: found[rows, panes]), log_x=True),
+        Panel("Figure 6-15, by Eq. 6.1 and 6.3", *AXES, lines(predicted), log_x=True),
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from windrow.operators.partials import PaneAggregate, Partials
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import AggregateCall, Strategy, WindowAggregate
+from windrow.plan.planner import Choice
 from windrow.semantics.expressions import Column
 from windrow.semantics.windows import Sliding, Window
 
@@ -38,7 +39,7 @@ def row(ts: int, *, k: str | None = "a", g: int | None = 0, x: int | None = 1, y
 
 
 def operator_of(node: WindowAggregate) -> WindowOperator:
-    return WindowOperator(node, shape_of(node.input), shape_of(node), Strategy.PANES)
+    return WindowOperator(node, shape_of(node.input), shape_of(node), Choice(Strategy.PANES, ()))
 
 
 def low_level(node: WindowAggregate) -> PaneAggregate:

@@ -37,7 +37,7 @@ class Choice:
 @pytest.fixture(autouse=True)
 def planner(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = Choice(Strategy.PANES, ("one reason", "another reason"))
-    monkeypatch.setattr(module, "choose", lambda node: choice)
+    monkeypatch.setattr(module, "choose", lambda *_: choice)
 
 
 SCHEMA = columns(symbol=pa.string(), price=pa.int64(), time=pa.timestamp("us", tz="UTC"))

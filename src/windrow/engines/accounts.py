@@ -41,3 +41,9 @@ def open_windows(pipeline: Pipeline) -> int:
 
 def state_bytes(pipeline: Pipeline) -> int:
     return sum(getattr(stage.operator, "state_bytes", 0) for stage in pipeline.stages)
+
+
+def strategies(pipeline: Pipeline) -> list[list[str]]:
+    """For each window aggregate whose algorithm is settled, top down: its strategy, and the reasons for it."""
+    found = [operator for operator in windows_of(pipeline) if isinstance(operator, WindowOperator)]
+    return [[o.choice.strategy.value, *o.choice.reasons] for o in found if o.trial is None]

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.errors import InternalError
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows, Operator
+from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
 from windrow.operators.meld import Meld
@@ -23,8 +24,9 @@ from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
 from windrow.plan.check import check_supported, shape_of, walk
+from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.describe import keys_below, usable_keys
-from windrow.plan.planner import choose
+from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.progress import Idle, Punctuation, Slack
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
@@ -110,15 +112,28 @@ def _taken(operator: Operator, element: Batch | Punctuation | GroupPunctuations,
     return operator.punctuate_groups(element, port)
 
 
-def build(plan: nodes.Node, *, threads: int = 1) -> Pipeline:
+@dataclass(frozen=True)
+class How:
+    """How operators run: on how many threads, what is known of the streams, and what costs to choose strategies by.
+
+    With `trial`, strategies that nothing fixes are chosen by the first rows: for a process that sees all of them.
+    """
+
+    threads: int = 1
+    statistics: Statistics | None = None
+    constants: Constants = MEASURED
+    trial: bool = False
+
+
+def build(plan: nodes.Node, how: How = How()) -> Pipeline:  # noqa: B008 - frozen
     """Check the plan and connect its operators."""
     check_supported(plan)
     pipeline = Pipeline(shape_of(plan).schema)
-    _add(pipeline, plan, None, 0, None, threads)
+    _add(pipeline, plan, None, 0, None, how)
     return pipeline
 
 
-def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, threads: int) -> None:
+def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, how: How) -> None:
     """Add the operator of a node and those below it; `grid` is where windows above may end."""
     if isinstance(node, nodes.Stream):
         stage = _stage(pipeline, _input(node, grid), f"input {node.name}", after, port)
@@ -126,30 +141,30 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
         pipeline.entries.append(stage)
     elif isinstance(node, nodes.Filter):
         stage = _stage(pipeline, Select(node.predicate), "select", after, port)
-        _add(pipeline, node.input, stage, 0, grid, threads)
+        _add(pipeline, node.input, stage, 0, grid, how)
     elif isinstance(node, nodes.Project):
         stage = _stage(pipeline, Project(node.columns, shape_of(node).schema), "project", after, port)
         below = None if grid is None else replace(grid, keys=keys_below(node, grid.keys))
-        _add(pipeline, node.input, stage, 0, below, threads)
+        _add(pipeline, node.input, stage, 0, below, how)
     elif isinstance(node, nodes.Union):
         meld = _meld(node)
         stage = _stage(pipeline, meld, "meld", after, port)
         for place, child in enumerate(node.inputs):
-            _add(pipeline, child, stage, place, grid and _idle_grid(grid, meld), threads)
+            _add(pipeline, child, stage, place, grid and _idle_grid(grid, meld), how)
     elif isinstance(node, nodes.Distinct):
         stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
         # Without windows above, every punctuation says something: it makes rows below it late.
         below = Grid() if grid is None else replace(grid, together=False)
-        _add(pipeline, node.input, stage, 0, below, threads)
+        _add(pipeline, node.input, stage, 0, below, how)
     else:
-        operator = _window(node, grid, threads)
+        operator = _window(node, grid, how)
         stage = _stage(pipeline, operator, "window", after, port)
         below = _grid(node)
         if below is not None and isinstance(operator, PerRowOperator) and operator.takes_bounds:
             below = replace(below, together=True)
         if after is None or pipeline.late_schema is None:
             pipeline.late_schema = operator.late_schema
-        _add(pipeline, node.input, stage, 0, below, threads)
+        _add(pipeline, node.input, stage, 0, below, how)
 
 
 def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
@@ -179,10 +194,10 @@ def _grid(node: nodes.WindowAggregate) -> Grid | None:
 
 
 def _window(
-    node: nodes.WindowAggregate, grid: Grid | None, threads: int
+    node: nodes.WindowAggregate, grid: Grid | None, how: How
 ) -> WindowOperator | SessionOperator | PerRowOperator | RowsOperator:
     shape, output = shape_of(node.input), shape_of(node)
-    choice = choose(node)
+    choice = choose(node, how.statistics, how.constants)
     passes = frozenset() if grid is None else grid.keys
     if isinstance(node.window, Session):
         return SessionOperator(node, shape, output, passes=passes)
@@ -197,8 +212,9 @@ def _window(
         node,
         shape,
         output,
-        choice.strategy,
-        threads=threads,
+        choice,
+        trial=Trial(node, how.constants) if how.trial and how.statistics is None and is_open(node) else None,
+        threads=how.threads,
         within=within,
         passes=passes,
         early=every_of(node, shape.domain),

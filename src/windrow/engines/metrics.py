@@ -27,7 +27,8 @@ class Metrics:
 
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
     punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
-    `batch_seconds` is the time of the last micro-batch, where there are such.
+    `batch_seconds` is the time of the last micro-batch, where there are such. `strategies` has, for each window
+    aggregate of a local run, the strategy that ran and the reasons for it.
     """
 
     rows_in: int = 0
@@ -45,6 +46,7 @@ class Metrics:
     sources: dict[str, SourceMetrics] = field(default_factory=dict)
     held_back_by: str | None = None
     batch_seconds: float | None = None
+    strategies: list[list[str]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

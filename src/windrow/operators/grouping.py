@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import compress
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
-from windrow.operators.state.layout import Layout
+from windrow.operators.state.layout import Layout, Table
 from windrow.operators.windows.base import Keeper, Plan, Rows, StateOfWindows
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.schema import Shape
@@ -34,7 +35,8 @@ class Grouping:
     def count(self) -> int:
         return max(1, self.groups.count)
 
-    def rows(self, batch: Batch, windower: StateOfWindows) -> Rows:
+    def rows(self, batch: Batch, regrow: Callable[[Callable[[Table], Table]], None]) -> Rows:
+        """Rows of a batch; where state columns widen, `regrow` is told what to do to stored tables."""
         chosen = batch.selected
         times = batch.times
         if chosen is not None:
@@ -42,7 +44,7 @@ class Grouping:
             times = out[: compress(times, chosen, out)]
         codes = self.groups.encode([_chosen(evaluate(e, batch.data), chosen) for _, e in self.keys])
         arrays = {e: _chosen(evaluate(e, batch.data), chosen) for e in self.plan.layout.arguments}
-        lifted = self.plan.layout.lift(arrays, times, windower.regrow)
+        lifted = self.plan.layout.lift(arrays, times, regrow)
         rows = Rows(times, codes, lifted)
         rows.valid = {e: validity(array) for e, array in arrays.items()}
         rows.keys = {p: v.keys(arrays[p.argument], times) for p, v in self.plan.values.items()}

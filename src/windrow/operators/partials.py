@@ -105,7 +105,7 @@ class PaneAggregate:
         """Put the selected rows into their cells."""
         if batch.selected is not None and not batch.selected.any():
             return
-        rows = self._grouping.rows(batch, self._windower)
+        rows = self._grouping.rows(batch, self._windower.regrow)
         if len(rows):
             self.latest = max(self.latest, rows.span[1])
             self._windower.add(rows, self._grouping.count)

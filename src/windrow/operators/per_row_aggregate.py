@@ -79,7 +79,7 @@ class PerRowOperator:
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         if batch.selected is not None and not batch.selected.any():
             return
-        rows = self.grouping.rows(batch, self.windower)
+        rows = self.grouping.rows(batch, self.windower.regrow)
         self.counters.rows_in += len(rows)
         if len(rows) == 0:
             return

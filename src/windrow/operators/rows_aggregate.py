@@ -94,7 +94,7 @@ class RowsOperator:
         """Rows in the order in which they count."""
         for start in range(0, len(batch), PIECE):
             piece = batch.slice(start, min(start + PIECE, len(batch)))
-            rows = self.grouping.rows(piece, self.windower)
+            rows = self.grouping.rows(piece, self.windower.regrow)
             partitions = rows.codes if self.is_key else self._partitions_of(piece)
             self.windower.reserve(self.partitions.count, self.grouping.count)
             for closed in self.windower.add(rows, partitions):

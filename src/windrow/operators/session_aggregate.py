@@ -53,7 +53,7 @@ class SessionOperator:
         self.counters.rows_in += len(batch)
         if len(batch) == 0:
             return ()
-        rows = self.grouping.rows(batch, self.windower)
+        rows = self.grouping.rows(batch, self.windower.regrow)
         self.windower.add(rows, self.grouping.count)
         codes = rows.group_codes()
         below = rows.times < (self.bound if self.ahead is None else self._bounds()[codes])

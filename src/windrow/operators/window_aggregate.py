@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.ahead import Ahead
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.choosing import Trial, make_windower
 from windrow.operators.early import Early
 from windrow.operators.grid import Grid
 from windrow.operators.group_bounds import passed_on
@@ -24,13 +26,14 @@ from windrow.operators.results import Results
 from windrow.operators.revisions import Revisions
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.windows.adaptive import AdaptWid
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.state.layout import Table
+from windrow.operators.windows.base import Closed, Rows
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.extents import end_of, ends, last_closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
+from windrow.plan.planner import Choice
 from windrow.plan.schema import Shape
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, Landmark, Sliding
@@ -47,21 +50,28 @@ class WindowOperator:
         node: WindowAggregate,
         shape: Shape,
         output: Shape,
-        strategy: Strategy,
+        choice: Choice,
         *,
+        trial: Trial | None = None,
         threads: int = 1,
         within: int = 0,
         passes: frozenset[str] = frozenset(),
         early: int = 0,
     ) -> None:
-        """`passes` are the columns out by which windows above can use promises for single groups."""
+        """`passes` are the columns out by which windows above can use promises for single groups.
+
+        With a trial, the first rows choose the algorithm.
+        """
         assert isinstance(node.window, (Sliding, Landmark))
         assert shape.time is not None
         self.node = node
         self.window = node.window
         self.grouping = Grouping(node, shape)
         self.within = within if node.late is Late.REVISE else 0
-        self.windower = make_windower(node, self.grouping.plan, strategy, threads=threads, keep=self.within)
+        self.choice = choice
+        self.trial = trial
+        self._make = partial(make_windower, node, self.grouping.plan, threads=threads, keep=self.within)
+        self._windower = self._make(choice.strategy) if trial is None else None
         self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
         self.closed = START
@@ -73,6 +83,34 @@ class WindowOperator:
         self.early = Early(self, early) if early else None
         self.counters = Counters()
         self.results = Results(node, self.grouping, output.schema, self.counters)
+
+    # The algorithm
+
+    @property
+    def windower(self) -> Wid | Buffer | PanedWid:
+        """The algorithm. Where the stream is to choose it, whoever needs it first ends the trial."""
+        if self.trial is not None:
+            self._settle(self.trial)
+        assert self._windower is not None
+        return self._windower
+
+    def _settle(self, trial: Trial) -> None:
+        """End the trial: its rows are the first that the algorithm sees."""
+        rows = trial.rows.take() if trial.rows.count else None
+        self._take_up(trial.choice(rows))
+        if trial.passed != START:
+            list(self.windower.close(trial.passed, self.grouping.count))
+        if rows is not None:
+            self.windower.witness(rows.span[1])
+            self.windower.add(rows, self.grouping.count)
+
+    def _take_up(self, choice: Choice) -> None:
+        self.choice, self.trial = choice, None
+        self._windower = self._make(choice.strategy)
+
+    def _regrow(self, convert: Callable[[Table], Table]) -> None:
+        if self._windower is not None:
+            self._windower.regrow(convert)
 
     # Rows in
 
@@ -88,7 +126,7 @@ class WindowOperator:
     def _take(self, batch: Batch) -> Iterator[Element]:
         if batch.selected is not None and not batch.selected.any():
             return
-        rows = self.grouping.rows(batch, self.windower)
+        rows = self.grouping.rows(batch, self._regrow)
         self.counters.rows_in += len(rows)
         if len(rows) == 0:
             return
@@ -109,8 +147,13 @@ class WindowOperator:
 
     def _add(self, rows: Rows) -> None:
         self.results.first = min(self.results.first, rows.span[0])
-        self.windower.witness(rows.span[1])
-        self.windower.add(rows, self.grouping.count)
+        if self.trial is None:
+            self.windower.witness(rows.span[1])
+            self.windower.add(rows, self.grouping.count)
+            return
+        self.trial.rows.put(rows)
+        if self.trial.is_over:
+            self._settle(self.trial)
 
     def _late(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> Iterator[Element]:
         """Rows below the closed boundary: into the windows still open, and into the book of what was missed."""
@@ -211,12 +254,17 @@ class WindowOperator:
             yield from self.early.finish()
         if self.ahead is not None and self.ahead.forget_below(closed):
             self.ahead = None
+        if self.trial is None:
+            self._compact()
+        yield Punctuation(self._promise(closed))
+
+    def _compact(self) -> None:
+        """Forget values and groups that no one knows any more."""
         self.grouping.forget_values(self.windower)
         if self.node.emit is not Emit.EMPTY:  # which knows the last window of every group
             self.grouping.compact(
                 self.windower, *(k for k in (self.revisions, self.ahead, self.early) if k is not None)
             )
-        yield Punctuation(self._promise(closed))
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The windows of some groups close while those of the others stay open."""
@@ -259,6 +307,9 @@ class WindowOperator:
     def _report(self, bound: int, concerned: Codes = NO_CODES) -> Iterator[Element]:
         """The windows that are closed for all groups; for those concerned also what is closed for them alone."""
         ahead = self.ahead
+        if self.trial is not None and self.trial.rows.count == 0:
+            self.trial.passed = bound
+            return
         for closed in self.windower.close(bound, self.grouping.count):
             if ahead is not None:
                 codes = closed.answers.codes
@@ -310,15 +361,16 @@ class WindowOperator:
 
     @property
     def state_bytes(self) -> int:
-        return self.windower.nbytes
+        return self.windower.nbytes if self.trial is None else self.trial.rows.nbytes
 
     @property
     def open_windows(self) -> int:
-        return self.windower.open_windows
+        return self.windower.open_windows if self.trial is None else self.trial.open_windows
 
     def facts(self) -> dict[str, Any]:
         """What it knows besides tables, for the saved state."""
         return {
+            "choice": [self.choice.strategy.value, *self.choice.reasons],
             "bounds": [self.bound, self.closed, self.results.first],
             "last_reported": self.results.reported.windows.tolist(),
             "revisions": self.revisions.to_json() if self.revisions is not None else None,
@@ -334,24 +386,12 @@ class WindowOperator:
         return window_state.save(self) | window_state.nested(ahead=self.ahead, early=self.early)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
+        strategy, *reasons = window_state.facts_of(tables)["choice"]
+        if self.trial is not None or self.choice.strategy is not Strategy(strategy):
+            self._take_up(Choice(Strategy(strategy), tuple(reasons)))  # state is of the algorithm that made it
         window_state.load(self, tables)
         if known := window_state.under("ahead", tables):
             self.ahead = Ahead(self.grouping, self.node)
             self.ahead.restore(known)
         if self.early is not None:
             self.early.restore(window_state.under("early", tables))
-
-
-def make_windower(
-    node: WindowAggregate, plan: Plan, strategy: Strategy, *, threads: int, keep: int
-) -> Wid | Buffer | PanedWid:
-    """The algorithm of a strategy for sliding and landmark windows."""
-    window = node.window
-    assert isinstance(window, (Sliding, Landmark))
-    if strategy is Strategy.WID and isinstance(window, Sliding):
-        return Wid(window, plan)
-    if strategy is Strategy.ADAPTIVE and isinstance(window, Sliding):
-        return AdaptWid(window, plan)
-    if strategy is Strategy.BUFFER:
-        return Buffer(window, plan)
-    return PanedWid(window, plan, threads=threads, keep=keep)

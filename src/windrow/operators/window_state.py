@@ -39,9 +39,15 @@ def save(operator: Windowing) -> dict[str, pa.Table]:
     return tables
 
 
+def facts_of(tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """What an operator knew besides tables."""
+    facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
+    return facts
+
+
 def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
     """Bring an operator back to what `save` wrote; returns its facts."""
-    facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
+    facts = facts_of(tables)
     operator.grouping.plan.layout.from_json(facts["layout"])
     operator.windower.regrow(lambda table: operator.grouping.plan.layout.empty(len(table)))
     vars(operator.counters).update(facts["counters"])

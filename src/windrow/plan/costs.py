@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, gcd, sqrt
 from typing import Any
 
@@ -148,13 +148,20 @@ class Source:
 class Statistics:
     """What is known of a stream: groups in a window, rows a pane and group, how long windows stay open.
 
-    `lag` is how many panes beyond RANGE pass until a window closes (the thesis' `wed` less RANGE).
+    `lag` is how many panes beyond RANGE pass until a window closes (the thesis' `wed` less RANGE). Where groups differ,
+    `kinds` says how: (groups, rows) of each kind of group, and `groups` and `rows` are those of all.
     """
 
     groups: float
     rows: float
     lag: float = 0.0
     sources: tuple[Source, ...] = ()
+    kinds: tuple[tuple[float, float], ...] = ()
+
+    def by_kind(self) -> list[Statistics]:
+        """For each kind of group, as if there were no other."""
+        kinds = self.kinds or ((self.groups, self.rows),)
+        return [replace(self, groups=groups, rows=rows, kinds=()) for groups, rows in kinds]
 
     @property
     def missing(self) -> float:
@@ -189,20 +196,32 @@ def thesis_time(
 def estimates(
     window: Sliding, shape: Shape, stats: Statistics, constants: Constants = MEASURED
 ) -> dict[Strategy, Estimate]:
-    """Time a window and memory of each strategy.
+    """Time a window and memory of each strategy, added up over the kinds of groups."""
+    parts = [_estimates(window, shape, part, constants) for part in stats.by_kind()]
+    return {
+        strategy: Estimate(sum(p[strategy].time for p in parts), sum(p[strategy].memory for p in parts))
+        for strategy in parts[0]
+    }
 
-    Panes subtract, or use two stacks, which cost the same but for a third step: Eq. 6.2 for all aggregates.
+
+def _estimates(window: Sliding, shape: Shape, stats: Statistics, constants: Constants) -> dict[Strategy, Estimate]:
+    """For groups of one kind. To the formulas comes what the thesis leaves out: WID's cells leave as panes' do.
+
+    Panes subtract, or use two stacks, which cost the same but for a third step: Eq. 6.2 for all aggregates. In
+    tumbling windows a pane is the answer.
     """
+    panes = window.range // gcd(window.range, window.slide)
+    rows, answers = stats.groups * stats.rows * panes, stats.groups * _share_filled(stats.rows * panes)
     plain = thesis_time(window, stats, panes=False, differential=False, constants=constants)
     paned = thesis_time(window, stats, panes=True, differential=True, constants=constants)
-    rows = stats.groups * stats.rows * (window.range // gcd(window.range, window.slide))
+    if window.is_tumbling:
+        paned = constants.row_to_pane * rows + constants.pane_out * answers
     memory = state_bytes(window, shape, stats, constants)
-    adaptive = constants.kept_again * rows if _is_lazy(window, shape, stats, constants) else paned
     times = {
-        Strategy.WID: plain,
+        Strategy.WID: plain + constants.pane_out * answers,
         Strategy.PANES: paned,
         Strategy.BUFFER: constants.row_again * rows,
-        Strategy.ADAPTIVE: adaptive,
+        Strategy.ADAPTIVE: constants.kept_again * rows if _is_lazy(window, shape, stats, constants) else paned,
     }
     return {strategy: Estimate(time, memory[strategy]) for strategy, time in times.items()}
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from windrow.aggregates import base, lookup
 from windrow.aggregates.base import Part, value_type
 from windrow.plan.check import shape_of
-from windrow.plan.costs import Constants, Shape, Statistics, estimates
+from windrow.plan.costs import Constants, Estimate, Shape, Statistics, estimates
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.windows import Sliding
@@ -45,7 +45,12 @@ def describe_estimates(node: WindowAggregate, stats: Statistics, constants: Cons
     """A line for each strategy; none for windows that have but one."""
     if isinstance(node.window, Sliding):
         for strategy, found in estimates(node.window, kept_by(node), stats, constants).items():
-            yield f"{strategy.value}: {_short(found.time / 1e3)} us a window, {_short(found.memory / 1e3)} kB of state"
+            yield f"{strategy.value}: {brief(found)}"
+
+
+def brief(found: Estimate) -> str:
+    """An estimate in a few words."""
+    return f"{_short(found.time / 1e3)} us a window, {_short(found.memory / 1e3)} kB of state"
 
 
 def _short(number: float) -> str:

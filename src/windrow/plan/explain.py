@@ -12,7 +12,7 @@ from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.estimates import describe_estimates
 from windrow.plan.nodes import Distinct, Filter, Late, Lateness, Node, Project, Stream, Union, WindowAggregate
 from windrow.plan.notes import notes_of
-from windrow.plan.planner import choose
+from windrow.plan.planner import Choice, choose
 from windrow.plan.windows import row_count, within_of
 from windrow.semantics.amounts import Amount, Domain, render
 from windrow.semantics.casting import to_string
@@ -25,10 +25,10 @@ from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTupl
 def explain(node: Node, statistics: Statistics | None = None, constants: Constants = MEASURED) -> str:
     """The plan as a tree, top down, with the chosen strategies and their reasons, then notes.
 
-    With statistics of the stream, also what each strategy would cost.
+    With statistics of the stream, strategies are chosen by what each would cost, which is told too.
     """
     shape_of(node)
-    lines = list(_tree(node))
+    lines = list(_tree(node, lambda window: choose(window, statistics, constants)))
     if statistics is not None:
         for window in (part for part in walk(node) if isinstance(part, WindowAggregate)):
             found = list(describe_estimates(window, statistics, constants))
@@ -37,8 +37,8 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
     return "\n".join([*lines, *(["", "Notes", *(f"- {note}" for note in notes)] if notes else [])])
 
 
-def _tree(node: Node) -> Iterator[str]:
-    entry = _DESCRIBE[type(node)](node)
+def _tree(node: Node, chosen: Callable[[WindowAggregate], Choice]) -> Iterator[str]:
+    entry = _aggregate(node, chosen(node)) if isinstance(node, WindowAggregate) else _DESCRIBE[type(node)](node)
     children = inputs_of(node)
     yield entry.title
     rail = "│ " if children else "  "
@@ -47,7 +47,7 @@ def _tree(node: Node) -> Iterator[str]:
         yield f"{rail} {name:<{width}}  {text}"
     for index, child in enumerate(children):
         last = index == len(children) - 1
-        first, *rest = _tree(child)
+        first, *rest = _tree(child, chosen)
         yield ("└─ " if last else "├─ ") + first
         yield from ((("   " if last else "│  ") + line).rstrip() for line in rest)
 
@@ -102,7 +102,7 @@ def _named(name: str, expression: Expression) -> str:
     return name if expression == Column(name) else f"{name} = {expression}"
 
 
-def _aggregate(node: WindowAggregate) -> _Entry:
+def _aggregate(node: WindowAggregate, chosen: Choice) -> _Entry:
     domain = Domain.INTEGER if isinstance(node.window, Rows) else shape_of(node.input).domain
     details = [
         ("window", describe_window(node.window, domain)),
@@ -111,7 +111,8 @@ def _aggregate(node: WindowAggregate) -> _Entry:
         ("emit", _describe_emit(node)),
         *_describe_early(node),
         ("late", _describe_late(node, domain)),
-        *_describe_strategy(node),
+        ("strategy", chosen.strategy.value),
+        *(("", f"- {reason}") for reason in chosen.reasons),
     ]
     return _Entry("WindowAggregate", tuple(details))
 
@@ -120,11 +121,6 @@ def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
     if node.early is None:
         return []
     return [("early", f"open windows every {_shown(node.early)}, taken back when something newer follows")]
-
-
-def _describe_strategy(node: WindowAggregate) -> list[tuple[str, str]]:
-    chosen = choose(node)
-    return [("strategy", chosen.strategy.value), *(("", f"- {reason}") for reason in chosen.reasons)]
 
 
 def _describe_emit(node: WindowAggregate) -> str:
@@ -207,7 +203,6 @@ _DESCRIBE: dict[type, Callable[[Any], _Entry]] = {
     Stream: _stream,
     Filter: _filter,
     Project: _project,
-    WindowAggregate: _aggregate,
     Union: _union,
     Distinct: _distinct,
 }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from windrow.aggregates import lookup
 from windrow.errors import UnsupportedError
 from windrow.plan.check import shape_of
-from windrow.plan.estimates import kept_by
-from windrow.plan.nodes import Late, Strategy, WindowAggregate
+from windrow.plan.costs import MEASURED, Constants, Statistics, estimates
+from windrow.plan.estimates import brief, kept_by
+from windrow.plan.nodes import Late, Node, Strategy, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
@@ -18,6 +19,10 @@ from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTupl
 
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
+CLEARLY = 0.8
+"""Estimates are rough: another strategy than the usual one must cost less than this share."""
+LARGE_STATE = 1 << 24
+"""Bytes of state from which memory counts, too."""
 MOST_WINDOWS = 1_024
 """Of so many windows a row may be put into each; of more, panes are the lesser evil."""
 
@@ -30,8 +35,8 @@ class Choice:
     reasons: tuple[str, ...]
 
 
-def choose(node: WindowAggregate) -> Choice:
-    """The strategy the node asks for, checked, or the planner's own."""
+def choose(node: WindowAggregate, statistics: Statistics | None = None, constants: Constants = MEASURED) -> Choice:
+    """The strategy the node asks for, checked, or the planner's own; by estimate, where statistics are given."""
     refuse_impossible(node)
     if isinstance(node.window, Session):
         return Choice(Strategy.AUTO, ("sessions have an algorithm of their own: rows are merged into open sessions",))
@@ -48,11 +53,59 @@ def choose(node: WindowAggregate) -> Choice:
         )
     if isinstance(node.window, Landmark):
         return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
-    if node.window.is_tumbling:
+    usual = _usual(node, node.window)
+    return (
+        usual if statistics is None or not is_open(node) else _by_cost(node, node.window, usual, statistics, constants)
+    )
+
+
+def decided(plan: Node, statistics: Statistics | None, constants: Constants = MEASURED) -> Node:
+    """The plan with its strategies fixed by statistics of the stream, where there are any."""
+    if statistics is None or isinstance(plan, Stream):
+        return plan
+    if isinstance(plan, Union):
+        return replace(plan, inputs=tuple(decided(child, statistics, constants) for child in plan.inputs))
+    if isinstance(plan, WindowAggregate) and is_open(plan):
+        plan = replace(plan, strategy=choose(plan, statistics, constants).strategy)
+    return replace(plan, input=decided(plan.input, statistics, constants))
+
+
+def _usual(node: WindowAggregate, window: Sliding) -> Choice:
+    """The choice where nothing is known of the stream."""
+    if window.is_tumbling:
         return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
-    if _panes_are_too_small(node.window):
+    if _panes_are_too_small(window):
         return Choice(Strategy.WID, (_why_no_panes(node),))
     return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
+
+
+def is_open(node: WindowAggregate) -> bool:
+    """Whether statistics of the stream can change the strategy: the cost model knows bounded aggregates."""
+    asked = node.strategy is Strategy.AUTO and node.late is not Late.REVISE and isinstance(node.window, Sliding)
+    schema = shape_of(node.input).schema
+    kinds = [(lookup(c.function), None if c.argument is None else type_of(c.argument, schema)) for c in node.aggregates]
+    return asked and all(aggregate.is_bounded_for(kind) for aggregate, kind in kinds)
+
+
+def _by_cost(
+    node: WindowAggregate, window: Sliding, usual: Choice, statistics: Statistics, constants: Constants
+) -> Choice:
+    """The usual strategy, unless another is clearly better: faster, and where state is large, in time times bytes."""
+    found = estimates(window, kept_by(node), statistics, constants)
+    large = found[usual.strategy].memory > LARGE_STATE
+    costs = {strategy: e.time * (e.memory if large else 1.0) for strategy, e in found.items()}
+    best = min(costs, key=lambda strategy: costs[strategy])
+    if costs[best] > CLEARLY * costs[usual.strategy]:
+        best = usual.strategy
+    measure = "time and state" if large else "time"
+    reason = (
+        f"for {statistics.groups:,.0f} groups with {statistics.rows:.3g} rows a pane it is estimated to take "
+        f"{brief(found[best])}; {usual.strategy.value}: {brief(found[usual.strategy])}"
+        if best is not usual.strategy
+        else f"no other is clearly better in {measure} for {statistics.groups:,.0f} groups with "
+        f"{statistics.rows:.3g} rows a pane: {brief(found[best])}"
+    )
+    return Choice(best, (reason, *(usual.reasons if best is usual.strategy else ())))
 
 
 def _per_row(node: WindowAggregate, window: SlideByTuple) -> Iterator[str]:

@@ -12,8 +12,10 @@ import pyarrow as pa
 
 from windrow.aggregates.base import value_type
 from windrow.errors import ConfigurationError
+from windrow.plan.calibration import calibrated
 from windrow.plan.check import check_supported, gives_early, shape_of, walk
 from windrow.plan.nodes import Node, Stream
+from windrow.plan.planner import decided
 from windrow.sinks.base import fitted
 
 if TYPE_CHECKING:
@@ -24,8 +26,8 @@ OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
 OnProgress: TypeAlias = "Callable[[Metrics], None]"
 
 OPTIONS = {
-    "local": ("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore"),
-    "spark": ("batch_rows", "checkpoint", "restore", "shards", "memory", "rate", "spark", "json_lines"),
+    "local": ("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore", "statistics"),
+    "spark": ("batch_rows", "checkpoint", "restore", "shards", "memory", "rate", "spark", "json_lines", "statistics"),
 }
 """The options of a run, by engine."""
 ENGINES = tuple(OPTIONS)
@@ -58,6 +60,8 @@ def execute(
     check_supported(plan)
     engine = engine_of(sources) if engine is None else engine
     check_options(engine, options)
+    if engine == "spark":  # where all micro-batches and shards must choose alike
+        plan = decided(plan, options.pop("statistics", None), calibrated())
     bound = _bound(plan, sources)
     run, settings = _engine(engine)
     return run(

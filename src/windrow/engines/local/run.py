@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
-from windrow.engines.build import build
+from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, strategies
+from windrow.engines.build import How, build
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger
 from windrow.engines.local.reading import Reader, interleaved, read_ahead
@@ -18,7 +18,9 @@ from windrow.engines.metrics import Metrics, SourceMetrics, known, percentile, s
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.progress import Input
+from windrow.plan.calibration import calibrated
 from windrow.plan.columns import columns_read, prune
+from windrow.plan.costs import Statistics
 from windrow.plan.nodes import Node
 from windrow.semantics.progress import END, START, Punctuation
 from windrow.sources.base import Source
@@ -29,13 +31,17 @@ _PROGRESS_EVERY = 0.2
 
 @dataclass(frozen=True)
 class Options:
-    """How to run: threads, rows a batch, and where and how often (in rows) to write checkpoints."""
+    """How to run: threads, rows a batch, where and how often (in rows) to write checkpoints.
+
+    Statistics of the stream, where given, choose the strategy; else its first rows do.
+    """
 
     threads: int = 1
     batch_rows: int = 1 << 19
     checkpoint: str | None = None
     checkpoint_every: int | None = None
     restore: bool = False
+    statistics: Statistics | None = None
 
     def check(self) -> None:
         for name in ("threads", "batch_rows", "checkpoint_every"):
@@ -57,7 +63,8 @@ class Runner:
         options.check()
         self.plan = plan
         self.options = options
-        self.pipeline = build(prune(plan), threads=options.threads)
+        how = How(options.threads, options.statistics, calibrated(), trial=True)
+        self.pipeline = build(prune(plan), how)
         self.sources = {name: _narrowed(_find(sources, name), names) for name, names in columns_read(plan).items()}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
@@ -148,6 +155,7 @@ class Runner:
             elapsed=time.perf_counter() - self.started,
             sources=sources,
             held_back_by=slowest(sources),
+            strategies=strategies(self.pipeline),
         )
 
 

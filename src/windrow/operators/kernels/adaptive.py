@@ -9,23 +9,31 @@ from windrow.operators.kernels.compiled import kernel
 
 
 @kernel
-def weigh_rows(panes, first, codes, groups, seen, rows, cells):
-    """Rows and different panes of each group; `seen` has a byte for each (pane from `first` on, group)."""
+def weigh_rows(panes, first, codes, groups, least, seen, rows, cells, chosen):
+    """Rows and different panes of each group; `chosen` gets the groups with at least so many rows. Returns how many.
+
+    `seen` has a byte for each (pane from `first` on, group).
+    """
+    count = 0
     for i in range(len(codes)):
         code = codes[i]
         slot = (panes[i] - first) * groups + code
         rows[code] += 1
         cells[code] += 1 - seen[slot]
         seen[slot] = 1
+        if rows[code] == least:
+            chosen[count] = code
+            count += 1
+    return count
 
 
 @kernel
-def weigh_few_rows(panes, codes, group_index, cell_index, used, rows, cells):
-    """The same for few rows of many groups, by hash: `used` gets the groups there are. Returns how many.
+def weigh_few_rows(panes, codes, least, group_index, cell_index, used, rows, cells, chosen):
+    """The same for few rows of many groups, by hash: `used` gets the groups there are, `chosen` places in that.
 
     Both indexes are -1 throughout, of the same power of two in length, at least twice the rows.
     """
-    count, mask = 0, len(group_index) - 1
+    count, found, mask = 0, 0, len(group_index) - 1
     for i in range(len(codes)):
         at = np.int64(mix(codes[i]) & np.uint64(mask))
         while group_index[at] >= 0 and used[group_index[at]] != codes[i]:
@@ -36,13 +44,24 @@ def weigh_few_rows(panes, codes, group_index, cell_index, used, rows, cells):
             count += 1
         group = group_index[at]
         rows[group] += 1
+        if rows[group] == least:
+            chosen[found] = group
+            found += 1
         at = np.int64(mix(panes[i] * 1_000_003 + codes[i]) & np.uint64(mask))
         while cell_index[at] >= 0 and (panes[cell_index[at]] != panes[i] or codes[cell_index[at]] != codes[i]):
             at = (at + 1) & mask
         if cell_index[at] < 0:
             cell_index[at] = i
             cells[group] += 1
-    return count
+    return found
+
+
+@kernel
+def know_groups(outer, levels, known):
+    """The code of each group's cells; of a lazy group -2 less that; -1 of a group without cells."""
+    known[:] = -1
+    for i in range(len(outer)):
+        known[outer[i]] = i if levels[i] > 0 else -2 - i
 
 
 @kernel

@@ -53,6 +53,34 @@ class Packed:
         offsets = self.offsets[rows]
         return Packed(self.base, offsets, len(offsets))
 
+    def at(self, place: int) -> int:
+        """One of them."""
+        return self.base + (int(self.offsets[place]) if len(self.offsets) else 0)
+
+    def search(self, value: int) -> int:
+        """How many are below a value, where they are sorted."""
+        above = value - self.base
+        if above <= 0:
+            return 0
+        if len(self.offsets) == 0 or above >> 8 * self.offsets.itemsize:
+            return self.size
+        return int(self.offsets.searchsorted(self.offsets.dtype.type(above)))
+
+    def without_first(self, count: int) -> Packed:
+        """All but the first ones, in room of their own."""
+        return Packed(self.base, self.offsets[count:].copy(), self.size - count)
+
+    @property
+    def most(self) -> int:
+        """The greatest of them; there must be one."""
+        return self.base + (int(self.offsets.max()) if len(self.offsets) else 0)
+
+    def _above(self, base: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        """What each is above a base that is not above its own."""
+        if len(self.offsets) == 0:
+            return np.full(self.size, self.base - base, kind)
+        return self.offsets if self.base == base else self.offsets + kind.type(self.base - base)
+
     @property
     def nbytes(self) -> int:
         return self.offsets.nbytes
@@ -67,8 +95,12 @@ def joined(columns: Sequence[Packed]) -> Packed:
     filled = [column for column in columns if column.size]
     if len(filled) == 1:
         return filled[0]
-    if filled and all(
-        c.base == filled[0].base and bool(len(c.offsets)) is bool(len(filled[0].offsets)) for c in filled
-    ):
-        return Packed(filled[0].base, np.concatenate([c.offsets for c in filled]), sum(c.size for c in filled))
-    return Packed.of(np.concatenate([np.empty(0, np.int64), *(column.read() for column in filled)]))
+    if not filled:
+        return Packed.constant(0, 0)
+    base, most = min([column.base for column in filled]), max([column.most for column in filled])
+    if base == most:
+        return Packed.constant(base, sum(column.size for column in filled))
+    kind = np.min_scalar_type(most - base)
+    if kind.itemsize > max(column.offsets.itemsize for column in filled):  # maybe the least is not there any more
+        return Packed.of(np.concatenate([column.read() for column in filled]))
+    return Packed(base, np.concatenate([c._above(base, kind) for c in filled]), sum(c.size for c in filled))

@@ -18,7 +18,7 @@ from windrow.operators.kernels.rows import FRONT, OWNER
 from windrow.operators.kernels.sliding import ACTIVE
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.state.layout import LEAST, Layout, Table
+from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.packed import Packed
 from windrow.operators.state.paned_values import PanedValues
@@ -248,20 +248,16 @@ def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
 def save_kept(windower: Any) -> dict[str, pa.Table]:
     """Rows kept by an adaptive windower, and the groups that have cells."""
     columns = [column.read() for column in windower.kept.whole()]
-    below = {} if windower.below is None else {"below": scalars(pane=windower.below)}
     return {
         "rows": tabled(place=columns[0], **{f"column{i}": column for i, column in enumerate(columns[1:])}),
         "standings": tabled(code=windower.standings.outer, level=windower.standings.levels),
-        **below,
     }
 
 
 def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
     rows, standings = tables["rows"], tables["standings"]
-    if "below" in tables:
-        windower.below = tables["below"].to_pylist()[0]["pane"]
     columns = tuple(Packed.of(_numbers(rows, name)) for name in rows.column_names)
-    windower.kept.replace(columns, LEAST if windower.below is None else windower.below)
+    windower.kept.replace(columns)
     windower.standings.outer = _numbers(standings, "code")
     windower.standings.levels = _numbers(standings, "level")
 

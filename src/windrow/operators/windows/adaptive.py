@@ -21,29 +21,35 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.kernels.adaptive import number_answers
+from windrow.operators.kernels.panes import pane_slots
 from windrow.operators.kernels.sliding import TAIL
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, GroupStates
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.multisets import Multiset
 from windrow.operators.state.paned_values import PanedValues
 from windrow.operators.state.saving import load_kept, save_kept
 from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.keptrows import CODE, PANE, KeptRows, RowShape
-from windrow.operators.windows.panes import PanedWid
+from windrow.operators.windows.panes import SPAN, PanedWid
+from windrow.operators.windows.pending import Pending
 from windrow.operators.windows.standings import Division, Standings
+from windrow.semantics.progress import START
 from windrow.semantics.windows import Sliding
 
 BLOCK_ROWS = 1 << 20
 """Rows, each as often as it is in a window, that are answered from at once."""
 BLOCK_WINDOWS = 1 << 12
-REVIEW_ROWS = 1 << 10
+REVIEW_ROWS, REVIEW_GROWTH = 1 << 13, 4
+"""Kept rows are looked at together when there are more than this, and so many times as many as last time."""
+PENDING = 1 << 13
+"""Rows that come in small batches are sorted out when there are so many, or when a window that holds one closes."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Windows from `first` on, and the kept rows in each: lows[w]..highs[w] among those of closed panes."""
+    """Windows from `first` on, and the kept rows in each: lows[w]..highs[w] among the sorted ones."""
 
     first: int
     lows: Integers
@@ -92,47 +98,52 @@ class AdaptWid(PanedWid):
         self.cells = CellTable(self.layout, growth=2)
         self.kept = KeptRows(RowShape(plan))
         self.standings = Standings(self.kept, window)
-        self.below: int | None = None
-        """Panes below are closed."""
+        self.pending = Pending()
+        self.groups = 0
+        """How many groups there are."""
         self.closed_since = 0
         """Cells closed since eager groups were judged."""
         self.reviewed = 0
-        """Rows of open panes that the last review left."""
+        """New rows that the last review left."""
 
     # Rows in
 
     def add(self, rows: Rows, groups: int) -> None:
-        first, last = ((t - self.window.origin) // self.pane for t in rows.span)
-        self.first_pane = min(self.first_pane, first)
-        if self.is_dense(rows, (last - first + 1) * groups):
-            lazy = self._add_scratch(rows, groups, first, last)
-        else:
-            found = self.standings.divide(rows.group_codes(), groups, self.panes_of(rows.times))
-            lazy = found.lazy
-            if len(lazy) < len(rows):
-                self._to_cells(rows, found)
-        if len(lazy):
-            few = rows.take(lazy) if len(lazy) < len(rows) else rows
-            self.kept.add(np.array([first]) if first == last else self.panes_of(few.times), few)
-        if self.kept.open_count > max(REVIEW_ROWS, 2 * self.reviewed):
-            self._review(groups)
-
-    def _add_scratch(self, rows: Rows, groups: int, first: int, last: int) -> Integers:
-        """Aggregate the batch, then take over the cells of eager groups; returns the rows of the others.
-
-        The counts of the batch's cells say which groups become eager.
-        """
+        self.groups = groups
         self.timeline.tidy()
-        table = self._scratch(rows, groups, first, (last - first + 1) * groups)
-        counts = table.adds[:, 0].reshape(-1, groups)
-        known = self.standings.reviewed(counts.sum(axis=0), np.count_nonzero(counts, axis=0))
-        inner = np.tile(known, len(counts))
-        used = np.flatnonzero((inner >= 0) & (table.adds[:, 0] > 0))
-        self.cells.combine(used // groups + first, inner[used], table.take(used))
-        found = self.standings.divided(rows.group_codes(), known)
-        if self.plan.keeps_values and len(found.lazy) < len(rows):
-            self._add_values(rows.take(found.eager) if len(found.lazy) else rows)
-        return found.lazy
+        self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
+        self.pending.put(rows)
+        if self.pending.count > PENDING:
+            self._sort_out()
+
+    def _sort_out(self) -> None:
+        """Pending rows into cells and kept rows."""
+        if self.pending.count == 0:
+            return
+        rows, before = self.pending.take(), self.kept.new_count
+        panes = self._panes(rows)
+        found = self.standings.divide(rows.group_codes(), self.groups, panes)
+        lazy = found.lazy
+        if len(lazy) < len(rows):
+            self._to_cells(rows, found)
+        if len(lazy):
+            few = len(lazy) < len(rows)
+            self.kept.add(panes[lazy] if few else panes, rows.take(lazy) if few else rows)
+        if before == 0:
+            self.reviewed = self.kept.new_count
+        elif self.kept.new_count > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
+            self._review()
+
+    def _panes(self, rows: Rows) -> Integers:
+        """The pane of each row."""
+        least, most = rows.span
+        if most - least >= SPAN:
+            return self.panes_of(rows.times)
+        first = (least - self.window.origin) // self.pane
+        panes = np.empty(len(rows), np.int64)
+        pane_slots(rows.times, NO_CODES, self.window.origin + first * self.pane, self.pane, 1, panes)
+        panes += first
+        return panes
 
     def _to_cells(self, rows: Rows, found: Division) -> None:
         """Rows of eager groups into cells; rows of others, where few, go along into a group that is dropped."""
@@ -146,16 +157,15 @@ class AdaptWid(PanedWid):
         if self.plan.keeps_values:
             self._add_values(rows)
 
-    def _review(self, groups: int) -> None:
-        """Kept rows of open panes that are worth a cell become one."""
-        if self.kept.open_count > self.reviewed:
-            panes, codes = self.kept.open_cells()
-            found = self.standings.divide(codes, groups, panes)
-            if len(found.lazy) < len(codes):
-                eager = found.eager
-                rows = self.kept.shape.unpack(self.kept.take_open(eager), self.starts_of(panes[eager]))
-                self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
-        self.reviewed = self.kept.open_count
+    def _review(self) -> None:
+        """New rows that are worth a cell become one."""
+        panes, codes = self.kept.new_cells()
+        found = self.standings.divide(codes, self.groups, panes)
+        if len(found.lazy) < len(codes):
+            eager = np.flatnonzero(found.eager)
+            rows = self.kept.shape.unpack(self.kept.take_new(eager, found.lazy), self.starts_of(panes[eager]))
+            self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
+        self.reviewed = self.kept.new_count
 
     def amend(self, rows: Rows, groups: int) -> None:
         found = self.standings.divide(rows.group_codes(), groups)
@@ -170,27 +180,29 @@ class AdaptWid(PanedWid):
     # Windows out
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        self.groups = groups
+        if bound > self.pending.least or self.plan.keeps_values:
+            self._sort_out()
         yield from super().close(bound, groups)
-        if self.below is not None:
-            self.reviewed = min(self.reviewed, self.kept.open_count)
-            self.kept.forget(self.timeline.next_window * self.slide_panes - self.range_panes)
-        if self.kept.closed_since > self.kept.closed[PANE].size // 4:
+        if self.reported != START:
+            self.kept.forget((self.reported + 1) * self.slide_panes - self.range_panes)
+        if self.kept.sorted_since > self.kept.sorted[PANE].size // 2:
             self.standings.relieve(groups)
         self._compact()
 
     def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:
-        self.below = last * self.slide_panes
-        self.kept.close(self.below)
+        self.kept.sort()
+        self.reviewed = 0
         first = self.timeline.next_window
         cells = self._outer(super()._answers(closed, last, self.standings.count))
         yield from self._merged(first, last, cells, groups)
         self._judge(closed)
 
     def _judge(self, closed: Cells) -> None:
-        """Find the eager groups that rows would serve better: a pass over all cells, made once half as many are new."""
+        """Find the eager groups that rows would serve better: a pass over all cells, made once most of them are new."""
         self.closed_since += len(closed)
         live = slice(int(self.timeline.position[TAIL]), self.timeline.count)
-        if 2 * self.closed_since < live.stop - live.start:
+        if 4 * self.closed_since < 3 * (live.stop - live.start):
             return
         self.closed_since = 0
         if not self.is_tumbling:
@@ -221,17 +233,18 @@ class AdaptWid(PanedWid):
 
     def _blocks(self, first: int, last: int) -> Iterator[Block]:
         """The windows that hold kept rows, as many at once as do not repeat too many rows."""
-        panes = self.kept.closed[PANE].read()
-        window = max(first, int(panes[0]) // self.slide_panes + 1) if len(panes) else first
-        while len(panes):
-            at = int(np.searchsorted(panes, window * self.slide_panes - self.range_panes))
-            if at == len(panes):
+        panes = self.kept.sorted[PANE]
+        window = max(first, panes.at(0) // self.slide_panes + 1) if panes.size else first
+        while panes.size:
+            at = panes.search(window * self.slide_panes - self.range_panes)
+            if at == panes.size:
                 return
-            window = max(window, int(panes[at]) // self.slide_panes + 1)
+            window = max(window, panes.at(at) // self.slide_panes + 1)
             if window > last:
                 return
-            ends = (window + np.arange(min(BLOCK_WINDOWS, last - window + 1))) * self.slide_panes
-            lows, highs = np.searchsorted(panes, ends - self.range_panes), np.searchsorted(panes, ends)
+            ends = [(window + i) * self.slide_panes for i in range(min(BLOCK_WINDOWS, last - window + 1))]
+            lows = np.array([panes.search(end - self.range_panes) for end in ends], np.int64)
+            highs = np.array([panes.search(end) for end in ends], np.int64)
             taken = max(1, int(np.searchsorted(np.cumsum(highs - lows), BLOCK_ROWS, side="right")))
             if (highs[:taken] > lows[:taken]).any():  # not if all rows are between windows
                 yield Block(window, lows[:taken], highs[:taken])
@@ -239,7 +252,7 @@ class AdaptWid(PanedWid):
 
     def _joined(self, found: list[Answers], block: Block, groups: int) -> Answers:
         """The answers of a block's windows, from cells and from rows."""
-        codes = self.kept.closed[CODE].read()
+        codes = self.kept.sorted[CODE].read()
         windows = np.concatenate([np.empty(0, np.int64), *(answers.windows for answers in found)])
         cells = np.concatenate([np.empty(0, np.int32), *(answers.codes for answers in found)])
         offsets = np.searchsorted(windows, block.first + np.arange(len(block.lows) + 1))
@@ -255,13 +268,13 @@ class AdaptWid(PanedWid):
                 answers.state.adds, answers.state.maxs, answers.state.pairs
             )  # fmt: skip
             at += len(answers)
-        self.layout.scatter(self.kept.shape.lift(self.kept.closed, block.places), slots, state)
+        self.layout.scatter(self.kept.shape.lift(self.kept.sorted, block.places), slots, state)
         self.layout.settle(state)
         return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
 
     def _rows(self, places: npt.NDArray[np.int64] | slice) -> Rows:
-        """Some of the kept rows of closed panes."""
-        chunk = tuple(column.take(places) for column in self.kept.closed)
+        """Some of the sorted rows."""
+        chunk = tuple(column.take(places) for column in self.kept.sorted)
         return self.kept.shape.unpack(chunk, self.starts_of(chunk[PANE].read()))
 
     def _multiset(self, window: int, part: Values) -> Multiset:
@@ -280,11 +293,13 @@ class AdaptWid(PanedWid):
     def _extent(self, window: int) -> slice:
         """Where the kept rows of a window are."""
         end = window * self.slide_panes
-        return slice(*np.searchsorted(self.kept.closed[PANE].read(), [end - self.range_panes, end]).tolist())
+        panes = self.kept.sorted[PANE]
+        return slice(panes.search(end - self.range_panes), panes.search(end))
 
     # Single groups
 
     def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
+        self._sort_out()
         part = super().extract(chosen, kept=kept)
         chunk = self.kept.of_groups(chosen)
         if chunk[PANE].size:
@@ -299,6 +314,7 @@ class AdaptWid(PanedWid):
         return Cells(found.panes, outer[found.codes], found.state)
 
     def _forget_cells(self, first: Integers) -> None:
+        self._sort_out()
         super()._forget_cells(first[self.standings.outer])
         self.kept.forget_groups(first)
 
@@ -311,13 +327,15 @@ class AdaptWid(PanedWid):
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:
-        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.column("code")]
+        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.column("code"), *self.pending.codes_in_use()]
         used += [store.codes_in_use() for store in self.stores]
         return np.flatnonzero(np.bincount(np.concatenate(used))).astype(np.int32)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         self.standings.remap(mapping)
         self.kept.remap(mapping)
+        self.pending.remap(mapping)
+        self.groups = groups
         for store in self.stores:
             store.remap(mapping)
 
@@ -325,6 +343,7 @@ class AdaptWid(PanedWid):
         return BothValues(self.values[part], self.kept, part)
 
     def state(self) -> dict[str, pa.Table]:
+        self._sort_out()
         return {**super().state(), **save_kept(self)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
@@ -333,4 +352,4 @@ class AdaptWid(PanedWid):
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self.kept.nbytes + self.standings.nbytes
+        return super().nbytes + self.kept.nbytes + self.standings.nbytes + self.pending.nbytes

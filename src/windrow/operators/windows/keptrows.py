@@ -18,6 +18,8 @@ from windrow.semantics.expressions import Expression
 
 Chunk: TypeAlias = tuple[Packed, ...]
 PANE, CODE = 0, 1
+MANY = 8
+"""Chunks of about one size that are joined."""
 
 
 class RowShape:
@@ -102,52 +104,53 @@ def _read_validity(column: Packed) -> npt.NDArray[np.uint8]:
 
 
 class KeptRows:
-    """Rows of open panes as they came, and rows of closed panes sorted by pane."""
+    """Rows sorted by pane, and new ones as they came."""
 
     def __init__(self, shape: RowShape) -> None:
         self.shape = shape
-        self.open: list[Chunk] = []
-        self.closed: Chunk = self._nothing()
-        self.closed_since = 0
-        """Rows whose panes closed since someone counted."""
+        self.new: list[Chunk] = []
+        self.sorted: Chunk = self._nothing()
+        self.sorted_since = 0
+        """Rows sorted since someone counted."""
 
     def _nothing(self) -> Chunk:
         return tuple(Packed.constant(0, 0) for _ in self.shape.places)
 
     def add(self, panes: Integers, rows: Rows) -> None:
-        """Rows of open panes. Chunks of like size are joined, so that there are few however rows come."""
-        self.open.append(self.shape.pack(panes, rows))
-        while len(self.open) > 1 and self.open[-2][PANE].size <= 2 * self.open[-1][PANE].size:
-            last = self.open.pop()
-            self.open[-1] = _joined([self.open[-1], last])
+        """New rows. Chunks of like size are joined, so that there are few however rows come."""
+        self.new.append(self.shape.pack(panes, rows))
+        while len(self.new) >= MANY and self.new[-MANY][PANE].size <= MANY * self.new[-1][PANE].size:
+            self.new[-MANY:] = [_joined(self.new[-MANY:])]
 
     @property
-    def open_count(self) -> int:
-        return sum(chunk[PANE].size for chunk in self.open)
+    def new_count(self) -> int:
+        return sum(chunk[PANE].size for chunk in self.new)
 
     def __len__(self) -> int:
-        return self.open_count + self.closed[PANE].size
+        return self.new_count + self.sorted[PANE].size
 
-    def open_cells(self) -> tuple[Integers, Codes]:
-        """Pane and group of each row of an open pane, in the order of `take_open`."""
-        panes = [np.empty(0, np.int64), *(chunk[PANE].read() for chunk in self.open)]
-        codes = [np.empty(0, np.int64), *(chunk[CODE].read() for chunk in self.open)]
-        return np.concatenate(panes), np.concatenate(codes).astype(np.int32)
+    def _new_chunk(self) -> Chunk:
+        """The new rows; there must be one."""
+        if len(self.new) > 1:
+            self.new = [_joined(self.new)]
+        return self.new[0]
 
-    def take_open(self, chosen: npt.NDArray[np.bool_]) -> Chunk:
-        """Remove and return the chosen rows of open panes."""
-        whole = _joined(self.open) if self.open else self._nothing()
-        self.open = [_taken(whole, ~chosen)] if not chosen.all() else []
-        return _taken(whole, chosen)
+    def new_cells(self) -> tuple[Integers, Codes]:
+        """Pane and group of each new row, in the order of `take_new`; there must be one."""
+        chunk = self._new_chunk()
+        return chunk[PANE].read(), chunk[CODE].read().astype(np.int32)
 
-    def close(self, below: int) -> None:
-        """The panes below are closed."""
-        if not self.open:
-            return
-        panes, _ = self.open_cells()
-        closing = panes < below
-        if closing.any():
-            self._insert(self.take_open(closing))
+    def take_new(self, chosen: Integers, others: Integers) -> Chunk:
+        """Remove and return the chosen new rows; all others stay."""
+        whole = self._new_chunk()
+        self.new = [_taken(whole, others)] if len(others) else []
+        return _taken(whole, chosen) if len(others) else whole
+
+    def sort(self) -> None:
+        """Put new rows into their places."""
+        if self.new:
+            self._insert(self._new_chunk())
+            self.new = []
 
     def amend(self, panes: Integers, rows: Rows) -> None:
         """Late rows of closed panes."""
@@ -155,14 +158,10 @@ class KeptRows:
 
     def _insert(self, chunk: Chunk) -> None:
         panes = chunk[PANE].read()
-        if len(panes) > 1 and (panes[1:] < panes[:-1]).any():
-            chunk = _taken(chunk, np.argsort(panes, kind="stable"))
-        before = self.closed[PANE]
-        in_order = before.size == 0 or int(before.take(slice(-1, None)).read()[0]) <= int(panes.min())
-        self.closed_since += len(panes)
-        self.closed = _joined([self.closed, chunk])
-        if not in_order:
-            self.closed = _taken(self.closed, np.argsort(self.closed[PANE].read(), kind="stable"))
+        self.sorted_since += len(panes)
+        from_here = self.sorted[PANE].search(int(panes.min()) + 1)  # rows before are of panes that are not above
+        tail = _joined([_taken(self.sorted, slice(from_here, None)), chunk])
+        self.sorted = _joined([_taken(self.sorted, slice(from_here)), _in_order(tail)])
 
     def of_groups(self, chosen: npt.NDArray[np.bool_]) -> Chunk:
         """The rows of chosen groups, which stay here too."""
@@ -175,25 +174,22 @@ class KeptRows:
         def staying(chunk: Chunk) -> Chunk:
             return _taken(chunk, np.flatnonzero(chunk[PANE].read() >= first[chunk[CODE].read()]))
 
-        self.open = [chunk for chunk in map(staying, self.open) if chunk[PANE].size]
-        self.closed = staying(self.closed)
+        self.new = [chunk for chunk in map(staying, self.new) if chunk[PANE].size]
+        self.sorted = staying(self.sorted)
 
     def forget(self, before: int) -> None:
-        """Closed panes before this one are in no open window."""
-        gone = int(np.searchsorted(self.closed[PANE].read(), before))
+        """Panes before this one are in no open window; rows must be sorted."""
+        gone = self.sorted[PANE].search(before)
         if gone:
-            self.closed = _taken(self.closed, np.arange(gone, self.closed[PANE].size))
+            self.sorted = tuple(column.without_first(gone) for column in self.sorted)
 
-    def replace(self, chunk: Chunk, below: int) -> None:
-        """Hold exactly these rows, sorted by pane; panes below are closed."""
-        cut = int(np.searchsorted(chunk[PANE].read(), below))
-        self.closed = tuple(Packed.of(c.take(slice(cut)).read()) for c in chunk)
-        rest = tuple(Packed.of(c.take(slice(cut, None)).read()) for c in chunk)
-        self.open = [rest] if rest[PANE].size else []
+    def replace(self, chunk: Chunk) -> None:
+        """Hold exactly these rows, sorted by pane."""
+        self.new, self.sorted = [], chunk
 
     def whole(self) -> Chunk:
         """All rows, sorted by pane and group."""
-        chunk = _joined([self.closed, *self.open])
+        chunk = _joined([self.sorted, *self.new])
         return _taken(chunk, np.lexsort((chunk[CODE].read(), chunk[PANE].read())))
 
     def _change(self, place: int, mapping: npt.NDArray[Any]) -> None:
@@ -201,7 +197,7 @@ class KeptRows:
             column = Packed.of(mapping[chunk[place].read()].astype(np.int64))
             return *chunk[:place], column, *chunk[place + 1 :]
 
-        self.open, self.closed = [changed(chunk) for chunk in self.open], changed(self.closed)
+        self.new, self.sorted = [changed(chunk) for chunk in self.new], changed(self.sorted)
 
     def remap(self, mapping: Codes) -> None:
         self._change(CODE, mapping)
@@ -212,14 +208,22 @@ class KeptRows:
 
     def column(self, name: Any) -> Integers:
         """A column of all rows."""
-        return joined([chunk[self.shape.places[name]] for chunk in (self.closed, *self.open)]).read()
+        return joined([chunk[self.shape.places[name]] for chunk in (self.sorted, *self.new)]).read()
 
     @property
     def nbytes(self) -> int:
-        return sum(column.nbytes for chunk in (self.closed, *self.open) for column in chunk)
+        return sum(column.nbytes for chunk in (self.sorted, *self.new) for column in chunk)
 
 
-def _taken(chunk: Chunk, rows: npt.NDArray[Any]) -> Chunk:
+def _in_order(chunk: Chunk) -> Chunk:
+    """Sorted by pane."""
+    panes = chunk[PANE].offsets
+    if len(panes) and (panes[1:] < panes[:-1]).any():
+        return _taken(chunk, np.argsort(panes, kind="stable"))
+    return chunk
+
+
+def _taken(chunk: Chunk, rows: npt.NDArray[Any] | slice) -> Chunk:
     return tuple(column.take(rows) for column in chunk)
 
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
-from windrow.operators.kernels.adaptive import divide_rows, weigh_few_rows, weigh_rows
+from windrow.operators.kernels.adaptive import divide_rows, know_groups, weigh_few_rows, weigh_rows
 from windrow.operators.state.groups import Codes
 from windrow.operators.windows.keptrows import CODE, PANE, KeptRows
 from windrow.plan.costs import Memory, Shape
 from windrow.semantics.windows import Sliding
 
+Volumes: TypeAlias = npt.NDArray[np.int32]
 UPPER, LOWER = 1.0, 0.25
 """The burden of rows against cells: above the one a lazy group becomes eager, below the other an eager one lazy. Both
 its parts, bytes and time, grow with the rows: the lower threshold is at about half the rows of the upper one."""
@@ -28,7 +29,7 @@ FEW = 64
 """So many groups are always known, of use or not."""
 WEIGHED = 1024
 """From so many kept rows on, their weight is measured; below it is estimated."""
-DENSE = 4
+DENSE = 8
 """Rows are weighed in a table of all groups where there are at most so many of its entries a row."""
 
 
@@ -55,6 +56,7 @@ class Standings:
         self.switches = 0
         """How often a group changed sides."""
         self.look_at = FEW
+        self._measured: tuple[tuple[int, int, int], int, Memory] | None = None
         self.outer: Codes = np.empty(0, np.int32)
         self.levels: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
@@ -65,17 +67,9 @@ class Standings:
     def divide(self, codes: Codes, groups: int, panes: Integers | None = None) -> Division:
         """Rows of eager and of lazy groups. With `panes`, groups become eager first whose rows here ask for it."""
         known = self._known(groups)
-        found = self.divided(codes, known)
-        if panes is None or len(found.lazy) == 0:
-            return found
-        used = volumes(panes[found.lazy], codes[found.lazy], groups)
-        return self.divided(codes, known) if self._promote(*used, known) else found
-
-    def reviewed(self, rows: Integers, cells: Integers) -> Codes:
-        """What is known of each group after those became eager whose rows, so many in so many cells, ask for it."""
-        known = self._known(len(rows))
-        self._promote(None, rows, cells, known)
-        return known
+        if panes is not None:
+            self._promote(panes, codes, known)
+        return self.divided(codes, known)
 
     def divided(self, codes: Codes, known: Codes) -> Division:
         """Rows divided by what is known of their groups."""
@@ -85,55 +79,59 @@ class Standings:
 
     def _known(self, groups: int) -> Codes:
         """The code of each group's cells; of a lazy group -2 less that, or -1. Made anew each time, to keep nothing."""
-        known = np.full(groups, -1, np.int32)
-        codes = np.arange(self.count, dtype=np.int32)
-        known[self.outer] = np.where(self.levels > 0, codes, -2 - codes)
+        known = np.empty(groups, np.int32)
+        know_groups(self.outer, self.levels, known)
         return known
 
     @property
     def memory(self) -> Memory:
-        """What a row and a cell take now: kept rows are weighed, cells follow from the state columns."""
-        size = len(self.kept)
-        weighed = self.kept.nbytes / size if size >= WEIGHED else None
-        plan = self.kept.shape.plan
-        shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
-        return shape.memory(self.window, weighed)
+        """What a row and a cell take now: kept rows are weighed, cells follow from the state columns.
+
+        Measured again when the rows are a quarter more or less.
+        """
+        size, plan = len(self.kept), self.kept.shape.plan
+        if self._measured is None or self._measured[0] != plan.layout.widths or _differ(self._measured[1], size):
+            weighed = self.kept.nbytes / size if size >= WEIGHED else None
+            shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
+            self._measured = plan.layout.widths, size, shape.memory(self.window, weighed)
+        return self._measured[2]
 
     # Lazy to eager
 
-    def _promote(self, used: Codes | None, rows: Integers, cells: Integers, known: Codes) -> bool:
-        """Make those of the groups (`used`, None: all) eager whose rows take more than their cells; whether any is."""
-        memory = self.memory
-        some = np.flatnonzero(rows > memory.least_rows(UPPER))
-        chosen = some[memory.burden(rows[some], cells[some]) > UPPER]
-        worth: npt.NDArray[Any] = chosen if used is None else used[chosen]
-        self._raise(worth[known[worth] < 0], known)
-        return len(worth) > 0
+    def _promote(self, panes: Integers, codes: Codes, known: Codes) -> None:
+        """Make those groups eager whose rows, of which these are all, take more than the cells they would make."""
+        least = self.memory.least_rows(UPPER)
+        if least < len(codes):
+            groups, rows, cells = volumes(panes, codes, len(known), int(least) + 1)
+            worth = groups[(self.memory.burden(rows, cells) > UPPER) & (known[groups] < 0)]
+            if len(worth):
+                self._raise(worth, known)
 
     def relieve(self, groups: int) -> None:
-        """Make those groups eager whose kept rows of closed panes are a burden; these rows stay what they are."""
-        self.kept.closed_since = 0
-        if self.kept.closed[CODE].size:
-            codes = self.kept.closed[CODE].read().astype(np.int32)
-            self._promote(*volumes(self.kept.closed[PANE].read(), codes, groups), self._known(groups))
+        """Make those groups eager whose sorted rows are a burden; these rows stay what they are."""
+        self.kept.sorted_since = 0
+        if self.kept.sorted[CODE].size:
+            codes = self.kept.sorted[CODE].read().astype(np.int32)
+            self._promote(self.kept.sorted[PANE].read(), codes, self._known(groups))
 
-    def _kept(self) -> tuple[Integers, Integers]:
-        """Kept rows of closed panes and the cells these would make, for each group known here."""
-        codes = self.kept.closed[CODE].read().astype(np.int32)
+    def _kept(self, chosen: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+        """Sorted rows and the cells these would make, for each group known here that is chosen."""
+        codes = self.kept.sorted[CODE].read().astype(np.int32)
         groups = int(max(self.outer.max(initial=0), codes.max(initial=0))) + 1
-        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-        if len(codes):
-            used, some_rows, some_cells = volumes(self.kept.closed[PANE].read(), codes, groups)
-            at = slice(None) if used is None else used
-            rows[at], cells[at] = some_rows, some_cells
+        wanted, rows, cells = np.zeros(groups, np.bool_), np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+        wanted[self.outer[chosen]] = True
+        places = np.flatnonzero(wanted[codes])
+        if len(places):
+            found = volumes(self.kept.sorted[PANE].take(places).read(), codes[places], groups, 1)
+            rows[found[0]], cells[found[0]] = found[1:]
         return rows[self.outer], cells[self.outer]
 
-    def _raise(self, groups: Integers, known: Codes) -> None:
+    def _raise(self, groups: Codes, known: Codes) -> None:
         """Make lazy groups eager. One that still has cells keeps their code."""
         self.switches += len(groups)
         before = known[groups]
         self.levels[-2 - before[before < -1]] = PATIENCE
-        fresh = groups[before == -1].astype(np.int32)
+        fresh = groups[before == -1]
         known[groups] = -2 - before
         known[fresh] = np.arange(self.count, self.count + len(fresh), dtype=np.int32)
         self.outer = np.concatenate([self.outer, fresh])
@@ -147,9 +145,11 @@ class Standings:
         for codes, volume in parts:
             rows += np.bincount(codes, weights=volume, minlength=self.count)
             cells += np.bincount(codes, minlength=self.count)
-        kept_rows, kept_cells = self._kept()  # which would be among its rows if it were lazy
-        sparse = self.memory.burden(rows + kept_rows, cells + kept_cells) < LOWER
         eager = self.levels > 0
+        sparse = self.memory.burden(rows, cells) < LOWER
+        if (doubtful := eager & sparse & (cells > 0)).any():
+            kept_rows, kept_cells = self._kept(doubtful)  # which would be among its rows if it were lazy
+            sparse &= self.memory.burden(rows + kept_rows, cells + kept_cells) < LOWER
         self.levels[eager & ~sparse] = PATIENCE
         self.levels[eager & sparse] -= 1
         self.levels[cells == 0] = 0
@@ -180,16 +180,20 @@ class Standings:
         return self.levels.nbytes + self.outer.nbytes
 
 
-def volumes(panes: Integers, codes: Codes, groups: int) -> tuple[Codes | None, Integers, Integers]:
-    """Some groups (None: all), and for each its rows and the cells (different panes) that these would make."""
-    first, last = int(panes.min()), int(panes.max())
-    slots = (last - first + 1) * groups
-    if slots <= max(FEW, DENSE * len(codes)):
-        rows, cells = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-        weigh_rows(panes, first, codes, groups, np.zeros(slots, np.uint8), rows, cells)
-        return None, rows, cells
-    size = len(codes)
+def _differ(before: int, now: int) -> bool:
+    return 4 * abs(now - before) > before
+
+
+def volumes(panes: Integers, codes: Codes, groups: int, least: int) -> tuple[Codes, Volumes, Volumes]:
+    """Groups with at least so many rows, and of each its rows and the cells (different panes) that they would make."""
+    first, last, size = int(panes.min()), int(panes.max()), len(codes)
+    slots, chosen = (last - first + 1) * groups, np.empty(size, np.int32)
+    if slots <= max(FEW, DENSE * size):
+        rows, cells = np.zeros(groups, np.int32), np.zeros(groups, np.int32)
+        found = weigh_rows(panes, first, codes, groups, least, np.zeros(slots, np.uint8), rows, cells, chosen)
+        return chosen[:found], rows[chosen[:found]], cells[chosen[:found]]
     indexes = np.full((2, 1 << (2 * size).bit_length()), -1, np.int32)
-    used, rows, cells = np.empty(size, np.int32), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    count = weigh_few_rows(panes, codes, indexes[0], indexes[1], used, rows, cells)
-    return used[:count], rows[:count], cells[:count]
+    used, rows, cells = np.empty(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32)
+    found = weigh_few_rows(panes, codes, least, indexes[0], indexes[1], used, rows, cells, chosen)
+    places = chosen[:found]
+    return used[places], rows[places], cells[places]
