@@ -117,11 +117,19 @@ class PerRowOperator:
             yield from self._report(closed)
         self.bound = bound
         self._forget()
-        yield Punctuation(bound)
+        yield Punctuation(self._promise(bound))
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """Windows that other rows close wait for the punctuation of all rows."""
         return ()
+
+    def _promise(self, bound: int) -> int:
+        """The least end of a result to come: an empty window is told with the next one of its group that is not."""
+        told, past = self.reported.earliest, self.windower.past
+        if bound == END or told is None or past is None:
+            return bound
+        following = past.content().times[told + 1 - past.first :]
+        return min(bound, int(following[0])) if len(following) else bound
 
     def _forget(self) -> None:
         self.grouping.forget_values(self.windower)

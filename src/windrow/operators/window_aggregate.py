@@ -239,7 +239,10 @@ class WindowOperator:
             yield GroupPunctuations(groups, np.array([self._promise(c) for c in known.values.tolist()], np.int64))
 
     def _promise(self, closed: int) -> int:
-        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late."""
+        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late.
+
+        An empty window is told with the next one of its group that holds a row.
+        """
         if closed == END:
             return END
         following = closed + self.window.slide
@@ -248,7 +251,8 @@ class WindowOperator:
                 self.windower.last_window(closed), (self.results.first - self.window.origin) // self.window.slide
             )
             following = min(following, end_of(self.window, last + 1))
-        return following - self.within
+        told = self.results.reported.earliest
+        return following - self.within if told is None else min(following, end_of(self.window, told + 1))
 
     def _boundary(self, bound: int) -> int:
         if bound == END:
