@@ -80,7 +80,7 @@ def report(title: str, found: dict[int, dict[str, float]]) -> list[Panel]:
 
 def main(settings: Settings) -> None:
     rows, repeats = settings.rows(ROWS), 1 if settings.quick else 3
-    stream = numbered(bids(rows, seed=1).table(), "price")
+    stream = numbered(bids(rows, seed=1).table(), "bid_price")
     seconds(stream.window(range=RANGE, slide=1_000).agg(most=wr.max("value")), 1)  # compiles, or loads what was
     panels = report(f"{rows:,} bids", measured(stream, repeats))
     metrics = recorded("sensors")

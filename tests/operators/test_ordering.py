@@ -154,7 +154,7 @@ def test_a_merge_waits_for_its_slowest_input_and_loses_nothing(
 def test_rows_of_equal_time_leave_in_the_order_of_an_answer_where_that_is_asked_for() -> None:
     schema = pa.schema([("k", pa.dictionary(pa.int32(), pa.string())), ("t", pa.int64())])
     data = pa.record_batch([pa.array(["b", "a", None, "c"]).dictionary_encode(), pa.array([2, 2, 2, 1])], schema=schema)
-    sort = Sort(pa.schema({"k": pa.string(), "t": pa.int64()}), time="t")
+    sort = Sort(pa.schema([("k", pa.string()), ("t", pa.int64())]), time="t")
     assert [] == list(sort.process(Batch(data, data.column("t").to_numpy())))
     batch, promise = sort.punctuate(Punctuation(3))
     assert isinstance(batch, Batch)
