@@ -12,7 +12,18 @@ import pytest
 
 import windrow as wr
 from windrow.errors import ConfigurationError, QueryError
-from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Lateness, Project, Strategy, Stream, Union
+from windrow.plan.nodes import (
+    AggregateCall,
+    Distinct,
+    Filter,
+    Late,
+    Lateness,
+    OrderedOutput,
+    Project,
+    Strategy,
+    Stream,
+    Union,
+)
 from windrow.plan.nodes import WindowAggregate as Windowed
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
@@ -186,6 +197,7 @@ def test_a_union_with_itself_keeps_one_source() -> None:
     query = trades()
     assert Union((STREAM, Filter(STREAM, UBSN))) == query.union(query.where(UBSN)).plan
     assert Distinct(STREAM) == query.distinct().plan
+    assert OrderedOutput(STREAM) == query.ordered_output().plan
     assert query.plan == query.union().plan
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.language.streams import CONTROL, PACKETS, TRADES, complaint, plan
 from windrow.errors import QueryError, UnsupportedError
-from windrow.plan.nodes import Distinct, Filter, Node, Project, Union
+from windrow.plan.nodes import Distinct, Filter, Node, OrderedOutput, Project, Union
 from windrow.semantics.expressions import Call, Column, Literal
 
 SRC = (("srcIP", Column("srcIP")), ("ts", Column("ts")))
@@ -48,6 +48,19 @@ PLANS: list[tuple[str, Node]] = [
         ),
     ),
     ("SELECT DISTINCT srcIP, ts FROM packets", Distinct(Project(PACKETS, SRC))),
+    ("SELECT * FROM packets ORDERED OUTPUT", OrderedOutput(PACKETS)),
+    ("(SELECT * FROM packets) ordered output;", OrderedOutput(PACKETS)),
+    ("SELECT * FROM packets AS ordered WHERE ordered.len > 5 ORDERED OUTPUT", OrderedOutput(Filter(PACKETS, BIG))),
+    ("SELECT * FROM packets ordered", PACKETS),
+    ("SELECT ts AS ordered FROM packets", Project(PACKETS, (("ordered", Column("ts")),))),
+    (
+        "SELECT * FROM packets UNION ALL SELECT * FROM control ORDERED OUTPUT",
+        OrderedOutput(Union((PACKETS, CONTROL))),
+    ),
+    (
+        "(SELECT * FROM packets) UNION ALL (SELECT * FROM control) ORDERED OUTPUT",
+        OrderedOutput(Union((PACKETS, CONTROL))),
+    ),
     ("SELECT * FROM (SELECT srcIP, ts FROM packets) AS q", Project(PACKETS, SRC)),
     ("SELECT srcIP, ts FROM (SELECT * FROM packets WHERE len > 5)", Project(Filter(PACKETS, BIG), SRC)),
     ("WITH big AS (SELECT * FROM packets WHERE len > 5) SELECT srcIP, ts FROM big", Project(Filter(PACKETS, BIG), SRC)),
@@ -143,3 +156,37 @@ UNAVAILABLE = [
 @pytest.mark.parametrize(("text", "message", "pointed"), UNAVAILABLE)
 def test_what_queries_do_not_have(text: str, message: str, pointed: str) -> None:
     assert (message, pointed) == complaint(text, UnsupportedError)
+
+
+LAST = (
+    "`ORDERED OUTPUT` must be the last words of a query, and not of a subquery. "
+    "Hint: windows do not need their rows in order; say it after everything else."
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (LAST, "SELECT count(*) AS n FROM (SELECT * FROM packets ORDERED OUTPUT) [RANGE 10]"),
+        (LAST, "SELECT * FROM packets ORDERED OUTPUT UNION ALL SELECT * FROM control"),
+        (LAST, "SELECT count(*) AS n FROM packets [RANGE 10] ORDERED OUTPUT EMIT EMPTY"),
+        (LAST, "WITH p AS (SELECT * FROM packets ORDERED OUTPUT) SELECT * FROM p"),
+        (
+            "`ordered output` needs the progressing attribute among the columns, or nobody could see the order, "
+            "got columns srcIP. Hint: keep the time column (or window_end) in the SELECT, unchanged.",
+            "SELECT srcIP FROM packets ORDERED OUTPUT",
+        ),
+        (
+            "`ordered output` does not go with LATE REVISE: a correction follows results of later windows. "
+            "Hint: use LATE SIDE.",
+            "SELECT count(*) AS n FROM packets [RANGE 10] LATE REVISE ORDERED OUTPUT",
+        ),
+        (
+            "`ordered output` does not go with EMIT EARLY: a window is told before earlier ones have closed. "
+            "Hint: leave one of them out.",
+            "SELECT count(*) AS n FROM packets [RANGE 10] EMIT EARLY EVERY 5 ORDERED OUTPUT",
+        ),
+    ],
+)
+def test_ordered_output_where_it_cannot_be(message: str, text: str) -> None:
+    assert (message, "ORDERED OUTPUT") == complaint(text)

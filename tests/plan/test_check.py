@@ -9,7 +9,17 @@ import pytest
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
 from windrow.errors import InternalError, QueryError, UnsupportedError
 from windrow.plan.check import carries_progress, check_supported, check_window, shape_of
-from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Union, WindowAggregate
+from windrow.plan.nodes import (
+    AggregateCall,
+    Distinct,
+    Filter,
+    Late,
+    Node,
+    OrderedOutput,
+    Project,
+    Union,
+    WindowAggregate,
+)
 from windrow.plan.schema import Shape
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column, Literal
@@ -345,3 +355,57 @@ def test_early_results_keep_their_kind() -> None:
 def test_early_results_are_not_made_distinct() -> None:
     with pytest.raises(UnsupportedError, match=r"\ADISTINCT over early results is not available: .*\Z"):
         check_supported(Distinct(early_counts()))
+
+
+def test_ordered_output_has_the_columns_of_its_input_as_plain_values() -> None:
+    shape = shape_of(OrderedOutput(trades()))
+    assert (trades().schema.names, "time") == (shape.schema.names, shape.time)
+    assert pa.string() == shape.schema.field("symbol").type
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda node: Filter(node, Literal(True)),
+        lambda node: Distinct(node),
+        lambda node: Union((trades(), node)),
+        lambda node: windowed(node),
+        lambda node: OrderedOutput(node),
+    ],
+)
+def test_ordered_output_comes_last(around: Any) -> None:
+    message = (
+        r"\A`ordered output` must be the last step of a query: what comes after it does not need rows in order\. "
+        r"Hint: say it once, after everything else\.\Z"
+    )
+    with pytest.raises(QueryError, match=message):
+        shape_of(around(OrderedOutput(trades())))
+
+
+@pytest.mark.parametrize(
+    ("message", "settings"),
+    [
+        (
+            r"LATE REVISE: a correction follows results of later windows\. Hint: use LATE SIDE\.",
+            {"late": Late.REVISE},
+        ),
+        (
+            r"EMIT EARLY: a window is told before earlier ones have closed\. Hint: leave one of them out\.",
+            {"early": Amount.of("5 s")},
+        ),
+    ],
+)
+def test_ordered_output_of_results_that_are_not_final(message: str, settings: dict[str, Any]) -> None:
+    node = Filter(windowed(trades(), **settings), Literal(True))
+    with pytest.raises(UnsupportedError, match=rf"\A`ordered output` does not go with {message}\Z"):
+        shape_of(OrderedOutput(node))
+
+
+def test_ordered_output_needs_the_time() -> None:
+    node = Project(trades(), (("price", Column("price")),))
+    message = (
+        r"\A`ordered output` needs the progressing attribute among the columns, or nobody could see the order, "
+        r"got columns price\. Hint: keep the time column \(or window_end\) in the SELECT, unchanged\.\Z"
+    )
+    with pytest.raises(QueryError, match=message):
+        shape_of(OrderedOutput(node))

@@ -17,6 +17,7 @@ from windrow.plan.nodes import (
     Late,
     Lateness,
     Node,
+    OrderedOutput,
     Project,
     Strategy,
     Stream,
@@ -214,3 +215,16 @@ def test_windows_of_rows_in_order_of_time_wait_for_promises() -> None:
 
 def test_encoded_columns_are_shown_as_their_values() -> None:
     assert "columns   symbol string, price int32" in explain(trades())
+
+
+def test_ordered_output_says_what_it_waits_for() -> None:
+    expected = """\
+OrderedOutput
+│  order  time, then the other columns from left to right
+│  waits  each row for the promise of all streams that no smaller time follows
+│  late   rows below what was promised are left out, and counted
+└─ Stream trades
+      columns   symbol string, price int64, time timestamp[us, tz=UTC]
+      progress  on time: rows come at most 1 min behind the largest value seen"""
+    assert expected == explain(OrderedOutput(ticks()))
+    assert "late   rows" not in explain(OrderedOutput(windowed(ticks())))

@@ -14,6 +14,7 @@ from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
 from windrow.operators.meld import Meld
+from windrow.operators.ordering import Sort
 from windrow.operators.partials import Partials
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.progress import Input
@@ -28,8 +29,12 @@ from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.describe import keys_below, usable_keys
 from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
+from windrow.semantics.amounts import Domain
 from windrow.semantics.progress import Idle, Punctuation, Slack
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
+
+READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
+"""Units of the attribute: a second, or what may come to a batch of rows."""
 
 
 @dataclass
@@ -156,6 +161,10 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
         # Without windows above, every punctuation says something: it makes rows below it late.
         below = Grid() if grid is None else replace(grid, together=False)
         _add(pipeline, node.input, stage, 0, below, how)
+    elif isinstance(node, nodes.OrderedOutput):
+        shape = shape_of(node)
+        stage = _stage(pipeline, Sort(shape.schema, time=shape.time), "sort", after, port)
+        _add(pipeline, node.input, stage, 0, Grid(pace=_pace(node)), how)
     else:
         operator = _window(node, grid, how)
         stage = _stage(pipeline, operator, "window", after, port)
@@ -191,6 +200,13 @@ def _grid(node: nodes.WindowAggregate) -> Grid | None:
         united = any(isinstance(part, nodes.Union) for part in walk(node))
         return Grid(by_arrival=united, keys=usable_keys(node)) if united or window.order is not None else None
     return Grid(pace=window.gap, keys=usable_keys(node))
+
+
+def _pace(node: nodes.OrderedOutput) -> int:
+    """How far one source of a union may be read ahead where rows wait for each other: by its slack, or a little."""
+    domain = shape_of(node).domain
+    slacks = (part.policy for part in walk(node) if isinstance(part, nodes.Stream) and isinstance(part.policy, Slack))
+    return max([READ_AHEAD[domain], *(slack.amount.resolve(domain, "slack") for slack in slacks)])
 
 
 def _window(

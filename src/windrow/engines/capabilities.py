@@ -108,6 +108,20 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         nowhere("EMIT EARLY with LATE REVISE", "early is not available with LATE REVISE"),
         nowhere("windows over early results", "windows over early results are not available"),
         Feature(
+            "ORDERED OUTPUT of windows",
+            spark=Yes("in answers, files and batches; of a DataFrame, what each shard gives in a micro-batch"),
+        ),
+        Feature(
+            "ORDERED OUTPUT of filters and expressions alone",
+            spark=Yes("one shard: nothing in the query has groups"),
+        ),
+        Feature(
+            "ORDERED OUTPUT with EMIT EMPTY",
+            spark=Yes("one shard: ORDERED OUTPUT with EMIT EMPTY waits for the slowest of all groups"),
+        ),
+        nowhere("ORDERED OUTPUT with LATE REVISE", "ordered output does not go with LATE REVISE"),
+        nowhere("ORDERED OUTPUT with EMIT EARLY", "ordered output does not go with EMIT EARLY"),
+        Feature(
             "EMIT COMPLETE",
             spark=Yes(
                 "rows are sent: EMIT COMPLETE asks for the time of the first row, not only for its pane; "

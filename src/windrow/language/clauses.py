@@ -19,6 +19,8 @@ CLAUSE = "window clause"
 """The key under which a table or an aggregate of the syntax tree carries its window clause."""
 SUFFIXES = "query suffixes"
 """The key under which a SELECT of the syntax tree carries EMIT, LATE, LATENESS and STRATEGY."""
+ORDERED_OUTPUT = "ordered output"
+"""The key under which a whole query carries the place of ORDERED OUTPUT."""
 
 
 @dataclass(frozen=True)

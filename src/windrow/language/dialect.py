@@ -75,7 +75,7 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
         if self._match_text_seq("CREATE"):
             return self._parse_create_stream()
         if not self._curr or self._curr.token_type in (*_QUERY_STARTS, TokenType.L_PAREN, TokenType.SEMICOLON):
-            return super()._parse_statement()
+            return self._parse_ordered_output(super()._parse_statement())
         raise QueryError(
             "must start with SELECT or CREATE STREAM",
             parameter="statement",
@@ -159,10 +159,14 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
         """EMIT, LATE, LATENESS and STRATEGY after a stream start a suffix; as an alias they need AS."""
         if self._curr.text.upper() in SUFFIX_WORDS and self._curr.token_type != TokenType.IDENTIFIER:
             return None
+        if self._ordered_output_follows():
+            return None
         return super()._parse_table_alias(*args, **kwargs)
 
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
         """An alias may be hyphenated, as in the papers: `AS p-max`."""
+        if self._ordered_output_follows():
+            return this
         this = super()._parse_alias(this, explicit)
         if isinstance(this, exp.Alias):
             self._extend_hyphenated(this.args["alias"])
@@ -182,6 +186,7 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
         this = super()._parse_query_modifiers(this)
         if isinstance(this, exp.Select) and (suffixes := self._parse_suffixes()):
             this.meta[SUFFIXES] = suffixes
+        self._refuse_inner_ordered_output()
         return this
 
 

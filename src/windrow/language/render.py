@@ -11,7 +11,17 @@ from dataclasses import replace
 from windrow.language.render_expressions import expression_sql, literal_sql, name_sql
 from windrow.language.render_windows import settings_sql, window_sql
 from windrow.plan.check import shape_of
-from windrow.plan.nodes import AggregateCall, Distinct, Filter, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import (
+    AggregateCall,
+    Distinct,
+    Filter,
+    Node,
+    OrderedOutput,
+    Project,
+    Stream,
+    Union,
+    WindowAggregate,
+)
 from windrow.plan.windows import attribute_of
 from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import Column, Expression
@@ -25,6 +35,8 @@ def to_sql(node: Node) -> str:
     >>> print(to_sql(Project(bids, (("price", Column("price")), ("select", Column("ts"))))))
     SELECT price, ts AS "select" FROM bids
     """
+    if isinstance(node, OrderedOutput):
+        return f"{to_sql(node.input)} ORDERED OUTPUT"
     if isinstance(node, WindowAggregate):
         return _aggregate(node)
     if isinstance(node, Filter):

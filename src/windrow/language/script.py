@@ -17,7 +17,7 @@ from windrow.language.names import Scope
 from windrow.language.places import find_name, position
 from windrow.language.relations import Context
 from windrow.language.scalars import Scalars
-from windrow.language.select import read_query
+from windrow.language.select import read_statement
 from windrow.language.streams import OpenStream, read_stream
 from windrow.plan.check import walk
 from windrow.plan.nodes import Node, Stream
@@ -60,7 +60,7 @@ def parse(text: str, streams: Mapping[str, Stream] | None = None, open_stream: O
             replaced = find_name(stream.name, known)
             known = {name: old for name, old in known.items() if name != replaced} | {stream.name: stream}
         else:
-            queries.append(read_query(statement, Context(text, known)))
+            queries.append(read_statement(statement, Context(text, known)))
     return Script(known, tuple(queries))
 
 

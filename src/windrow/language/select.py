@@ -9,17 +9,29 @@ from sqlglot import exp
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language.aggregation import Aggregation
 from windrow.language.calls import has_aggregate, refuse_over
-from windrow.language.clauses import SUFFIXES
+from windrow.language.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.items import Item, is_star, read_items, unique
 from windrow.language.places import place, pointing, position
 from windrow.language.relations import Context, Relation, joins_unavailable, read_relation
 from windrow.language.scalars import Scalars
 from windrow.plan.check import shape_of
-from windrow.plan.nodes import Distinct, Filter, Node, Project, Union
+from windrow.plan.nodes import Distinct, Filter, Node, OrderedOutput, Project, Union
 from windrow.semantics.expressions import Column, Expression
 
 _UNDERSTOOD = frozenset({"expressions", "from_", "where", "group", "having", "distinct", "with_", "joins"})
 _WORDS = {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "windows": "WINDOW"}
+
+
+def read_statement(syntax: exp.Expr, context: Context) -> Node:
+    """The plan of a whole query, whose results may be wanted in order."""
+    node = read_query(syntax, context)
+    span = syntax.meta.get(ORDERED_OUTPUT)
+    if span is None:
+        return node
+    node = OrderedOutput(node)
+    with pointing(position(context.text, span)):
+        shape_of(node)
+    return node
 
 
 def read_query(syntax: exp.Expr, context: Context) -> Node:

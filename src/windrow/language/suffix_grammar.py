@@ -1,11 +1,14 @@
-"""The settings after a SELECT, in any order: EMIT, LATE, LATENESS, STRATEGY."""
+"""The settings after a SELECT, in any order: EMIT, LATE, LATENESS, STRATEGY; and ORDERED OUTPUT after a query."""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import NoReturn
+
+from sqlglot import TokenType, exp
 
 from windrow.errors import QueryError
-from windrow.language.clauses import Suffix
+from windrow.language.clauses import ORDERED_OUTPUT, Span, Suffix
 from windrow.language.places import pointing, position
 from windrow.language.words import SUFFIX_WORDS, Words
 from windrow.plan.builder import choice
@@ -27,6 +30,36 @@ class SuffixGrammar(Words):
                     raise QueryError("must be given only once", parameter=suffix.field, position=where)
                 found.append(suffix)
         return tuple(found)
+
+    def _ordered_output_follows(self) -> bool:
+        """Whether the next two words are ORDERED OUTPUT."""
+        words = [token.text.upper() for token in self._tokens[self._index : self._index + 2]]
+        return words == ["ORDERED", "OUTPUT"] and self._curr.token_type != TokenType.IDENTIFIER
+
+    def _parse_ordered_output(self, query: exp.Expr | None) -> exp.Expr | None:
+        """ORDERED OUTPUT, the last words of a statement."""
+        if query is None or not self._ordered_output_follows():
+            return query
+        first = self._curr
+        self._advance(2)
+        query.meta[ORDERED_OUTPUT] = self._span(first)
+        if self._curr and self._curr.token_type != TokenType.SEMICOLON:
+            self._refuse_ordered_output(self._span(first))
+        return query
+
+    def _refuse_inner_ordered_output(self) -> None:
+        """Where a parenthesis closes behind it, the query is part of another."""
+        behind = self._tokens[self._index + 2 : self._index + 3]
+        if self._ordered_output_follows() and behind and behind[0].token_type == TokenType.R_PAREN:
+            self._refuse_ordered_output(Span(self._curr.start, self._tokens[self._index + 1].end + 1))
+
+    def _refuse_ordered_output(self, span: Span) -> NoReturn:
+        raise QueryError(
+            "must be the last words of a query, and not of a subquery",
+            parameter="ORDERED OUTPUT",
+            hint="windows do not need their rows in order; say it after everything else",
+            position=position(self.sql, span),
+        )
 
     def _parse_suffix(self) -> list[Suffix]:
         first = self._word("a setting")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.aggregates import lookup
 from windrow.errors import InternalError, QueryError, UnsupportedError
 from windrow.plan.kinds import Family, common, family_of, name_of, normal_time
-from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Distinct, Filter, Late, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
 from windrow.plan.schema import Shape
 from windrow.plan.streams import check_stream
 from windrow.plan.types import column_type, type_of
@@ -31,6 +31,12 @@ def shape_of(node: Node) -> Shape:
     rule = _RULES.get(type(node))
     if rule is None:
         raise InternalError("is not a plan node", parameter=type(node).__name__)
+    if any(isinstance(child, OrderedOutput) for child in inputs_of(node)):
+        raise QueryError(
+            "must be the last step of a query: what comes after it does not need rows in order",
+            parameter="ordered output",
+            hint="say it once, after everything else",
+        )
     return rule(node)
 
 
@@ -337,6 +343,32 @@ def _distinct(node: Distinct) -> Shape:
     return shape
 
 
+def _ordered(node: OrderedOutput) -> Shape:
+    shape = shape_of(node.input)
+    if shape.time is None:
+        raise QueryError(
+            "needs the progressing attribute among the columns, or nobody could see the order",
+            parameter="ordered output",
+            value=f"columns {', '.join(shape.schema.names)}",
+            hint="keep the time column (or window_end) in the SELECT, unchanged",
+        )
+    for part in walk(node):
+        if isinstance(part, WindowAggregate) and (part.late is Late.REVISE or part.early is not None):
+            _refuse_disorder(part)
+    return Shape(shape.answer, shape.time)
+
+
+def _refuse_disorder(node: WindowAggregate) -> None:
+    """What is said of a window again, or before it closes, has no place in the order."""
+    revised = node.late is Late.REVISE
+    what = "LATE REVISE: a correction follows results of later windows" if revised else "EMIT EARLY: a window is told"
+    raise UnsupportedError(
+        f"does not go with {what}{'' if revised else ' before earlier ones have closed'}",
+        parameter="ordered output",
+        hint="use LATE SIDE" if revised else "leave one of them out",
+    )
+
+
 _RULES: dict[type, Callable[[Any], Shape]] = {
     Stream: _stream,
     Filter: _filter,
@@ -344,4 +376,5 @@ _RULES: dict[type, Callable[[Any], Shape]] = {
     WindowAggregate: _aggregate,
     Union: _union,
     Distinct: _distinct,
+    OrderedOutput: _ordered,
 }

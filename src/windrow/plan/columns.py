@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Distinct, Filter, Late, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
 from windrow.plan.windows import attribute_of
 from windrow.semantics.expressions import columns_of
 from windrow.semantics.progress import External
@@ -48,7 +48,7 @@ def _need(node: Node, wanted: Set[str], read: _Read) -> None:
         _need(node.input, {name for _, expression in node.columns for name in columns_of(expression)}, read)
     elif isinstance(node, WindowAggregate):
         _need(node.input, _aggregated(node), read)
-    elif isinstance(node, Distinct):
+    elif isinstance(node, (Distinct, OrderedOutput)):
         _need(node.input, _names(node), read)
     else:
         for child in node.inputs:

@@ -10,7 +10,18 @@ from windrow.aggregates.base import value_type
 from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.estimates import describe_estimates
-from windrow.plan.nodes import Distinct, Filter, Late, Lateness, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import (
+    Distinct,
+    Filter,
+    Late,
+    Lateness,
+    Node,
+    OrderedOutput,
+    Project,
+    Stream,
+    Union,
+    WindowAggregate,
+)
 from windrow.plan.notes import notes_of
 from windrow.plan.planner import Choice, choose
 from windrow.plan.windows import row_count, within_of
@@ -199,10 +210,23 @@ def _distinct(_node: Distinct) -> _Entry:
     return _Entry("Distinct: each different row once")
 
 
+def _ordered(node: OrderedOutput) -> _Entry:
+    shape = shape_of(node)
+    others = any(name != shape.time for name in shape.schema.names)
+    details = [
+        ("order", f"{shape.time}, then the other columns from left to right" if others else str(shape.time)),
+        ("waits", f"each row for the promise of all streams that no smaller {shape.time} follows"),
+    ]
+    if not any(isinstance(part, WindowAggregate) for part in walk(node)):
+        details.append(("late", "rows below what was promised are left out, and counted"))
+    return _Entry("OrderedOutput", tuple(details))
+
+
 _DESCRIBE: dict[type, Callable[[Any], _Entry]] = {
     Stream: _stream,
     Filter: _filter,
     Project: _project,
     Union: _union,
     Distinct: _distinct,
+    OrderedOutput: _ordered,
 }

@@ -122,7 +122,14 @@ class Distinct:
     input: Node
 
 
-Node: TypeAlias = Stream | Filter | Project | WindowAggregate | Union | Distinct
+@dataclass(frozen=True)
+class OrderedOutput:
+    """The rows of its input by the progressing attribute, ties by the other columns; the last step of a query."""
+
+    input: Node
+
+
+Node: TypeAlias = Stream | Filter | Project | WindowAggregate | Union | Distinct | OrderedOutput
 
 __all__ = [
     "AggregateCall",
@@ -133,6 +140,7 @@ __all__ = [
     "Late",
     "Lateness",
     "Node",
+    "OrderedOutput",
     "Project",
     "Strategy",
     "Stream",

@@ -29,6 +29,7 @@ from windrow.plan.nodes import (
     Distinct,
     Filter,
     Node,
+    OrderedOutput,
     Project,
     Stream,
     WindowAggregate,
@@ -153,6 +154,10 @@ class Query(WindowSettings):
         plan = flatten_union(*plans) if others else self.plan
         shape_of(plan)
         return Query(plan, sources)
+
+    def ordered_output(self) -> Query:
+        """The results in order of the progressing attribute, ties by the other columns; the last step of a query."""
+        return self._with(OrderedOutput(self.plan))
 
     def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
         """Results per group; go on with `window(...)` and `agg(...)`."""

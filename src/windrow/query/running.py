@@ -14,8 +14,9 @@ from windrow.aggregates.base import value_type
 from windrow.errors import ConfigurationError
 from windrow.plan.calibration import calibrated
 from windrow.plan.check import check_supported, gives_early, shape_of, walk
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
+from windrow.plan.schema import in_order
 from windrow.sinks.base import fitted
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def check_options(engine: str, options: Mapping[str, Any]) -> None:
 def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
     """Run a plan and keep everything: the answer sorted by time and then by its columns from left to right.
 
-    Early results, and what takes them back, stay in the order in which they came.
+    Early results, and what takes them back, stay in the order in which they came, and so does ordered output.
     """
     from windrow.operators.lateness import late_columns
 
@@ -131,20 +132,13 @@ def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
     shape = shape_of(plan)
     table = pa.Table.from_batches(answers, shape.answer)
     aside = pa.Table.from_batches(late, late[0].schema if late else late_columns(plan))
-    whole = table if gives_early(plan) else in_order(table, shape.time)
-    return Result(whole, aside, metrics)
+    settled = gives_early(plan) or isinstance(plan, OrderedOutput)
+    return Result(table if settled else in_order(table, shape.time), aside, metrics)
 
 
 def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with plain values in place of dictionaries."""
     return fitted(batch, pa.schema([(field.name, value_type(field.type)) for field in batch.schema]))
-
-
-def in_order(table: pa.Table, time: str | None) -> pa.Table:
-    """The rows sorted by `time`, then by every column from left to right, so that equal answers are equal tables."""
-    names = sorted(table.column_names, key=lambda name: name != time)
-    keys = [(name, "ascending") for name in names if not pa.types.is_nested(table.schema.field(name).type)]
-    return table.sort_by(keys) if keys else table  # type: ignore[arg-type]
 
 
 class _Abandoned(Exception):

@@ -18,7 +18,7 @@ from windrow.engines.build import Pipeline, build
 from windrow.errors import DataError, QueryError, SumOverflowError
 from windrow.operators.base import Batch
 from windrow.plan.explain import explain
-from windrow.plan.nodes import AggregateCall, Late, Lateness, Strategy, Stream, WindowAggregate
+from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, Strategy, Stream, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Column
@@ -34,7 +34,7 @@ EMITS = st.sampled_from((Emit.NONEMPTY, Emit.NONEMPTY, Emit.EMPTY, Emit.COMPLETE
 class Run:
     """One plan fed element by element, brought back from its saved state wherever it is asked to."""
 
-    plan: WindowAggregate
+    plan: Node
 
     def __post_init__(self) -> None:
         self.results: list[dict[str, Any]] = []

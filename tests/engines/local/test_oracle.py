@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from windrow.engines.local import Metrics, Options, run
 from windrow.errors import SumOverflowError
-from windrow.plan.nodes import AggregateCall, Late, Lateness, Strategy, Stream, WindowAggregate
+from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, Strategy, Stream, WindowAggregate
 from windrow.plan.windows import within_of
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount, Domain
@@ -73,7 +73,7 @@ class Split:
         return batch.select(self.schema.names)
 
 
-def answer(plan: WindowAggregate, source: Any, **options: Any) -> tuple[list[dict[str, Any]], list[Any], Metrics]:
+def answer(plan: Node, source: Any, **options: Any) -> tuple[list[dict[str, Any]], list[Any], Metrics]:
     results: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
     metrics = run(plan, {"s": source}, on_result=results.append, on_late=late.append, options=Options(**options))

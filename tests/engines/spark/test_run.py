@@ -35,6 +35,13 @@ def test_results_of_shards_side_by_side_are_put_in_order() -> None:
     assert 2 == len(given)  # what the first micro-batch gave does not wait for the second
 
 
+def test_ordered_output_settles_ties_across_shards() -> None:
+    given: list[pa.RecordBatch] = []
+    rows = [body(RESULT, "b", [10, 20]), body(RESULT, "a", [10, 30])]
+    deliver_in_order(rows, {RESULT: given.append}, "window_end", ties=True)
+    assert ["a", "b", "b", "a"] == pa.Table.from_batches(given)["key"].to_pylist()
+
+
 @pytest.mark.parametrize("name", ["batch_rows", "shards", "rate"])
 def test_options_must_be_positive(name: str) -> None:
     options: dict[str, Any] = {name: 0}

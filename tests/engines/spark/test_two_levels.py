@@ -28,7 +28,7 @@ from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of
 from windrow.errors import SumOverflowError
 from windrow.operators.lateness import late_columns
 from windrow.plan.check import shape_of
-from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, WindowAggregate
+from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, OrderedOutput, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
 from windrow.semantics.early import early_results
@@ -246,6 +246,29 @@ def spoken(batches: Sequence[MicroBatch], window: Sliding | Landmark, every: int
             if step is not None and now > step:
                 yield seen
             step = now
+
+
+@settings(max_examples=20_000 if SOAK else 150, deadline=None)
+@given(data=st.data(), elements=streams.elements(late=True, extremes=False))
+def test_ordered_output_comes_micro_batch_after_micro_batch(data: st.DataObject, elements: list[Any]) -> None:
+    window, emit = data.draw(streams.windows()), data.draw(EMITS)
+    keys = tuple((name, Column(name)) for name in data.draw(KEYS))
+    calls = (AggregateCall("n", "count"), AggregateCall("s", "sum", Column("x")))
+    node = OrderedOutput(WindowAggregate(STREAM, window, keys, calls, emit=emit))
+    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
+    restarts, given, last = data.draw(st.sets(st.integers(0, 12))), 0, -(1 << 62)
+    for i, batch in enumerate(batches):
+        cluster.micro_batch([batch], data.draw(st.integers(1, 3)), ends=i == len(batches) - 1)
+        cluster.save()
+        if i in restarts:
+            cluster.restart()
+        news = [row["window_end"] for row in cluster.results[given:]]
+        given += len(news)
+        assert not news or last < min(news)
+        last = max([last, *news])
+    expected = oracle.answer(elements, window, keys=keys, aggregates=calls, emit=emit)
+    assert streams.comparable(expected.results) == streams.comparable(cluster.results)
 
 
 @st.composite

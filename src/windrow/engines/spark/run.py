@@ -23,13 +23,15 @@ from windrow.engines.spark.faults import explained
 from windrow.engines.spark.frames import BATCH_ROWS, Frames, Settings, frames
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.session import check, embedded
+from windrow.engines.spark.shard import Job
 from windrow.engines.spark.signature import VERSION, check_facts
 from windrow.engines.spark.watch import OBSERVED, Watch, metrics_of
 from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of
 from windrow.errors import ConfigurationError
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
-from windrow.plan.nodes import Node
+from windrow.plan.nodes import Node, OrderedOutput
+from windrow.plan.schema import in_order
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def run(
             else:
                 run = _Streaming(spark, plan, sources, settings, folder, options, on_progress)
                 metrics = run.to_the_end(made)
-                run.hand_over(deliveries, made.job.time)
+                run.hand_over(deliveries, made.job)
     except Exception as error:
         raise explained(error) from error
     return replace(metrics, elapsed=time.perf_counter() - started)
@@ -150,13 +152,20 @@ def _replace_text(path: Path, text: str) -> None:
 def _whole(made: Frames, deliveries: dict[int, Deliver]) -> Metrics:
     rows = made.outcomes.orderBy("time").toArrow().to_pylist()
     counts = [row for row in rows if row["kind"] == COUNTS]
-    deliver_in_order((row for row in rows if row["kind"] != COUNTS), deliveries, made.job.time)
+    deliver_in_order((row for row in rows if row["kind"] != COUNTS), deliveries, made.job.time, ties=_ties(made.job))
     sums: dict[str, Any] = {name: sum(row[name] for row in counts) for name in COUNTED}
     told = next((row["sources"] for row in counts if row["sources"] is not None), "{}")
     return metrics_of({"observedMetrics": {OBSERVED: {**sums, "sources": told}}})
 
 
-def deliver_in_order(rows: Iterable[Any], deliveries: dict[int, Deliver], time: str | None) -> None:
+def _ties(job: Job) -> bool:
+    """Whether results of equal time have an order, too."""
+    return isinstance(job.spread.plan, OrderedOutput)
+
+
+def deliver_in_order(
+    rows: Iterable[Any], deliveries: dict[int, Deliver], time: str | None, *, ties: bool = False
+) -> None:
     """Bodies that come in order of their first time, with the rows of those that overlap in order of theirs.
 
     Shards give results of the same windows side by side; a micro-batch gives later ones than the one before, so that
@@ -170,11 +179,11 @@ def deliver_in_order(rows: Iterable[Any], deliveries: dict[int, Deliver], time: 
             _hand_on(batches, deliveries[row["kind"]])
             continue
         if held and row["time"] > last:
-            _hand_on(_sorted(held, time), deliveries[RESULT])
+            _hand_on(_sorted(held, time, ties), deliveries[RESULT])
             held = []
         held += batches
         last = max(int(span(to_units(batch.column(time)))[1]) for batch in held)
-    _hand_on(_sorted(held, time), deliveries[RESULT])
+    _hand_on(_sorted(held, time, ties), deliveries[RESULT])
 
 
 def _hand_on(batches: Iterable[pa.RecordBatch], deliver: Deliver) -> None:
@@ -182,10 +191,11 @@ def _hand_on(batches: Iterable[pa.RecordBatch], deliver: Deliver) -> None:
         deliver(batch)
 
 
-def _sorted(batches: list[pa.RecordBatch], time: str | None) -> list[pa.RecordBatch]:
+def _sorted(batches: list[pa.RecordBatch], time: str | None, ties: bool) -> list[pa.RecordBatch]:
     if len(batches) < 2 or time is None:
         return batches
-    return pa.Table.from_batches(batches).sort_by(time).combine_chunks().to_batches()
+    table = pa.Table.from_batches(batches)
+    return (in_order(table, time) if ties else table.sort_by(time)).combine_chunks().to_batches()
 
 
 class _Streaming:
@@ -236,7 +246,8 @@ class _Streaming:
         if self.on_progress is not None:
             self.on_progress(metrics)
 
-    def hand_over(self, deliveries: dict[int, Deliver], time: str | None) -> None:
+    def hand_over(self, deliveries: dict[int, Deliver], job: Job) -> None:
         """Everything the ledger holds."""
         ledger = self.spark.read.schema("kind int, time bigint, body binary").parquet(str(self.folder / "given"))
-        deliver_in_order(ledger.orderBy("time").toLocalIterator(prefetchPartitions=True), deliveries, time)
+        rows = ledger.orderBy("time").toLocalIterator(prefetchPartitions=True)
+        deliver_in_order(rows, deliveries, job.time, ties=_ties(job))

@@ -8,7 +8,7 @@ from typing import Any
 from windrow.engines.spark.spread import Spread
 from windrow.errors import ConfigurationError
 from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import Distinct, Late, WindowAggregate
+from windrow.plan.nodes import Distinct, Late, OrderedOutput, WindowAggregate
 from windrow.plan.planner import choose
 from windrow.plan.types import type_of
 from windrow.semantics.windows import Session, SlideByTuple
@@ -27,6 +27,8 @@ def signature(spread: Spread) -> list[str]:
             lines.append(_window(node))
         elif isinstance(node, Distinct):
             lines.append("distinct " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
+        elif isinstance(node, OrderedOutput):
+            lines.append("ordered output " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
     return lines
 
 

@@ -17,7 +17,7 @@ from windrow.operators.partials import why_not_partial
 from windrow.operators.project import renamed_columns
 from windrow.plan.check import check_supported, inputs_of, shape_of, walk
 from windrow.plan.columns import prune
-from windrow.plan.nodes import Distinct, Filter, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Distinct, Filter, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression, columns_of
 from windrow.semantics.progress import External
@@ -178,6 +178,8 @@ def _why_one(plan: Node, routed: bool) -> str | None:
         return "EMIT COMPLETE looks at the first row of all groups"
     if any(isinstance(window.window, (Rows, SlideByTuple)) and not window.window.partition for window in windows):
         return "rows of all groups are counted together"
+    if isinstance(plan, OrderedOutput) and any(window.emit is Emit.EMPTY for window in windows):
+        return "ORDERED OUTPUT with EMIT EMPTY waits for the slowest of all groups"
     if len(heads) > 1 and any(isinstance(window.window, Landmark) for window in windows):
         return "landmark windows in a nested query look at the last row of all groups"
     if routed:
