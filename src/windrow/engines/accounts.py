@@ -41,3 +41,10 @@ def open_windows(pipeline: Pipeline) -> int:
 
 def state_bytes(pipeline: Pipeline) -> int:
     return sum(getattr(stage.operator, "state_bytes", 0) for stage in pipeline.stages)
+
+
+def waiting_and_evicted(pipeline: Pipeline) -> tuple[int, int]:
+    """Cells of closed windows not given yet, and cells that others drove out of the low level's table."""
+    operators = [stage.operator for stage in pipeline.stages if isinstance(stage.operator, WindowOperator)]
+    smooth = [o.smoothing.windower for o in operators if o.smoothing is not None]
+    return sum(windower.waiting for windower in smooth), sum(windower.low.collisions for windower in smooth)

@@ -8,7 +8,7 @@ from math import gcd
 
 import pyarrow as pa
 
-from windrow.errors import InternalError
+from windrow.errors import ConfigurationError, InternalError
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
@@ -20,6 +20,7 @@ from windrow.operators.project import Project
 from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.select import Select
 from windrow.operators.session_aggregate import SessionOperator
+from windrow.operators.smoothing import Flush, When, why_not_smooth
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
 from windrow.plan.check import check_supported, shape_of, walk
@@ -76,6 +77,13 @@ class Pipeline:
             for out in operator.early.speak():
                 self._feed(window.after, out, window.port)
 
+    def resume(self) -> None:
+        """A slice of the answers that wait, of each window aggregate that gives them in slices."""
+        for stage in self.stages:
+            if isinstance(stage.operator, WindowOperator) and stage.operator.smoothing is not None:
+                for out in stage.operator.smoothing.resume():
+                    self._feed(stage.after, out, stage.port)
+
     def window_above(self, stage: Stage) -> tuple[Stage, WindowOperator]:
         """The window aggregate that takes the rows of an input; nothing but unions may lie between."""
         above = stage.after
@@ -110,15 +118,39 @@ def _taken(operator: Operator, element: Batch | Punctuation | GroupPunctuations,
     return operator.punctuate_groups(element, port)
 
 
-def build(plan: nodes.Node, *, threads: int = 1) -> Pipeline:
+@dataclass(frozen=True)
+class Settings:
+    """What operators are told besides the plan."""
+
+    threads: int
+    flush: Flush
+
+
+def build(plan: nodes.Node, *, threads: int = 1, flush: Flush = Flush()) -> Pipeline:  # noqa: B008 - frozen
     """Check the plan and connect its operators."""
     check_supported(plan)
+    if flush.when is not When.EAGER:
+        _check_smooth(plan, flush)
     pipeline = Pipeline(shape_of(plan).schema)
-    _add(pipeline, plan, None, 0, None, threads)
+    _add(pipeline, plan, None, 0, None, Settings(threads, flush))
     return pipeline
 
 
-def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, threads: int) -> None:
+def _check_smooth(plan: nodes.Node, flush: Flush) -> None:
+    """Refuse to smooth a query none of whose windows can be."""
+    reasons = [why_not_smooth(node) for node in walk(plan) if isinstance(node, nodes.WindowAggregate)]
+    if None not in reasons:
+        raise ConfigurationError(
+            f"has nothing to smooth: {reasons[0] if reasons else 'the query has no windows'}",
+            parameter="flush",
+            value=flush.when.value,
+            hint="leave it out, or say eager",
+        )
+
+
+def _add(
+    pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, told: Settings
+) -> None:
     """Add the operator of a node and those below it; `grid` is where windows above may end."""
     if isinstance(node, nodes.Stream):
         stage = _stage(pipeline, _input(node, grid), f"input {node.name}", after, port)
@@ -126,26 +158,26 @@ def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, g
         pipeline.entries.append(stage)
     elif isinstance(node, nodes.Filter):
         stage = _stage(pipeline, Select(node.predicate), "select", after, port)
-        _add(pipeline, node.input, stage, 0, grid, threads)
+        _add(pipeline, node.input, stage, 0, grid, told)
     elif isinstance(node, nodes.Project):
         stage = _stage(pipeline, Project(node.columns, shape_of(node).schema), "project", after, port)
         below = None if grid is None else replace(grid, keys=keys_below(node, grid.keys))
-        _add(pipeline, node.input, stage, 0, below, threads)
+        _add(pipeline, node.input, stage, 0, below, told)
     elif isinstance(node, nodes.Union):
         meld = _meld(node)
         stage = _stage(pipeline, meld, "meld", after, port)
         for place, child in enumerate(node.inputs):
-            _add(pipeline, child, stage, place, grid and _idle_grid(grid, meld), threads)
+            _add(pipeline, child, stage, place, grid and _idle_grid(grid, meld), told)
     elif isinstance(node, nodes.Distinct):
         stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
         # Without windows above, every punctuation says something: it makes rows below it late.
-        _add(pipeline, node.input, stage, 0, grid or Grid(), threads)
+        _add(pipeline, node.input, stage, 0, grid or Grid(), told)
     else:
-        operator = _window(node, grid, threads)
+        operator = _window(node, grid, told)
         stage = _stage(pipeline, operator, "window", after, port)
         if after is None or pipeline.late_schema is None:
             pipeline.late_schema = operator.late_schema
-        _add(pipeline, node.input, stage, 0, _grid(node), threads)
+        _add(pipeline, node.input, stage, 0, _grid(node), told)
 
 
 def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
@@ -175,7 +207,7 @@ def _grid(node: nodes.WindowAggregate) -> Grid | None:
 
 
 def _window(
-    node: nodes.WindowAggregate, grid: Grid | None, threads: int
+    node: nodes.WindowAggregate, grid: Grid | None, told: Settings
 ) -> WindowOperator | SessionOperator | PerRowOperator | RowsOperator:
     shape, output = shape_of(node.input), shape_of(node)
     choice = choose(node)
@@ -194,10 +226,11 @@ def _window(
         shape,
         output,
         choice.strategy,
-        threads=threads,
+        threads=told.threads,
         within=within,
         passes=passes,
         early=every_of(node, shape.domain),
+        flush=told.flush,
     )
 
 

@@ -27,7 +27,9 @@ class Metrics:
 
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
     punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
-    `batch_seconds` is the time of the last micro-batch, where there are such.
+    `batch_seconds` is the time of the last micro-batch, where there are such. `longest_stall` is the longest time in
+    seconds for which an element kept the next one waiting, in process. Where windows are given in slices,
+    `results_waiting` is how many cells of closed windows wait, and `cells_evicted` how many others drove out.
     """
 
     rows_in: int = 0
@@ -45,6 +47,9 @@ class Metrics:
     sources: dict[str, SourceMetrics] = field(default_factory=dict)
     held_back_by: str | None = None
     batch_seconds: float | None = None
+    longest_stall: float | None = None
+    results_waiting: int = 0
+    cells_evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -21,6 +21,7 @@ from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.results import Results
 from windrow.operators.revisions import Revisions
+from windrow.operators.smoothing import Flush, Smoothing, When, check_flush, why_not_smooth
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.windows.adaptive import AdaptWid
@@ -28,6 +29,7 @@ from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.extents import end_of, ends, last_closed
 from windrow.operators.windows.panes import PanedWid
+from windrow.operators.windows.two_level import TwoLevel
 from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.plan.schema import Shape
@@ -53,6 +55,7 @@ class WindowOperator:
         within: int = 0,
         passes: frozenset[str] = frozenset(),
         early: int = 0,
+        flush: Flush = Flush(),  # noqa: B008 - frozen
     ) -> None:
         """`passes` are the columns out by which windows above can use promises for single groups."""
         assert isinstance(node.window, (Sliding, Landmark))
@@ -61,7 +64,7 @@ class WindowOperator:
         self.window = node.window
         self.grouping = Grouping(node, shape)
         self.within = within if node.late is Late.REVISE else 0
-        self.windower = make_windower(node, self.grouping.plan, strategy, threads=threads, keep=self.within)
+        self.windower, self.smoothing = self._windower(strategy, flush, threads)
         self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
         self.closed = START
@@ -73,6 +76,15 @@ class WindowOperator:
         self.early = Early(self, early) if early else None
         self.counters = Counters()
         self.results = Results(node, self.grouping, output.schema, self.counters)
+
+    def _windower(
+        self, strategy: Strategy, flush: Flush, threads: int
+    ) -> tuple[Wid | Buffer | PanedWid, Smoothing | None]:
+        plan = self.grouping.plan
+        if flush.when is When.EAGER or why_not_smooth(self.node) is not None:
+            return make_windower(self.node, plan, strategy, threads=threads, keep=self.within), None
+        windower = TwoLevel(self.window, plan, size=flush.rows, places=flush.places)
+        return windower, Smoothing(self, windower, flush)
 
     # Rows in
 
@@ -206,6 +218,9 @@ class WindowOperator:
         if self.revisions is not None:
             yield from self.revisions.flush()
         self.closed = closed
+        if self.smoothing is not None and self.ahead is None and closed != END:
+            yield from self.smoothing.ask(closed, self._promise(closed))
+            return
         yield from self._report(closed)
         if self.early is not None and closed == END:
             yield from self.early.finish()
@@ -224,6 +239,8 @@ class WindowOperator:
         news = np.flatnonzero(closed > self.closed)
         if len(news) == 0:
             return
+        if self.smoothing is not None:
+            yield from self.smoothing.finish()
         if self.ahead is None:
             self.ahead = Ahead(self.grouping, self.window)
         known = GroupPunctuations(punctuations.groups.take(arrow(news)), closed[news])
@@ -258,12 +275,14 @@ class WindowOperator:
     def _report(self, bound: int, concerned: Codes = NO_CODES) -> Iterator[Element]:
         """The windows that are closed for all groups; for those concerned also what is closed for them alone."""
         ahead = self.ahead
+        if self.smoothing is not None:
+            yield from self.smoothing.finish()
         for closed in self.windower.close(bound, self.grouping.count):
             if ahead is not None:
                 codes = closed.answers.codes
                 ahead.grow()
                 closed = closed.take(np.flatnonzero(closed.answers.windows > ahead.reported[codes]))
-            yield from self._given(closed)
+            yield from self.given(closed)
         if ahead is not None and len(concerned):
             yield from self._report_groups(ahead, np.unique(concerned))
 
@@ -281,13 +300,14 @@ class WindowOperator:
             windows, owners = closed.answers.windows, closed.answers.codes
             news = windows > np.maximum(ahead.reported[owners], self.windower.reported)
             news &= windows <= last_closed(self.window, ahead.closed[owners])
-            yield from self._given(closed.take(np.flatnonzero(news)))
+            yield from self.given(closed.take(np.flatnonzero(news)))
         done = last_closed(self.window, ahead.closed[codes])
         if isinstance(self.window, Landmark):  # windows beyond the last row so far wait for a row
             done = np.minimum(done, self.windower.last_window(END))
         ahead.reported[codes] = np.maximum(ahead.reported[codes], done)
 
-    def _given(self, closed: Closed) -> Iterator[Element]:
+    def given(self, closed: Closed) -> Iterator[Element]:
+        """Answers of closed windows, those of them that are reported."""
         if len(closed.answers) == 0:
             return
         chosen = self.results.chosen(closed)
@@ -321,6 +341,7 @@ class WindowOperator:
             "bounds": [self.bound, self.closed, self.results.first],
             "last_reported": self.results.reported.windows.tolist(),
             "revisions": self.revisions.to_json() if self.revisions is not None else None,
+            "due": self.smoothing.to_json() if self.smoothing is not None else None,
         }
 
     def set_facts(self, facts: dict[str, Any]) -> None:
@@ -328,6 +349,8 @@ class WindowOperator:
         self.results.reported.windows = np.array(facts["last_reported"], np.int64)
         if self.revisions is not None:
             self.revisions.from_json(facts["revisions"])
+        if self.smoothing is not None:
+            self.smoothing.from_json(facts["due"])
 
     def state(self) -> dict[str, pa.Table]:
         more = {
@@ -339,6 +362,7 @@ class WindowOperator:
         return {**window_state.save(self), **more}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
+        check_flush("windower.stripes" in tables, self.smoothing is not None)
         window_state.load(self, tables)
         if known := _under("ahead.", tables):
             self.ahead = Ahead(self.grouping, self.window)

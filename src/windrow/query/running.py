@@ -24,7 +24,10 @@ OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
 OnProgress: TypeAlias = "Callable[[Metrics], None]"
 
 OPTIONS = {
-    "local": ("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore"),
+    "local": (
+        *("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore"),
+        *("flush", "flush_rows", "flush_windows", "flush_cells"),
+    ),
     "spark": ("batch_rows", "checkpoint", "restore", "shards", "memory", "rate", "spark", "json_lines"),
 }
 """The options of a run, by engine."""
