@@ -49,11 +49,6 @@ class Grouping:
         rows.numbers = {p: _numbers(arrays[p.argument]) for p in self.plan.custom if p.argument is not None}
         return rows
 
-    @property
-    def may_compact(self) -> bool:
-        """Whether it is time to look for groups that no one knows any more."""
-        return self.groups.is_large
-
     def compact(self, *keepers: Keeper) -> None:
         """Forget groups that no one knows any more, once they are most of all."""
         found = self.groups.compacted(lambda: np.unique(np.concatenate([k.codes_in_use() for k in keepers])))

@@ -42,7 +42,7 @@ class Flush:
     """
 
     when: When = When.EAGER
-    rows: int = 1 << 14
+    rows: int = 1 << 13
     windows: int = 2
     cells: int = 1 << 16
 
@@ -84,6 +84,9 @@ class Smoothing:
         self.start = self.delay - operator.window.slide if flush.when is When.LAZY else 0
         """How far behind they are when work on them begins."""
         self.due: list[Due] = []
+        self.answers = 0
+        """Answers since the last promise, and about how many a promise has of late."""
+        self.usual = 0
 
     def ask(self, closed: int, promise: int) -> Iterator[Element]:
         """Windows up to this boundary are over. Gives what must not wait longer."""
@@ -113,17 +116,31 @@ class Smoothing:
 
     def _slice(self, number: int) -> Iterator[Element]:
         for closed in self.windower.step(number):
+            self.answers += len(closed.answers)
             yield from self.operator.given(closed)
         yield from self._told()
 
     def _told(self) -> Iterator[Element]:
-        """The promises that hold now; groups are forgotten only when nothing waits."""
+        """The promises that hold now."""
         before = len(self.due)
         while self.due and self.windower.is_done(self.due[0].number):
             yield Punctuation(self.due.pop(0).promise)
-        if len(self.due) < before and self.operator.node.emit is not Emit.EMPTY and self.operator.grouping.may_compact:
+        if len(self.due) < before:
+            self.usual, self.answers = max(self.answers, self.usual // 2), 0
+            if self.operator.node.emit is not Emit.EMPTY:
+                yield from self._forget_groups()
+
+    def _forget_groups(self) -> Iterator[Element]:
+        """Groups that no one knows any more are forgotten once they are most of all, and when nothing waits.
+
+        Groups that were just answered may be unknown only because their next rows have not come yet.
+        """
+        grouping = self.operator.grouping
+        if 4 * self.usual > grouping.groups.count or not grouping.groups.is_large:
+            return
+        if grouping.groups.would_shrink(self.windower.codes_in_use()):
             yield from self.finish()
-            self.operator.grouping.compact(self.windower)
+            grouping.compact(self.windower)
 
     def to_json(self) -> list[Any]:
         return [[due.number, due.closed, due.promise] for due in self.due]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import LEAST, Table
 from windrow.operators.windows.base import Closed, joined_tables
 from windrow.operators.windows.panes import PanedWid
@@ -46,23 +46,21 @@ class Stripe:
         self.done = done
         """Closings so far."""
         self.letters: list[Cells] = []
-        self.lettered = 0
+        self.posted = 0
         self.late: list[tuple[int, Cells]] = []
         """Late cells with how many closings there were when they came."""
 
     def post(self, cells: Cells) -> None:
-        """Cells in time: taken in when they are many."""
+        """Cells in time, to be taken in by `read`."""
         self.letters.append(cells)
-        self.lettered += len(cells)
-        if self.lettered >= self.size:
-            self.read()
+        self.posted += len(cells)
 
     def read(self) -> None:
         """Take in what was posted."""
         if self.letters:
             cells = joined(self.letters)
             self.wid.put(replace(cells, codes=cells.codes - np.int32(self.base)))
-            self.letters, self.lettered = [], 0
+            self.letters, self.posted = [], 0
 
     def amend(self, cells: Cells, asked: int) -> None:
         """Late cells that count in some window left open by the closings asked for so far."""
@@ -115,14 +113,12 @@ class Stripe:
         if not wid.forever:
             wid.timeline.skip_to(next_window)
 
-    def codes_in_use(self) -> Codes:
-        self.read()
-        used = np.zeros(self.size, np.bool_)
+    def mark(self, used: npt.NDArray[np.bool_]) -> None:
+        """Mark the groups that it knows, counted from its first one."""
         used[self.wid.cells.content()[1]] = True
         used[self.wid.timeline.codes_in_use()] = True
-        for _, cells in self.late:
+        for cells in [*self.letters, *(cells for _, cells in self.late)]:
             used[cells.codes - self.base] = True
-        return (np.flatnonzero(used) + self.base).astype(np.int32)
 
     def forget_reported(self, reported: Integers) -> None:
         self.read()

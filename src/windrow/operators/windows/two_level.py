@@ -29,12 +29,14 @@ from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Landmark, Sliding
 
 ALL_PANES = (1 << 63) - 1
+TOGETHER = 1 << 14
+"""Cells that go up to the stripes together: what is done once for each stripe is spread over them."""
 
 
 class TwoLevel(PanedWid):
     """Sliding, tumbling and landmark windows of bounded aggregates. Of the timeline it inherits, only the place counts.
 
-    `size` is the groups of a stripe, and the cells handed up at once; `places` those of the low table.
+    `size` is the groups of a stripe; `places` those of the low table.
     """
 
     def __init__(self, window: Sliding | Landmark, plan: Plan, *, size: int, places: int) -> None:
@@ -85,7 +87,7 @@ class TwoLevel(PanedWid):
         if len(cells):
             self.log.append(cells)
             self.logged += len(cells)
-            if self.logged >= self.size:
+            if self.logged >= TOGETHER:
                 self._deliver()
 
     def _deliver(self) -> None:
@@ -93,7 +95,16 @@ class TwoLevel(PanedWid):
         if self.log:
             for place, cells in self.by_stripe(joined(self.log)):
                 self.stripes[place].post(cells)
+            self._read(self.logged + self.size)
             self.log, self.logged = [], 0
+
+    def _read(self, most: int) -> None:
+        """Let the stripes with most posted cells take them in, about so many: all have many at about the same time."""
+        for stripe in sorted(self.stripes, key=lambda one: -one.posted):
+            if most <= 0 or stripe.posted < self.size // 2:
+                break
+            most -= stripe.posted
+            stripe.read()
 
     def by_stripe(self, cells: Cells) -> Iterator[tuple[int, Cells]]:
         """The cells of each stripe that has any, in the order in which they are."""
@@ -212,8 +223,13 @@ class TwoLevel(PanedWid):
             stripe.forget_reported(reported)
 
     def codes_in_use(self) -> Codes:
-        self._settle()
-        return np.concatenate([np.empty(0, np.int32), *(stripe.codes_in_use() for stripe in self.stripes)])
+        used = np.zeros(max(1, len(self.stripes)) * self.size, np.bool_)
+        used[self.low.codes_in_use()] = True
+        for cells in self.log:
+            used[cells.codes] = True
+        for stripe in self.stripes:
+            stripe.mark(used[stripe.base : stripe.base + self.size])
+        return np.flatnonzero(used).astype(np.int32)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         """Only when nothing waits."""
