@@ -98,6 +98,7 @@ def test_metrics_are_written_as_json(engine: FakeEngine, declared: str, tmp_path
         ("`--set` must be NAME=PATH, got trades.", ["-e", "SELECT 1", "--set", "trades"]),
         ("`--every` needs --checkpoint DIR.", ["-e", "SELECT 1", "--every", "5"]),
         ("`--restore` needs --checkpoint DIR.", ["-e", "SELECT 1", "--restore"]),
+        ("`--flush-rows` needs --flush slow or --flush lazy.", ["-e", "SELECT 1", "--flush-rows", "5"]),
         (
             "`--limit` is for the terminal. Hint: leave out --limit or --output.",
             ["-e", "SELECT 1", "--limit", "5", "--output", "x.csv"],
@@ -113,6 +114,7 @@ def test_mistakes_end_with_code_2_and_one_message(engine: FakeEngine, message: s
     ("engine_name", "flag", "other"),
     [
         ("spark", ["--threads", "2"], "local"),
+        ("spark", ["--flush", "slow"], "local"),
         ("local", ["--shards", "2"], "spark"),
         ("local", ["--json-lines", "x"], "spark"),
     ],
@@ -158,8 +160,9 @@ def test_sql_that_is_no_text(engine: FakeEngine, tmp_path: Path) -> None:
     assert (2, f"Error: {expected}\n") == (done.exit_code, done.stderr)
 
 
-def test_an_answer_from_the_local_engine(declared: str) -> None:
-    done = windrow("-e", declared + "SELECT count(*) AS number FROM trades [RANGE 1 SECOND WATTR time]")
+@pytest.mark.parametrize("flags", [[], ["--flush", "lazy", "--flush-rows", "1", "--flush-windows", "1"]])
+def test_an_answer_from_the_local_engine(flags: list[str], declared: str) -> None:
+    done = windrow("-e", declared + "SELECT count(*) AS number FROM trades [RANGE 1 SECOND WATTR time]", *flags)
     assert 0 == done.exit_code, done.output
     assert ["2", "1"] == [line.split()[-1] for line in done.stdout.splitlines()[2:]]
     assert "rows in 3 = used 3 + late 0 + filtered 0; 2 results in " == done.stderr[:55]

@@ -168,6 +168,7 @@ REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {
     ("spark", "static and streaming DataFrames in one query"): lambda: _refuse_mix(
         spread(stream("a").union(stream("b")).plan), [True, False]
     ),
+    ("spark", "flush slow and lazy"): lambda: check_options("spark", {"flush": "slow"}),
     ("spark", "threads"): lambda: check_options("spark", {"threads": 2}),
     ("local", "shards"): lambda: check_options("local", {"shards": 2}),
     ("local", "rate"): lambda: check_options("local", {"rate": 2}),

@@ -100,8 +100,8 @@ def test_groups_of_one_row_are_kept_as_rows_and_groups_of_many_are_not() -> None
     for groups, expected in ((np.arange(size), Strategy.ADAPTIVE), (np.arange(size) % 8, Strategy.PANES)):
         pipeline = build(counted(Sliding("ts", 10, 10)), TRIAL)
         pipeline.push("s", batch(np.arange(size) * 10 // size, groups))
-        assert operator_of(pipeline).trial is None
-        assert expected is operator_of(pipeline).choice.strategy
+        assert operator_of(pipeline).algorithm.trial is None
+        assert expected is operator_of(pipeline).algorithm.choice.strategy
 
 
 def test_few_rows_choose_nothing() -> None:
@@ -110,7 +110,10 @@ def test_few_rows_choose_nothing() -> None:
     assert operator_of(pipeline).state_bytes > 0
     assert choosing.FEW // 10 + 1 == operator_of(pipeline).open_windows
     pipeline.push("s", Punctuation(END))
-    assert Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",)) == operator_of(pipeline).choice
+    assert (
+        Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
+        == operator_of(pipeline).algorithm.choice
+    )
 
 
 def test_a_restored_run_keeps_the_strategy_of_its_state() -> None:
@@ -119,13 +122,13 @@ def test_a_restored_run_keeps_the_strategy_of_its_state() -> None:
         pipeline.push("s", batch([1], [1]))
     again = build_of(pipeline)
     operator_of(again).restore(operator_of(pipeline).state())
-    assert Choice(Strategy.BUFFER, ("of the test",)) == operator_of(again).choice
+    assert Choice(Strategy.BUFFER, ("of the test",)) == operator_of(again).algorithm.choice
     assert type(operator_of(pipeline).windower) is type(operator_of(again).windower)
 
 
 @pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.PANES])
 def test_a_strategy_that_was_asked_for_is_not_tried(strategy: Strategy) -> None:
-    assert operator_of(build(counted(Sliding("ts", 10, 10), strategy), TRIAL)).trial is None
+    assert operator_of(build(counted(Sliding("ts", 10, 10), strategy), TRIAL)).algorithm.trial is None
 
 
 def test_statistics_are_those_of_one_window_by_kind_of_group() -> None:

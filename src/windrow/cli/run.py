@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from windrow.query import Query
 
 STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer")
-ONLY = {"local": ("threads", "every"), "spark": ("shards", "memory", "rate", "json_lines", "once")}
+ONLY = {
+    "local": ("threads", "every", "flush", "flush_rows", "flush_windows"),
+    "spark": ("shards", "memory", "rate", "json_lines", "once"),
+}
 """Options that one engine has and the other has not."""
 OPTIONS = {"every": "checkpoint_every"}
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -49,6 +52,15 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 @click.option("--once", is_flag=True, help="Spark: stop when what is there now has been read.")
 @click.option("--threads", type=click.IntRange(min=1), help="In process: threads to use.")
 @click.option("--every", type=click.IntRange(min=1), metavar="N", help="In process: checkpoint every N rows.")
+@click.option(
+    "--flush",
+    type=click.Choice(["eager", "slow", "lazy"]),
+    help="In process: whether closed windows are given at once, or in slices between batches.",
+)
+@click.option("--flush-rows", type=click.IntRange(min=1), metavar="N", help="In process: groups in a slice.")
+@click.option(
+    "--flush-windows", type=click.IntRange(min=1), metavar="N", help="In process: windows by which slices may be late."
+)
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
     """Run the queries of FILE and show their answers. FILE may be - for standard input.
 
@@ -81,6 +93,11 @@ def _check(settings: dict[str, Any]) -> None:
         for name in ("every", "restore"):
             if settings[name]:
                 raise ConfigurationError("needs --checkpoint DIR", parameter=f"--{name}")
+    if settings["flush"] in (None, "eager"):
+        for name in ("flush_rows", "flush_windows"):
+            if settings[name]:
+                flag = "--" + name.replace("_", "-")
+                raise ConfigurationError("needs --flush slow or --flush lazy", parameter=flag)
     if settings["limit"] and settings["output"]:
         raise ConfigurationError("is for the terminal", parameter="--limit", hint="leave out --limit or --output")
     other = "local" if settings["engine"] == "spark" else "spark"

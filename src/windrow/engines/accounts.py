@@ -46,4 +46,11 @@ def state_bytes(pipeline: Pipeline) -> int:
 def strategies(pipeline: Pipeline) -> list[list[str]]:
     """For each window aggregate whose algorithm is settled, top down: its strategy, and the reasons for it."""
     found = [operator for operator in windows_of(pipeline) if isinstance(operator, WindowOperator)]
-    return [[o.choice.strategy.value, *o.choice.reasons] for o in found if o.trial is None]
+    return [o.algorithm.to_json() for o in found if o.algorithm.trial is None]
+
+
+def waiting_and_evicted(pipeline: Pipeline) -> tuple[int, int]:
+    """Cells of closed windows not given yet, and cells that others drove out of the low level's table."""
+    operators = [stage.operator for stage in pipeline.stages if isinstance(stage.operator, WindowOperator)]
+    smooth = [o.smoothing.windower for o in operators if o.smoothing is not None]
+    return sum(windower.waiting for windower in smooth), sum(windower.low.collisions for windower in smooth)

@@ -8,7 +8,7 @@ from math import gcd
 
 import pyarrow as pa
 
-from windrow.errors import InternalError
+from windrow.errors import ConfigurationError, InternalError
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
@@ -22,6 +22,7 @@ from windrow.operators.project import Project
 from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.select import Select
 from windrow.operators.session_aggregate import SessionOperator
+from windrow.operators.smoothing import EAGER, Flush, When, why_not_smooth
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
 from windrow.plan.check import check_supported, shape_of, walk
@@ -83,6 +84,13 @@ class Pipeline:
             for out in operator.early.speak():
                 self._feed(window.after, out, window.port)
 
+    def resume(self) -> None:
+        """A slice of the answers that wait, of each window aggregate that gives them in slices."""
+        for stage in self.stages:
+            if isinstance(stage.operator, WindowOperator) and stage.operator.smoothing is not None:
+                for out in stage.operator.smoothing.resume():
+                    self._feed(stage.after, out, stage.port)
+
     def window_above(self, stage: Stage) -> tuple[Stage, WindowOperator]:
         """The window aggregate that takes the rows of an input; nothing but unions may lie between."""
         above = stage.after
@@ -122,20 +130,36 @@ class How:
     """How operators run: on how many threads, what is known of the streams, and what costs to choose strategies by.
 
     With `trial`, strategies that nothing fixes are chosen by the first rows: for a process that sees all of them.
+    `flush` says when closed windows are given.
     """
 
     threads: int = 1
     statistics: Statistics | None = None
     constants: Constants = MEASURED
     trial: bool = False
+    flush: Flush = EAGER
 
 
 def build(plan: nodes.Node, how: How = How()) -> Pipeline:  # noqa: B008 - frozen
     """Check the plan and connect its operators."""
     check_supported(plan)
+    if how.flush.when is not When.EAGER:
+        _check_smooth(plan, how.flush)
     pipeline = Pipeline(shape_of(plan).schema)
     _add(pipeline, plan, None, 0, None, how)
     return pipeline
+
+
+def _check_smooth(plan: nodes.Node, flush: Flush) -> None:
+    """Refuse to smooth a query none of whose windows can be."""
+    reasons = [why_not_smooth(node) for node in walk(plan) if isinstance(node, nodes.WindowAggregate)]
+    if None not in reasons:
+        raise ConfigurationError(
+            f"has nothing to smooth: {reasons[0] if reasons else 'the query has no windows'}",
+            parameter="flush",
+            value=flush.when.value,
+            hint="leave it out, or say eager",
+        )
 
 
 def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, how: How) -> None:
@@ -234,6 +258,7 @@ def _window(
         within=within,
         passes=passes,
         early=every_of(node, shape.domain),
+        flush=how.flush,
     )
 
 

@@ -200,6 +200,13 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             local=Yes("every so many rows"),
             spark=Yes("every micro-batch"),
         ),
+        Feature(
+            "flush slow and lazy",
+            local=Yes(
+                "for sliding, tumbling and landmark windows of bounded aggregates by panes; others close at once"
+            ),
+            spark=No("flush is not an option of a run on the spark engine"),
+        ),
         Feature("threads", spark=No("threads is not an option of a run on the spark engine")),
         Feature("shards", local=No("shards is not an option of a run on the local engine")),
         Feature("rate", local=No("rate is not an option of a run on the local engine")),

@@ -28,7 +28,9 @@ class Metrics:
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
     punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
     `batch_seconds` is the time of the last micro-batch, where there are such. `strategies` has, for each window
-    aggregate of a local run, the strategy that ran and the reasons for it.
+    aggregate of a local run, the strategy that ran and the reasons for it. `longest_stall` is the longest time in
+    seconds for which an element kept the next one waiting, in process. Where windows are given in slices,
+    `results_waiting` is how many cells of closed windows wait, and `cells_evicted` how many others drove out.
     """
 
     rows_in: int = 0
@@ -47,6 +49,9 @@ class Metrics:
     held_back_by: str | None = None
     batch_seconds: float | None = None
     strategies: list[list[str]] = field(default_factory=list)
+    longest_stall: float | None = None
+    results_waiting: int = 0
+    cells_evicted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -144,13 +144,18 @@ _WITHOUT_PANES: dict[type, str] = {
 
 
 def _reasons(node: WindowAggregate) -> Iterator[str]:
+    if isinstance(node.window, (Sliding, Landmark)) and node.late is not Late.DROP:
+        yield f"LATE {node.late.name} keeps the rows themselves"
+    if isinstance(node.window, (Sliding, Landmark)) and node.emit is Emit.COMPLETE:
+        yield "EMIT COMPLETE asks for the time of the first row, not only for its pane"
+    yield from without_cells(node)
+
+
+def without_cells(node: WindowAggregate) -> Iterator[str]:
+    """Why windows are not put together from pane cells alone."""
     if not isinstance(node.window, (Sliding, Landmark)):
         yield _WITHOUT_PANES[type(node.window)]
         return
-    if node.late is not Late.DROP:
-        yield f"LATE {node.late.name} keeps the rows themselves"
-    if node.emit is Emit.COMPLETE:
-        yield "EMIT COMPLETE asks for the time of the first row, not only for its pane"
     strategy = choose(node).strategy
     if strategy is not Strategy.PANES:
         yield f"STRATEGY {strategy.value} {'keeps rows' if strategy is Strategy.ADAPTIVE else 'has no panes'}"

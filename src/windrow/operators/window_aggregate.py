@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.ahead import Ahead
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
-from windrow.operators.choosing import Trial, make_windower
+from windrow.operators.choosing import Algorithm, Trial, WindowState, make_windower
 from windrow.operators.early import Early
 from windrow.operators.grid import Grid
 from windrow.operators.group_bounds import passed_on
@@ -24,15 +24,14 @@ from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.results import Results
 from windrow.operators.revisions import Revisions
+from windrow.operators.smoothing import EAGER, Flush, Smoothing, When, check_flush, why_not_smooth
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.state.layout import Table
 from windrow.operators.windows.base import Closed, Rows
-from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.extents import end_of, ends, last_closed
 from windrow.operators.windows.panes import PanedWid
-from windrow.operators.windows.wid import Wid
-from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
+from windrow.operators.windows.two_level import TwoLevel
+from windrow.plan.nodes import Late, Lateness, WindowAggregate
 from windrow.plan.planner import Choice
 from windrow.plan.schema import Shape
 from windrow.semantics.progress import END, START, Punctuation, check_advance
@@ -57,6 +56,7 @@ class WindowOperator:
         within: int = 0,
         passes: frozenset[str] = frozenset(),
         early: int = 0,
+        flush: Flush = EAGER,
     ) -> None:
         """`passes` are the columns out by which windows above can use promises for single groups.
 
@@ -68,10 +68,8 @@ class WindowOperator:
         self.window = node.window
         self.grouping = Grouping(node, shape)
         self.within = within if node.late is Late.REVISE else 0
-        self.choice = choice
-        self.trial = trial
-        self._make = partial(make_windower, node, self.grouping.plan, threads=threads, keep=self.within)
-        self._windower = self._make(choice.strategy) if trial is None else None
+        self.smoothing: Smoothing | None = None
+        self.algorithm = self._algorithm(choice, trial, flush, threads)
         self.late_schema = late_schema(shape.schema, shape.time)
         self.bound = START
         self.closed = START
@@ -86,31 +84,18 @@ class WindowOperator:
 
     # The algorithm
 
+    def _algorithm(self, choice: Choice, trial: Trial | None, flush: Flush, threads: int) -> Algorithm:
+        plan = self.grouping.plan
+        make = partial(make_windower, self.node, plan, threads=threads, keep=self.within)
+        if flush.when is not When.EAGER and why_not_smooth(self.node) is None:
+            windower = TwoLevel(self.window, plan, size=flush.rows, places=flush.places)
+            self.smoothing = Smoothing(self, windower, flush)
+            return Algorithm(make, Choice(Strategy.PANES, ("windows are given in slices",)), windower=windower)
+        return Algorithm(make, choice, trial)
+
     @property
-    def windower(self) -> Wid | Buffer | PanedWid:
-        """The algorithm. Where the stream is to choose it, whoever needs it first ends the trial."""
-        if self.trial is not None:
-            self._settle(self.trial)
-        assert self._windower is not None
-        return self._windower
-
-    def _settle(self, trial: Trial) -> None:
-        """End the trial: its rows are the first that the algorithm sees."""
-        rows = trial.rows.take() if trial.rows.count else None
-        self._take_up(trial.choice(rows))
-        if trial.passed != START:
-            list(self.windower.close(trial.passed, self.grouping.count))
-        if rows is not None:
-            self.windower.witness(rows.span[1])
-            self.windower.add(rows, self.grouping.count)
-
-    def _take_up(self, choice: Choice) -> None:
-        self.choice, self.trial = choice, None
-        self._windower = self._make(choice.strategy)
-
-    def _regrow(self, convert: Callable[[Table], Table]) -> None:
-        if self._windower is not None:
-            self._windower.regrow(convert)
+    def windower(self) -> WindowState:
+        return self.algorithm.windower(self.grouping.count)
 
     # Rows in
 
@@ -126,7 +111,7 @@ class WindowOperator:
     def _take(self, batch: Batch) -> Iterator[Element]:
         if batch.selected is not None and not batch.selected.any():
             return
-        rows = self.grouping.rows(batch, self._regrow)
+        rows = self.grouping.rows(batch, self.algorithm.regrow)
         self.counters.rows_in += len(rows)
         if len(rows) == 0:
             return
@@ -147,13 +132,7 @@ class WindowOperator:
 
     def _add(self, rows: Rows) -> None:
         self.results.first = min(self.results.first, rows.span[0])
-        if self.trial is None:
-            self.windower.witness(rows.span[1])
-            self.windower.add(rows, self.grouping.count)
-            return
-        self.trial.rows.put(rows)
-        if self.trial.is_over:
-            self._settle(self.trial)
+        self.algorithm.add(rows, self.grouping.count)
 
     def _late(self, batch: Batch, rows: Rows, late: npt.NDArray[np.int64]) -> Iterator[Element]:
         """Rows below the closed boundary: into the windows still open, and into the book of what was missed."""
@@ -249,12 +228,15 @@ class WindowOperator:
         if self.revisions is not None:
             yield from self.revisions.flush()
         self.closed = closed
+        if self.smoothing is not None and self.ahead is None and closed != END:
+            yield from self.smoothing.ask(closed, self._promise(closed))
+            return
         yield from self._report(closed)
         if self.early is not None and closed == END:
             yield from self.early.finish()
         if self.ahead is not None and self.ahead.forget_below(closed):
             self.ahead = None
-        if self.trial is None:
+        if self.algorithm.trial is None:
             self._compact()
         yield Punctuation(self._promise(closed))
 
@@ -274,6 +256,8 @@ class WindowOperator:
             return
         if self.revisions is not None:
             yield from self.revisions.flush()
+        if self.smoothing is not None:
+            yield from self.smoothing.finish()
         if self.ahead is None:
             self.ahead = Ahead(self.grouping, self.node)
         yield from self._report_groups(self.ahead, self.ahead.advance(news))
@@ -307,15 +291,16 @@ class WindowOperator:
     def _report(self, bound: int, concerned: Codes = NO_CODES) -> Iterator[Element]:
         """The windows that are closed for all groups; for those concerned also what is closed for them alone."""
         ahead = self.ahead
-        if self.trial is not None and self.trial.rows.count == 0:
-            self.trial.passed = bound
+        if self.smoothing is not None:
+            yield from self.smoothing.finish()
+        if self.algorithm.skips_to(bound):
             return
         for closed in self.windower.close(bound, self.grouping.count):
             if ahead is not None:
                 codes = closed.answers.codes
                 ahead.grow()
                 closed = closed.take(np.flatnonzero(closed.answers.windows > ahead.reported[codes]))
-            yield from self._given(closed)
+            yield from self.given(closed)
         if ahead is not None and len(concerned):
             yield from self._report_groups(ahead, np.unique(concerned))
 
@@ -333,13 +318,14 @@ class WindowOperator:
             windows, owners = closed.answers.windows, closed.answers.codes
             news = windows > np.maximum(ahead.reported[owners], self.windower.reported)
             news &= windows <= last_closed(self.window, ahead.closed[owners])
-            yield from self._given(closed.take(np.flatnonzero(news)))
+            yield from self.given(closed.take(np.flatnonzero(news)))
         done = last_closed(self.window, ahead.closed[codes])
         if isinstance(self.window, Landmark):  # windows beyond the last row so far wait for a row
             done = np.minimum(done, self.windower.last_window(END))
         ahead.reported[codes] = np.maximum(ahead.reported[codes], done)
 
-    def _given(self, closed: Closed) -> Iterator[Element]:
+    def given(self, closed: Closed) -> Iterator[Element]:
+        """Answers of closed windows, those of them that are reported."""
         if len(closed.answers) == 0:
             return
         chosen = self.results.chosen(closed)
@@ -361,19 +347,20 @@ class WindowOperator:
 
     @property
     def state_bytes(self) -> int:
-        return self.windower.nbytes if self.trial is None else self.trial.rows.nbytes
+        return self.algorithm.nbytes
 
     @property
     def open_windows(self) -> int:
-        return self.windower.open_windows if self.trial is None else self.trial.open_windows
+        return self.algorithm.open_windows
 
     def facts(self) -> dict[str, Any]:
         """What it knows besides tables, for the saved state."""
         return {
-            "choice": [self.choice.strategy.value, *self.choice.reasons],
+            "choice": self.algorithm.to_json(),
             "bounds": [self.bound, self.closed, self.results.first],
             "last_reported": self.results.reported.windows.tolist(),
             "revisions": self.revisions.to_json() if self.revisions is not None else None,
+            "due": self.smoothing.to_json() if self.smoothing is not None else None,
         }
 
     def set_facts(self, facts: dict[str, Any]) -> None:
@@ -381,14 +368,15 @@ class WindowOperator:
         self.results.reported.windows = np.array(facts["last_reported"], np.int64)
         if self.revisions is not None:
             self.revisions.from_json(facts["revisions"])
+        if self.smoothing is not None:
+            self.smoothing.from_json(facts["due"])
 
     def state(self) -> dict[str, pa.Table]:
         return window_state.save(self) | window_state.nested(ahead=self.ahead, early=self.early)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        strategy, *reasons = window_state.facts_of(tables)["choice"]
-        if self.trial is not None or self.choice.strategy is not Strategy(strategy):
-            self._take_up(Choice(Strategy(strategy), tuple(reasons)))  # state is of the algorithm that made it
+        check_flush("windower.stripes" in tables, self.smoothing is not None)
+        self.algorithm.take_up(*window_state.facts_of(tables)["choice"])
         window_state.load(self, tables)
         if known := window_state.under("ahead", tables):
             self.ahead = Ahead(self.grouping, self.node)

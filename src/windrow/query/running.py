@@ -27,7 +27,10 @@ OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
 OnProgress: TypeAlias = "Callable[[Metrics], None]"
 
 OPTIONS = {
-    "local": ("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore", "statistics"),
+    "local": (
+        *("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore", "statistics"),
+        *("flush", "flush_rows", "flush_windows", "flush_cells"),
+    ),
     "spark": ("batch_rows", "checkpoint", "restore", "shards", "memory", "rate", "spark", "json_lines", "statistics"),
 }
 """The options of a run, by engine."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from windrow.engines.local.compiling import compile_for, small_queries
-from windrow.operators.kernels import amending, hashing, input, multisets, sessions, sliding
+from windrow.operators.kernels import amending, hashing, input, low_table, multisets, sessions, sliding
 from windrow.plan.nodes import Node
 
 QUERIES = dict(small_queries())
@@ -17,6 +17,8 @@ CALLED = (
     hashing.spread,
     input.cut_points,
     input.cut_points_rows,
+    low_table.admit,
+    low_table.sweep,
     multisets.apply_changes,
     multisets.at_ranks,
     sessions.label_sessions,

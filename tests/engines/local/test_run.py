@@ -86,7 +86,9 @@ def test_a_stream_without_data_is_refused() -> None:
         answers(Stream("s", SCHEMA, "t"))
 
 
-@pytest.mark.parametrize("name", ["threads", "batch_rows", "checkpoint_every"])
+@pytest.mark.parametrize(
+    "name", ["threads", "batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"]
+)
 def test_options_below_one_are_refused(name: str) -> None:
     options: dict[str, Any] = {name: 0}
     with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be at least 1.*\b0\b"):

@@ -7,8 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.local.run import run
+from windrow.engines.local.run import Options, run
 from windrow.operators.sharding import shards_of
+from windrow.operators.smoothing import why_not_smooth
+from windrow.plan.check import walk
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Strategy, Stream, WindowAggregate
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
@@ -88,7 +90,10 @@ def _query(
 
 
 def compile_for(plan: Node) -> None:
-    """Run one small query; and give its rows to shards, as engines with several of them do."""
-    run(plan, {"s": open_source(small_data(), name="s")}, on_result=lambda _: None)
+    """Run one small query, also with windows given in slices; give its rows to shards, as engines with several do."""
+    nodes = [node for node in walk(plan) if isinstance(node, WindowAggregate)]
+    for flush in ("eager", "slow") if any(why_not_smooth(node) is None for node in nodes) else ("eager",):
+        source = open_source(small_data(), name="s")
+        run(plan, {"s": source}, on_result=lambda _: None, options=Options(flush=flush))
     columns = [column.combine_chunks() for column in small_data().columns]
     shards_of(columns, len(columns[0]), 2)

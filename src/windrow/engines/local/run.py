@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, strategies
+from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, strategies, waiting_and_evicted
 from windrow.engines.build import How, build
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger
@@ -18,6 +18,7 @@ from windrow.engines.metrics import Metrics, SourceMetrics, known, percentile, s
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.progress import Input
+from windrow.operators.smoothing import Flush, When
 from windrow.plan.calibration import calibrated
 from windrow.plan.columns import columns_read, prune
 from windrow.plan.costs import Statistics
@@ -33,7 +34,10 @@ _PROGRESS_EVERY = 0.2
 class Options:
     """How to run: threads, rows a batch, where and how often (in rows) to write checkpoints.
 
-    Statistics of the stream, where given, choose the strategy; else its first rows do.
+    Statistics of the stream, where given, choose the strategy; else its first rows do. `flush` says when closed windows
+    are given: "eager", at once; "slow", those of `flush_rows` groups after each batch; "lazy", the same, but only in
+    the last of `flush_windows` windows by which results may be behind. `flush_cells` is the size of the low level's
+    table.
     """
 
     threads: int = 1
@@ -42,9 +46,17 @@ class Options:
     checkpoint_every: int | None = None
     restore: bool = False
     statistics: Statistics | None = None
+    flush: str = When.EAGER.value
+    flush_rows: int = Flush.rows
+    flush_windows: int = Flush.windows
+    flush_cells: int = Flush.cells
 
     def check(self) -> None:
-        for name in ("threads", "batch_rows", "checkpoint_every"):
+        if self.flush not in [when.value for when in When]:
+            raise ConfigurationError(
+                "must be a way to flush", parameter="flush", value=self.flush, allowed=tuple(w.value for w in When)
+            )
+        for name in ("threads", "batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
@@ -63,11 +75,12 @@ class Runner:
         options.check()
         self.plan = plan
         self.options = options
-        how = How(options.threads, options.statistics, calibrated(), trial=True)
+        how = How(options.threads, options.statistics, calibrated(), trial=True, flush=_flush(options))
         self.pipeline = build(prune(plan), how)
         self.sources = {name: _narrowed(_find(sources, name), names) for name, names in columns_read(plan).items()}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
+        self.longest_stall = 0.0
         self.started = time.perf_counter()
         self.checkpoints = Checkpoints(options.checkpoint, plan) if options.checkpoint else None
         if options.restore and self.checkpoints is not None:
@@ -117,6 +130,9 @@ class Runner:
         else:
             self.read[name] += len(element)
             self.pipeline.push(name, Batch.unread(element))
+        self.pipeline.resume()
+        if element != Punctuation(END):
+            self.longest_stall = max(self.longest_stall, time.perf_counter() - before)
         if self.pipeline.results > results and isinstance(element, Punctuation):
             self.latencies.append(time.perf_counter() - before)
 
@@ -139,6 +155,7 @@ class Runner:
         inputs = [stage.operator for stage in self.pipeline.entries if isinstance(stage.operator, Input)]
         rows_in = sum(o.counters.rows_in for o in inputs)
         late, filtered = late_and_filtered(self.pipeline)
+        waiting, evicted = waiting_and_evicted(self.pipeline)
         sources = {o.name: _progress_of(o) for o in inputs}
         return Metrics(
             rows_in=rows_in,
@@ -156,7 +173,14 @@ class Runner:
             sources=sources,
             held_back_by=slowest(sources),
             strategies=strategies(self.pipeline),
+            longest_stall=self.longest_stall,
+            results_waiting=waiting,
+            cells_evicted=evicted,
         )
+
+
+def _flush(options: Options) -> Flush:
+    return Flush(When(options.flush), options.flush_rows, options.flush_windows, options.flush_cells)
 
 
 def _progress_of(source: Input) -> SourceMetrics:

@@ -285,16 +285,25 @@ class Groups:
             self._last = codes.copy(), self._decode(codes)
         return list(self._last[1])
 
+    @property
+    def is_large(self) -> bool:
+        """Whether there may be twice as many keys as when `compacted` last looked at those in use."""
+        return bool(self.kinds) and self.count >= self._look_at
+
+    def would_shrink(self, used: Codes) -> bool:
+        """Whether most keys are not among these, which are in use; if not, `is_large` says no until there are more."""
+        self._look_at = max(COMPACT_ABOVE, 2 * len(used))
+        return 2 * len(used) <= self.count
+
     def compacted(self, find_used: Callable[[], Codes]) -> tuple[Groups, Codes] | None:
         """Only the keys in use, and the new code of each old one (-1: gone), once most are not in use; else None.
 
         Codes keep their order. `find_used` looks at all state, so it is asked only when the keys may have doubled.
         """
-        if not self.kinds or self.count < self._look_at:
+        if not self.is_large:
             return None
         used = find_used()
-        self._look_at = max(COMPACT_ABOVE, 2 * len(used))
-        if 2 * len(used) > self.count:
+        if not self.would_shrink(used):
             return None
         mapping = np.full(self.count, -1, np.int32)
         mapping[used] = np.arange(len(used), dtype=np.int32)
