@@ -31,7 +31,7 @@ from windrow.operators.windows.base import Closed, Rows
 from windrow.operators.windows.extents import end_of, ends, last_closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.two_level import TwoLevel
-from windrow.plan.nodes import Late, Lateness, WindowAggregate
+from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.plan.planner import Choice
 from windrow.plan.schema import Shape
 from windrow.semantics.progress import END, START, Punctuation, check_advance
