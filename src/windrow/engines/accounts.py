@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from windrow.engines.build import Pipeline, Stage
+from windrow.engines.pipeline import End, Stage
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.session_aggregate import SessionOperator
@@ -13,31 +13,26 @@ from windrow.operators.window_aggregate import WindowOperator
 WINDOWS = (WindowOperator, SessionOperator, PerRowOperator, RowsOperator)
 
 
-def late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
-    """Late and filtered rows of the sources: what happens to results of inner windows is not counted here."""
-    counters = {id(stage): stage.operator.counters for stage in _first_stages(pipeline)}  # a union's stages once
-    return sum(c.late for c in counters.values()), sum(c.filtered for c in counters.values())
+def late_and_filtered(end: End) -> tuple[int, int]:
+    """Late and filtered rows of a query's sources: what happens to results of inner windows is not counted here."""
+    stages = {stage for entry in end.entries for stage in _first_stages(entry, end)}  # a union's stages once
+    counters = [stage.operator.counters for stage in stages]
+    return sum(c.late for c in counters), sum(c.filtered for c in counters)
 
 
-def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
-    """The stages that rows of the sources themselves come to, once for each source."""
-    for stage in pipeline.entries:
-        after = stage.after
-        while after is not None:
-            yield after
-            if isinstance(after.operator, WINDOWS):
-                break
-            after = after.after
+def _first_stages(stage: Stage, end: End) -> Iterator[Stage]:
+    """The stages of a query that rows of a source themselves come to."""
+    for above, _ in stage.after:
+        if end in above.queries:
+            yield above
+            if not isinstance(above.operator, WINDOWS):
+                yield from _first_stages(above, end)
 
 
-def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator | PerRowOperator | RowsOperator]:
-    operators = [stage.operator for stage in pipeline.stages]
-    return [operator for operator in operators if isinstance(operator, WINDOWS)]
+def open_windows(stages: Iterable[Stage]) -> int:
+    operators = [stage.operator for stage in stages]
+    return sum(operator.open_windows for operator in operators if isinstance(operator, WINDOWS))
 
 
-def open_windows(pipeline: Pipeline) -> int:
-    return sum(operator.open_windows for operator in windows_of(pipeline))
-
-
-def state_bytes(pipeline: Pipeline) -> int:
-    return sum(getattr(stage.operator, "state_bytes", 0) for stage in pipeline.stages)
+def state_bytes(stages: Iterable[Stage]) -> int:
+    return sum(getattr(stage.operator, "state_bytes", 0) for stage in stages)

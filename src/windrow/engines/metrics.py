@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,12 @@ class Metrics:
     sources: dict[str, SourceMetrics] = field(default_factory=dict)
     held_back_by: str | None = None
     batch_seconds: float | None = None
+
+    def plus(self, other: Metrics) -> Metrics:
+        """Of two runs one after the other."""
+        names = ("rows_in", "rows_used", "rows_late", "rows_filtered", "results", "open_windows", "state_bytes")
+        counts = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return replace(other, **counts, elapsed=self.elapsed + other.elapsed, sources={**self.sources, **other.sources})
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -37,6 +37,11 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
     return "\n".join([*lines, *(["", "Notes", *(f"- {note}" for note in notes)] if notes else [])])
 
 
+def title_of(node: Node) -> str:
+    """A node in one line."""
+    return _DESCRIBE[type(node)](node).title
+
+
 def _tree(node: Node) -> Iterator[str]:
     entry = _DESCRIBE[type(node)](node)
     children = inputs_of(node)

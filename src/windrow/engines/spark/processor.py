@@ -75,7 +75,7 @@ class ShardProcessor(StatefulProcessor):
         now = chunks.save(shard.tables(), known, _MapStore(self.chunks))
         self.facts.update((json.dumps({**shard.facts(), "mark": mark, "lineage": shard.lineage}),))
         _kept[shard.lineage, shard.number] = mark, shard, now
-        while sum(state_bytes(kept.pipeline) for _, kept, _ in _kept.values()) > KEPT_BYTES:
+        while sum(state_bytes(kept.pipeline.stages) for _, kept, _ in _kept.values()) > KEPT_BYTES:
             _kept.popitem(last=False)
 
 

@@ -10,9 +10,10 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,7 +30,8 @@ from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of
 from windrow.errors import ConfigurationError
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
-from windrow.plan.nodes import Node
+from windrow.plan.check import walk
+from windrow.plan.nodes import Node, Stream
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:
@@ -98,6 +100,23 @@ def run(
     except Exception as error:
         raise explained(error) from error
     return replace(metrics, elapsed=time.perf_counter() - started)
+
+
+def run_together(
+    plans: Sequence[Node],
+    sources: Mapping[str, Source],
+    deliveries: Sequence[tuple[Deliver, Deliver | None]],
+    *,
+    on_progress: Callable[[Metrics], None] | None = None,
+    options: Options | None = None,
+) -> tuple[list[Metrics], Metrics]:
+    """Run plans one after the other: the metrics of each, and of all."""
+    each = []
+    for plan, (on_result, on_late) in zip(plans, deliveries, strict=True):
+        names = {node.name for node in walk(plan) if isinstance(node, Stream)}
+        own = {name: source for name, source in sources.items() if name in names}
+        each.append(run(plan, own, on_result=on_result, on_late=on_late, on_progress=on_progress, options=options))
+    return each, reduce(Metrics.plus, each)
 
 
 def session_of(sources: Mapping[str, Source]) -> SparkSession | None:

@@ -13,13 +13,15 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
-from windrow.engines.build import Pipeline, Stage, build
+from windrow.engines.build import build
+from windrow.engines.pipeline import Pipeline, Stage
 from windrow.engines.spark.low import make_known
 from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
 from windrow.engines.spark.signature import VERSION, signature
 from windrow.engines.spark.spread import Spread
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, unpack
 from windrow.operators.base import Batch, Counters, GroupPunctuations
+from windrow.operators.early import Early
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
@@ -90,8 +92,8 @@ class Shard:
         self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, Meld)]
         for meld in self.melds:
             meld.clock = lambda: self.now
-        for stage in self._early():
-            self.pipeline.window_above(stage)[1].early.by_row = False  # type: ignore[union-attr]
+        for early, _, _ in self._early():
+            early.by_row = False
 
     def _give(self, kind: int, batch: pa.RecordBatch, schema: pa.Schema) -> None:
         if len(schema):
@@ -166,41 +168,39 @@ class Shard:
                 self.pipeline.feed(stage, Punctuation(progress.bound))
         self._speak()
 
-    def _early(self) -> list[Stage]:
-        """The inputs under windows that give early results."""
-        heads = [branch.head for branch in self.job.spread.branches]
-        wanted = [isinstance(head, WindowAggregate) and head.early is not None for head in heads]
-        return [stage for stage, early in zip(self.pipeline.entries, wanted, strict=True) if early]
+    def _early(self) -> Iterator[tuple[Early, Stage, Progress]]:
+        """The windows that give early results, each with its stage and the progress of an input below it."""
+        for stage, branch, progress in zip(self.pipeline.entries, self.job.spread.branches, self.progress, strict=True):
+            if isinstance(branch.head, WindowAggregate) and branch.head.early is not None:
+                for window, operator in self.pipeline.windows_above(stage):
+                    if operator.early is not None:
+                        yield operator.early, window, progress
 
     def _speak(self) -> None:
         """Early results after a micro-batch, once for all inputs of a window that have come far enough."""
-        due: dict[int, Stage] = {}
-        for stage in self._early():
-            early = self.pipeline.window_above(stage)[1].early
-            assert early is not None
-            if early.hear(self.progress[self.pipeline.entries.index(stage)].latest):
-                due[id(early)] = stage
-        for stage in due.values():
-            self.pipeline.speak(stage)
+        due = [window for early, window, progress in self._early() if early.hear(progress.latest)]
+        for window in dict.fromkeys(due):
+            self.pipeline.speak(window)
 
     def _witness(self) -> None:
         """Landmark windows go on to the last row of any group, in whichever shard it lives."""
         for stage, branch, progress in zip(self.pipeline.entries, self.job.spread.branches, self.progress, strict=True):
             head = branch.head
             if isinstance(head, WindowAggregate) and isinstance(head.window, Landmark) and progress.latest != START:
-                self.pipeline.window_above(stage)[1].witness(progress.latest)
+                for _, operator in self.pipeline.windows_above(stage):
+                    operator.witness(progress.latest)
 
     def counts(self) -> Outcome:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
-        late, filtered = late_and_filtered(self.pipeline)
+        late, filtered = late_and_filtered(self.pipeline.ends[0])
         first = self.number == 0
         return Outcome(
             COUNTS,
             late=late,
             filtered=filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
             results=self.pipeline.results,
-            windows=open_windows(self.pipeline),
-            bytes=state_bytes(self.pipeline),
+            windows=open_windows(self.pipeline.stages),
+            bytes=state_bytes(self.pipeline.stages),
             sources=json.dumps(self._sources()) if first else None,
         )
 
@@ -253,5 +253,5 @@ class Shard:
             stage.operator.restore(own)
             vars(stage.operator.counters).update(facts["counters"].get(place, vars(Counters())))
         self.progress = [Progress(**saved) for saved in facts["progress"]]
-        self.pipeline.results = facts["results"]
+        self.pipeline.ends[0].results = facts["results"]
         self.steps = facts["steps"]
