@@ -66,14 +66,16 @@ def lines(asked: list[wr.Query], what: str, repeats: int) -> list[list[str]]:
         works[f"{count} together"], works[f"{count} alone"] = together(asked[:count]), alone(asked[:count])
     spreads = side_by_side(works, repeats, same)
     one = spreads["1 alone"].median
-    return [[what, str(count), *_line(spreads, count, one)] for count in COUNTS]
+    return [[what, str(count), *line(spreads, count, one)] for count in COUNTS]
 
 
-def _line(spreads: dict[str, Spread], count: int, one: float) -> list[str]:
-    shared, each = spreads[f"{count} together"], spreads[f"{count} alone"]
+def line(spreads: dict[str, Spread], count: int, one: float) -> list[str]:
+    """Seconds and ratios of so many queries; `one` are the seconds of one alone."""
+    shared, each = spreads[f"{count} together"], spreads.get(f"{count} alone")
     ratio = shared.median / one
     judged = f"{BAR}x {verdict(ratio, BAR, at_most=True)}" if count == 10 else ""
-    return [str(shared), str(each), f"{ratio:.2f}x", f"{each.median / one:.2f}x", judged]
+    apart = ("", "") if each is None else (str(each), f"{each.median / one:.2f}x")
+    return [str(shared), apart[0], f"{ratio:.2f}x", apart[1], judged]
 
 
 def main(settings: Settings) -> None:

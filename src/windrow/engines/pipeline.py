@@ -93,7 +93,7 @@ class Pipeline:
         """An element into a stage, and all that comes of it through the stages above."""
         self._hand_on(stage, _taken(stage.operator, element, port))
 
-    def merge(self, stage: Stage, partials: Partials) -> None:
+    def merge(self, stage: Stage, partials: Partials | SharedCells) -> None:
         """Pane partials of rows that would have come in at this stage."""
         stage.operator.counters.rows_in += partials.rows
         for window, operator in self.windows_above(stage):

@@ -23,8 +23,10 @@ from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.windows.panes import PanedWid, pane_of
+from windrow.plan.check import shape_of
 from windrow.plan.nodes import AggregateCall, WindowAggregate
 from windrow.plan.schema import Shape
+from windrow.plan.types import type_of
 from windrow.semantics.progress import START, Punctuation
 from windrow.semantics.windows import Landmark, Sliding
 
@@ -42,6 +44,17 @@ class SharedCells:
     """The least time in the pane of each cell."""
     state: Table
     layout: Layout
+
+    @staticmethod
+    def of_partials(cells: Partials, node: WindowAggregate) -> SharedCells:
+        """Cells that were made elsewhere of what `shared_node` gave."""
+        assert isinstance(node.window, Sliding)
+        schema = shape_of(node.input).schema
+        layout = Layout(node.aggregates, schema)
+        layout.from_json(cells.layout)
+        groups = Groups([type_of(expression, schema) for _, expression in node.keys])
+        codes = groups.encode(cells.keys) if cells.keys else np.zeros(len(cells), np.int32)
+        return SharedCells(groups, codes, node.window.origin + cells.panes * node.window.range, cells.state, layout)
 
     def __len__(self) -> int:
         return len(self.starts)

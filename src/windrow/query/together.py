@@ -66,7 +66,7 @@ def run_into(
 ) -> tuple[list[Metrics], Metrics]:
     """Run several queries, handing on what each gives as it comes: the metrics of each, and of all."""
     _check(queries)
-    engine = engine or engine_of({str(id(s)): s for query in queries for s in query.sources.values()})
+    engine = engine or _engine_of(queries)
     found: dict[int, Metrics] = {}
     whole: list[Metrics] = []
     for places, sources in companies(queries):
@@ -102,18 +102,29 @@ def companies(queries: Sequence[Query]) -> Iterator[tuple[list[int], Mapping[str
 
 def explain(queries: Sequence[Query], engine: str | None = None) -> str:
     """The plan of each query as text, then what they share when they run together, and why not more."""
-    from windrow.engines.local.sharing import describe
-
     _check(queries)
     texts = [explain_on(query.plan, query.sources, engine) for query in queries]
     if len(queries) == 1:
         return texts[0]
     parts = [f"Query {number}\n{text}" for number, text in enumerate(texts, 1)]
-    lines: list[str] = []
-    for places, _ in companies(queries):
-        plans: dict[int, Node] = {place + 1: queries[place].plan for place in places}
-        lines += describe(plans)
-    return "\n\n".join([*parts, "\n".join(["Shared", *(f"- {line}" for line in lines)])])
+    shared = (line for places, _ in companies(queries) for line in _shared(queries, places, engine))
+    return "\n\n".join([*parts, "\n".join(["Shared", *(f"- {line}" for line in shared)])])
+
+
+def _shared(queries: Sequence[Query], places: list[int], engine: str | None) -> Iterator[str]:
+    """What these queries share on the engine that they would run on."""
+    from windrow.engines.local.passes import passes
+    from windrow.engines.sharing import describe
+
+    plans: dict[int, Node] = {place + 1: queries[place].plan for place in places}
+    if (engine or _engine_of(queries)) == "spark":
+        return describe(plans, [list(plans)], parts=False)
+    found = passes(list(plans.values()))
+    return describe(plans, [[places[one] + 1 for one in together] for together in found])
+
+
+def _engine_of(queries: Sequence[Query]) -> str:
+    return engine_of({str(id(source)): source for query in queries for source in query.sources.values()})
 
 
 def _check(queries: Sequence[Any]) -> None:
