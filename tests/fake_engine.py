@@ -73,6 +73,15 @@ class FakeEngine(ModuleType):
             raise self.error
         return Metrics(results=self.handed_over)
 
+    def run_together(
+        self, plans: Any, sources: Mapping[str, Any], deliveries: Any, **settings: Any
+    ) -> tuple[list[Metrics], Metrics]:
+        each = [
+            self.run(plan, sources, on_result=on_result, on_late=on_late, **settings)
+            for plan, (on_result, on_late) in zip(plans, deliveries, strict=True)
+        ]
+        return each, each[0]
+
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windrow.engines.accounts import state_bytes
-from windrow.engines.build import Pipeline, Stage, build
+from windrow.engines.build import build
+from windrow.engines.pipeline import Pipeline, Stage
 from windrow.operators.base import Batch
 from windrow.operators.grid import Grid
 from windrow.operators.ordering import Sort
@@ -52,10 +53,9 @@ def in_order(plan: Node, lateness: Lateness = Lateness.CONSISTENT) -> Pipeline:
     assert isinstance(narrow, WindowAggregate)
     pipeline = build(narrow)
     (window,) = (stage for stage in pipeline.stages if isinstance(stage.operator, WindowOperator))
-    sort = Stage(Sort(shape_of(narrow.input).schema, lateness=lateness), f"{len(pipeline.stages)} sort", window)
+    sort = Stage(Sort(shape_of(narrow.input).schema, lateness=lateness), f"{len(pipeline.stages)} sort", [(window, 0)])
     for stage in pipeline.stages:
-        if stage.after is window:
-            stage.after = sort
+        stage.after = [(sort if above is window else above, port) for above, port in stage.after]
         if isinstance(stage.operator, Input):
             stage.operator.grid = Grid()
     pipeline.stages.append(sort)
@@ -84,7 +84,7 @@ class Held:
 def weighed(pipeline: Pipeline, arrivals: Iterable[Arrival]) -> Held:
     peak, started = 0, time.process_time()
     for _ in feed(pipeline, arrivals):
-        peak = max(peak, state_bytes(pipeline))
+        peak = max(peak, state_bytes(pipeline.stages))
     return Held(peak, time.process_time() - started, pipeline.results)
 
 

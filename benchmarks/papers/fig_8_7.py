@@ -23,9 +23,9 @@ from _harness import Settings, amount, begin, table
 from _pictures import Panel, save
 
 import windrow as wr
-from windrow.engines.build import Pipeline
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
+from windrow.engines.pipeline import Pipeline
 from windrow.operators.window_aggregate import WindowOperator
 
 GROUPS = (66_000, 130_000, 260_000, 520_000)

@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     from windrow.query import GroupedQuery as GroupedQuery
     from windrow.query import Query as Query
     from windrow.query import Result as Result
+    from windrow.query import Results as Results
     from windrow.query import Script as Script
+    from windrow.query import explain as explain
+    from windrow.query import run as run
     from windrow.query import script as script
     from windrow.query import sql as sql
     from windrow.query import stream as stream
@@ -65,7 +68,7 @@ _HOMES = {
         "aggregate at_end avg collect count count_distinct first heavy_hitters idle last max mean median min mode "
         "ordered punctuated quantile slack stddev stddev_pop sum top_k var_pop variance"
     ),
-    "windrow.query": "GroupedQuery Query Result Script script sql stream",
+    "windrow.query": "GroupedQuery Query Result Results Script explain run script sql stream",
     "windrow.query.frames": "spark_listener spark_session spark_source spark_watch transform",
     "windrow.semantics.progress": "Punctuation",
 }

@@ -11,8 +11,10 @@ SELECT = "SELECT symbol, count(*) AS number FROM trades [RANGE 10 MINUTES SLIDE 
 def test_every_query_is_explained_without_data() -> None:
     done = CliRunner().invoke(main, ["explain", "-"], input=DECLARED + SELECT + "SELECT symbol, time FROM trades")
     assert 0 == done.exit_code, done.output
-    first, second = done.stdout.split("\n\n")
-    assert ["WindowAggregate", "Project symbol, time"] == [first.splitlines()[0], second.splitlines()[0]]
+    first, second, shared = done.stdout.split("\n\n")
+    assert ["Query 1", "WindowAggregate"] == first.splitlines()[:2]
+    assert ["Query 2", "Project symbol, time"] == second.splitlines()[:2]
+    assert ["Shared", "- queries 1 and 2 read trades once"] == shared.splitlines()[:2]
     assert "RANGE 10 min SLIDE 1 min on time, each row in up to 10 windows" in first
 
 

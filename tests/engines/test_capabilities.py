@@ -165,9 +165,7 @@ def streaming_frame() -> None:
 
 REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {
     ("local", "streaming DataFrames of Spark"): streaming_frame,
-    ("spark", "static and streaming DataFrames in one query"): lambda: _refuse_mix(
-        spread(stream("a").union(stream("b")).plan), [True, False]
-    ),
+    ("spark", "static and streaming DataFrames in one query"): lambda: _refuse_mix(["a"]),
     ("spark", "flush slow and lazy"): lambda: check_options("spark", {"flush": "slow"}),
     ("spark", "threads"): lambda: check_options("spark", {"threads": 2}),
     ("local", "shards"): lambda: check_options("local", {"shards": 2}),
@@ -178,6 +176,7 @@ ELSEWHERE = (
     "files, Arrow, pandas, Polars",
     "iterators of elements",
     "static DataFrames of Spark",
+    "several queries in one pass",
     "checkpoint and restore",
 )
 """Features that are about data and runs; each has tests of its own."""

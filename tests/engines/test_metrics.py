@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.engines.metrics import SourceMetrics, known, percentile, slowest
+from windrow.engines.metrics import Metrics, SourceMetrics, known, percentile, slowest
 from windrow.semantics.progress import END, START
 
 DONE = SourceMetrics(3, 9, None, ended=True)
@@ -18,6 +18,14 @@ def test_watermarks_before_the_first_and_after_the_last_are_unknown() -> None:
 def test_percentiles() -> None:
     assert None is percentile([], 0.5)
     assert 2.0 == percentile([1.0, 2.0, 3.0], 0.5)
+
+
+def test_runs_one_after_the_other_add_up() -> None:
+    first = Metrics(rows_in=5, rows_used=3, rows_late=1, rows_filtered=1, results=2, elapsed=0.5, sources={"a": DONE})
+    second = Metrics(rows_in=2, rows_used=2, results=1, elapsed=0.25, sources={"b": SILENT})
+    both = first.plus(second)
+    assert (7, 5, 1, 1, 3) == (both.rows_in, both.rows_used, both.rows_late, both.rows_filtered, both.results)
+    assert (0.75, {"a": DONE, "b": SILENT}) == (both.elapsed, both.sources)
 
 
 def at(low: int) -> SourceMetrics:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, Split, answer
-from windrow.engines.build import How, Pipeline, build
+from windrow.engines.build import How, build
+from windrow.engines.pipeline import Pipeline
 from windrow.operators import choosing
 from windrow.operators.base import Batch
 from windrow.operators.choosing import measured
@@ -66,7 +67,7 @@ def operator_of(pipeline: Pipeline) -> WindowOperator:
 
 
 def build_of(pipeline: Pipeline) -> Pipeline:
-    return build(operator_of(pipeline).node, TRIAL)
+    return build(operator_of(pipeline).node, how=TRIAL)
 
 
 @settings(max_examples=200)
@@ -80,7 +81,7 @@ def test_whatever_is_chosen_whenever_the_answer_is_the_same(
     pieces = [*Split(elements, cuts, schema=SCHEMA).elements(), Punctuation(END)]
     saving = data.draw(st.none() | st.integers(0, len(pieces) - 1))
     with choosing_always(strategy, enough):
-        results = run(pieces, build(plan, TRIAL), saving)
+        results = run(pieces, build(plan, how=TRIAL), saving)
     assert streams.comparable(expected) == streams.comparable(results)
 
 
@@ -98,14 +99,14 @@ def batch(times: Any, groups: Any) -> Batch:
 def test_groups_of_one_row_are_kept_as_rows_and_groups_of_many_are_not() -> None:
     size = choosing.ENOUGH
     for groups, expected in ((np.arange(size), Strategy.ADAPTIVE), (np.arange(size) % 8, Strategy.PANES)):
-        pipeline = build(counted(Sliding("ts", 10, 10)), TRIAL)
+        pipeline = build(counted(Sliding("ts", 10, 10)), how=TRIAL)
         pipeline.push("s", batch(np.arange(size) * 10 // size, groups))
         assert operator_of(pipeline).algorithm.trial is None
         assert expected is operator_of(pipeline).algorithm.choice.strategy
 
 
 def test_few_rows_choose_nothing() -> None:
-    pipeline = build(counted(Sliding("ts", 10, 10)), TRIAL)
+    pipeline = build(counted(Sliding("ts", 10, 10)), how=TRIAL)
     pipeline.push("s", batch(list(range(choosing.FEW - 1)), list(range(choosing.FEW - 1))))
     assert operator_of(pipeline).state_bytes > 0
     assert choosing.FEW // 10 + 1 == operator_of(pipeline).open_windows
@@ -117,7 +118,7 @@ def test_few_rows_choose_nothing() -> None:
 
 
 def test_a_restored_run_keeps_the_strategy_of_its_state() -> None:
-    pipeline = build(counted(Sliding("ts", 10, 10)), TRIAL)
+    pipeline = build(counted(Sliding("ts", 10, 10)), how=TRIAL)
     with choosing_always(Strategy.BUFFER, 1):
         pipeline.push("s", batch([1], [1]))
     again = build_of(pipeline)
@@ -128,7 +129,7 @@ def test_a_restored_run_keeps_the_strategy_of_its_state() -> None:
 
 @pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.PANES])
 def test_a_strategy_that_was_asked_for_is_not_tried(strategy: Strategy) -> None:
-    assert operator_of(build(counted(Sliding("ts", 10, 10), strategy), TRIAL)).algorithm.trial is None
+    assert operator_of(build(counted(Sliding("ts", 10, 10), strategy), how=TRIAL)).algorithm.trial is None
 
 
 def test_statistics_are_those_of_one_window_by_kind_of_group() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.test_group_punctuations import in_batches
 from tests.engines.local.test_oracle import SCHEMA
-from windrow.engines.build import Pipeline, Stage
+from windrow.engines.pipeline import Pipeline, Stage
 from windrow.operators.base import Batch, Counters, Element, Operator, Stateless
 from windrow.operators.grid import Grid
 from windrow.operators.meld import Meld
@@ -50,13 +50,13 @@ class Listener(Stateless):
 def sorting(sort: Sort, policies: Sequence[Policy]) -> tuple[Pipeline, Listener]:
     """Inputs, a union where there are several, a sort, and someone who listens."""
     listener = Listener()
-    pipeline = Pipeline(SCHEMA)
-    top = Stage(sort, "sort", Stage(listener, "listener"))
+    pipeline = Pipeline()
+    top = Stage(sort, "sort", [(Stage(listener, "listener"), 0)])
     if len(policies) > 1:
-        top = Stage(Meld(len(policies), SCHEMA), "meld", top)
+        top = Stage(Meld(len(policies), SCHEMA), "meld", [(top, 0)])
     for place, policy in enumerate(policies):
         slack = int(policy.amount.number) if isinstance(policy, Slack) else 0
-        stage = Stage(Input(f"s{place}", "ts", policy, slack=slack, grid=Grid()), "input", top, place)
+        stage = Stage(Input(f"s{place}", "ts", policy, slack=slack, grid=Grid()), "input", [(top, place)])
         pipeline.inputs[stage.label + str(place)] = [stage]
     return pipeline, listener
 
@@ -80,8 +80,7 @@ def test_a_sort_does_what_the_definition_says(
     lateness = data.draw(st.sampled_from(Lateness))
     pipeline, listener = sorting(Sort(SCHEMA, lateness=lateness), [External()])
     (entry,) = pipeline.inputs["input0"]
-    top = entry.after
-    assert top is not None
+    ((top, _),) = entry.after
     for number, piece in enumerate(in_batches(elements, cuts)):
         if number in restarts:
             fresh = Sort(SCHEMA, lateness=lateness)

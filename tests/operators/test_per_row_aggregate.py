@@ -15,7 +15,8 @@ import windrow as wr
 from tests import strategies as streams
 from tests.engines.local.test_oracle import EMITS, SCHEMA, STREAM, Split, answer, approximately
 from windrow.aggregates import UserAggregate
-from windrow.engines.build import Pipeline, build
+from windrow.engines.build import build
+from windrow.engines.pipeline import Pipeline
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.lateness import COLUMNS

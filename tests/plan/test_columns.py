@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from tests.plan.streams import MINUTE, call, columns, counters, trades, windowed
-from windrow.plan.check import shape_of
-from windrow.plan.columns import columns_read, prune
+from windrow.plan.check import shape_of, walk
+from windrow.plan.columns import columns_read, prune, prune_together
 from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Stream, Union
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External
@@ -90,3 +90,13 @@ def test_prune_narrows_the_streams_and_nothing_else() -> None:
 )
 def test_a_pruned_plan_gives_the_same_columns(plan: Node) -> None:
     assert shape_of(plan) == shape_of(prune(plan))
+
+
+def test_plans_that_run_together_keep_what_one_of_them_reads() -> None:
+    window = Sliding("seq", 10, 10)
+    plans = [windowed(counters(), window, keys=("key",)), windowed(counters(), window, keys=("x",))]
+    assert {"counters": ["key", "seq", "x"]} == columns_read(*plans)
+    one, other = prune_together(plans)
+    assert shape_of(next(part for part in walk(one) if isinstance(part, Stream))) == shape_of(
+        next(part for part in walk(other) if isinstance(part, Stream))
+    )

@@ -11,12 +11,13 @@ from windrow.cli.texts import read_queries, text_options
 @text_options
 @click.option("--engine", type=click.Choice(["local", "spark"]), help="Also say how that engine runs it.")
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None) -> None:
-    """Show how the queries of FILE would be computed, and why. FILE may be - for standard input.
+    """Show how the queries of FILE would be computed, what they share, and why. FILE may be - for standard input.
 
     \b
     Example:
       windrow explain trades.sql
       windrow explain trades.sql --engine spark
     """
-    queries = read_queries(file, text, bindings)
-    click.echo("\n\n".join(query.explain(engine) for query in queries))
+    from windrow.query import explain
+
+    click.echo(explain(read_queries(file, text, bindings), engine))

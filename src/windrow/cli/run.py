@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +64,7 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
     "--flush-windows", type=click.IntRange(min=1), metavar="N", help="In process: windows by which slices may be late."
 )
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
-    """Run the queries of FILE and show their answers. FILE may be - for standard input.
+    """Run the queries of FILE together and show their answers. FILE may be - for standard input.
 
     \b
     Example, with trades.sql:
@@ -83,7 +85,7 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
     queries = read_queries(file, text, bindings)
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
-    done = [run_query(query, settings) for query in queries]
+    done = run_queries(queries, settings)
     if settings["metrics"]:
         _write_metrics(settings["metrics"], done)
 
@@ -117,16 +119,20 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
             )
 
 
-def run_query(query: Query, settings: dict[str, Any]) -> Metrics:
-    """Run one query to its sink, report on the way, and close with the account of its rows."""
+def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
+    """Run queries to their sinks, report on the way, and close with the account of the rows of each."""
     from windrow.cli.progress import closing_line, native_line
 
-    query = _adjusted(query, settings)
-    metrics = _run_live(query, settings) if _is_live(query, settings) else _run_to_the_end(query, settings)
-    click.echo(closing_line(metrics), err=True)
-    if settings["engine"] == "spark" and (line := native_line(query.plan, metrics)):
-        click.echo(line, err=True)
-    return metrics
+    queries = [_adjusted(query, settings) for query in queries]
+    if any(_is_live(query, settings) for query in queries):
+        done = [_run_live(query, settings) for query in queries]
+    else:
+        done = _run_to_the_end(queries, settings)
+    for query, metrics in zip(queries, done, strict=True):
+        click.echo(closing_line(metrics), err=True)
+        if settings["engine"] == "spark" and (line := native_line(query.plan, metrics)):
+            click.echo(line, err=True)
+    return done
 
 
 def _is_live(query: Query, settings: dict[str, Any]) -> bool:
@@ -159,25 +165,20 @@ def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
         )
 
 
-def _run_to_the_end(query: Query, settings: dict[str, Any]) -> Metrics:
+def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     from windrow.cli.progress import reporting
-    from windrow.query.running import execute
+    from windrow.query.together import run_into
     from windrow.query.writing import open_outputs
 
     engine = settings["engine"]
-    outputs = open_outputs(query.plan, settings["output"] or "-", settings["late"], settings["limit"])
     doing = "starting Spark" if engine == "spark" else ""
-    # The report ends before the outputs close, so that it never draws over a table.
-    with outputs as (answer, late), reporting(_domain_of(query), _total_rows(query), doing) as report:
-        return execute(
-            query.plan,
-            query.sources,
-            answer,
-            on_late=late,
-            on_progress=report,
-            engine=engine,
-            **_engine_options(settings),
-        )
+    target, late, limit = settings["output"] or "-", settings["late"], settings["limit"]
+    with ExitStack() as outputs:  # which close in the order of the queries: the last one that was opened first
+        opened = [outputs.enter_context(open_outputs(q.plan, target, late, limit)) for q in reversed(queries)]
+        # The report ends before the outputs close, so that it never draws over a table.
+        with reporting(_domain_of(queries[0]), _total_rows(queries), doing) as report:
+            done, _ = run_into(queries, opened[::-1], on_progress=report, engine=engine, **_engine_options(settings))
+    return done
 
 
 def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
@@ -206,8 +207,9 @@ def _domain_of(query: Query) -> Any:
     return next(shape_of(node).domain for node in walk(query.plan) if isinstance(node, Stream))
 
 
-def _total_rows(query: Query) -> int | None:
-    totals = [source.total_rows for source in query.sources.values()]
+def _total_rows(queries: Sequence[Query]) -> int | None:
+    """The rows that the queries take, each its own."""
+    totals = [source.total_rows for query in queries for source in query.sources.values()]
     return None if None in totals else sum(total or 0 for total in totals)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from windrow.engines.build import Pipeline, Stage
+from windrow.engines.pipeline import End, Stage
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.session_aggregate import SessionOperator
@@ -13,44 +13,39 @@ from windrow.operators.window_aggregate import WindowOperator
 WINDOWS = (WindowOperator, SessionOperator, PerRowOperator, RowsOperator)
 
 
-def late_and_filtered(pipeline: Pipeline) -> tuple[int, int]:
-    """Late and filtered rows of the sources: what happens to results of inner windows is not counted here."""
-    counters = {id(stage): stage.operator.counters for stage in _first_stages(pipeline)}  # a union's stages once
-    return sum(c.late for c in counters.values()), sum(c.filtered for c in counters.values())
+def late_and_filtered(end: End) -> tuple[int, int]:
+    """Late and filtered rows of a query's sources: what happens to results of inner windows is not counted here."""
+    stages = {stage for entry in end.entries for stage in _first_stages(entry, end)}  # a union's stages once
+    counters = [stage.operator.counters for stage in stages]
+    return sum(c.late for c in counters), sum(c.filtered for c in counters)
 
 
-def _first_stages(pipeline: Pipeline) -> Iterator[Stage]:
-    """The stages that rows of the sources themselves come to, once for each source."""
-    for stage in pipeline.entries:
-        after = stage.after
-        while after is not None:
-            yield after
-            if isinstance(after.operator, WINDOWS):
-                break
-            after = after.after
+def _first_stages(stage: Stage, end: End) -> Iterator[Stage]:
+    """The stages of a query that rows of a source themselves come to."""
+    for above, _ in stage.after:
+        if end in above.queries:
+            yield above
+            if not isinstance(above.operator, WINDOWS):
+                yield from _first_stages(above, end)
 
 
-def windows_of(pipeline: Pipeline) -> list[WindowOperator | SessionOperator | PerRowOperator | RowsOperator]:
-    operators = [stage.operator for stage in pipeline.stages]
-    return [operator for operator in operators if isinstance(operator, WINDOWS)]
+def open_windows(stages: Iterable[Stage]) -> int:
+    operators = [stage.operator for stage in stages]
+    return sum(operator.open_windows for operator in operators if isinstance(operator, WINDOWS))
 
 
-def open_windows(pipeline: Pipeline) -> int:
-    return sum(operator.open_windows for operator in windows_of(pipeline))
+def state_bytes(stages: Iterable[Stage]) -> int:
+    return sum(getattr(stage.operator, "state_bytes", 0) for stage in stages)
 
 
-def state_bytes(pipeline: Pipeline) -> int:
-    return sum(getattr(stage.operator, "state_bytes", 0) for stage in pipeline.stages)
-
-
-def strategies(pipeline: Pipeline) -> list[list[str]]:
+def strategies(stages: Iterable[Stage]) -> list[list[str]]:
     """For each window aggregate whose algorithm is settled, top down: its strategy, and the reasons for it."""
-    found = [operator for operator in windows_of(pipeline) if isinstance(operator, WindowOperator)]
+    found = [stage.operator for stage in stages if isinstance(stage.operator, WindowOperator)]
     return [o.algorithm.to_json() for o in found if o.algorithm.trial is None]
 
 
-def waiting_and_evicted(pipeline: Pipeline) -> tuple[int, int]:
+def waiting_and_evicted(stages: Iterable[Stage]) -> tuple[int, int]:
     """Cells of closed windows not given yet, and cells that others drove out of the low level's table."""
-    operators = [stage.operator for stage in pipeline.stages if isinstance(stage.operator, WindowOperator)]
+    operators = [stage.operator for stage in stages if isinstance(stage.operator, WindowOperator)]
     smooth = [o.smoothing.windower for o in operators if o.smoothing is not None]
     return sum(windower.waiting for windower in smooth), sum(windower.low.collisions for windower in smooth)

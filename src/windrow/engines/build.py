@@ -1,128 +1,43 @@
-"""From a plan to connected operators."""
+"""From plans to connected operators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
+from typing import TypeAlias
 
-import pyarrow as pa
-
-from windrow.errors import ConfigurationError, InternalError
-from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows, Operator
+from windrow.engines.pipeline import End, Pipeline, Stage
+from windrow.engines.sharing import pane_groups
+from windrow.errors import ConfigurationError
+from windrow.operators.base import Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
 from windrow.operators.meld import Meld
 from windrow.operators.ordering import Sort
-from windrow.operators.partials import Partials
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.progress import Input
 from windrow.operators.project import Project
 from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.select import Select
 from windrow.operators.session_aggregate import SessionOperator
+from windrow.operators.shared_panes import SharedPanes
 from windrow.operators.smoothing import EAGER, Flush, When, why_not_smooth
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
-from windrow.plan.check import check_supported, shape_of, walk
+from windrow.plan.check import check_supported, inputs_of, shape_of, walk
 from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.describe import keys_below, usable_keys
+from windrow.plan.nodes import Strategy
 from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.amounts import Domain
-from windrow.semantics.progress import Idle, Punctuation, Slack
+from windrow.semantics.progress import External, Idle, Slack
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
 
 READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
 """Units of the attribute: a second, or what may come to a batch of rows."""
-
-
-@dataclass
-class Stage:
-    """An operator and where its output goes."""
-
-    operator: Operator
-    label: str
-    after: Stage | None = None
-    port: int = 0
-
-
-@dataclass
-class Pipeline:
-    """All stages of a query. `push` takes elements of a source to the end."""
-
-    schema: pa.Schema
-    late_schema: pa.Schema | None = None
-    stages: list[Stage] = field(default_factory=list)
-    inputs: dict[str, list[Stage]] = field(default_factory=dict)
-    entries: list[Stage] = field(default_factory=list)
-    """The stages of `inputs` in the order of the plan's streams, left to right."""
-    on_result: Callable[[pa.RecordBatch], None] = lambda _: None
-    on_late: Callable[[pa.RecordBatch], None] = lambda _: None
-    results: int = 0
-
-    def push(self, source: str, element: Batch | Punctuation) -> None:
-        for stage in self.inputs[source]:
-            self.feed(stage, element)
-
-    def feed(self, stage: Stage, element: Batch | Punctuation | GroupPunctuations) -> None:
-        """An element of a source into one of the places where it is read."""
-        self._feed(stage, element, 0)
-
-    def merge(self, stage: Stage, partials: Partials) -> None:
-        """Pane partials of rows that would have come in at this stage."""
-        stage.operator.counters.rows_in += partials.rows
-        window, operator = self.window_above(stage)
-        for out in operator.merge(partials):
-            self._feed(window.after, out, window.port)
-
-    def speak(self, stage: Stage) -> None:
-        """Early results of the window aggregate above an input."""
-        window, operator = self.window_above(stage)
-        if operator.early is not None:
-            for out in operator.early.speak():
-                self._feed(window.after, out, window.port)
-
-    def resume(self) -> None:
-        """A slice of the answers that wait, of each window aggregate that gives them in slices."""
-        for stage in self.stages:
-            if isinstance(stage.operator, WindowOperator) and stage.operator.smoothing is not None:
-                for out in stage.operator.smoothing.resume():
-                    self._feed(stage.after, out, stage.port)
-
-    def window_above(self, stage: Stage) -> tuple[Stage, WindowOperator]:
-        """The window aggregate that takes the rows of an input; nothing but unions may lie between."""
-        above = stage.after
-        while above is not None and isinstance(above.operator, Meld):
-            above = above.after
-        if above is None or not isinstance(above.operator, WindowOperator):
-            raise InternalError("must be followed by a window aggregate", parameter=stage.label)
-        return above, above.operator
-
-    def _feed(self, stage: Stage | None, element: Element, port: int) -> None:
-        if isinstance(element, LateRows):
-            self.on_late(element.data)
-        elif stage is None:
-            self._emit(element)
-        else:
-            for out in _taken(stage.operator, element, port):
-                self._feed(stage.after, out, stage.port)
-
-    def _emit(self, element: Element) -> None:
-        if isinstance(element, Batch):
-            data = element.compact().data
-            self.results += len(data)
-            if len(data):
-                self.on_result(data)
-
-
-def _taken(operator: Operator, element: Batch | Punctuation | GroupPunctuations, port: int) -> Iterable[Element]:
-    if isinstance(element, Batch):
-        return operator.process(element, port)
-    if isinstance(element, Punctuation):
-        return operator.punctuate(element, port)
-    return operator.punctuate_groups(element, port)
 
 
 @dataclass(frozen=True)
@@ -140,14 +55,17 @@ class How:
     flush: Flush = EAGER
 
 
-def build(plan: nodes.Node, how: How = How()) -> Pipeline:  # noqa: B008 - frozen
-    """Check the plan and connect its operators."""
-    check_supported(plan)
-    if how.flush.when is not When.EAGER:
-        _check_smooth(plan, how.flush)
-    pipeline = Pipeline(shape_of(plan).schema)
-    _add(pipeline, plan, None, 0, None, how)
-    return pipeline
+def build(*plans: nodes.Node, how: How = How()) -> Pipeline:  # noqa: B008 - frozen
+    """Check plans and connect their operators; what they have in common is there once."""
+    for plan in plans:
+        check_supported(plan)
+        if how.flush.when is not When.EAGER:
+            _check_smooth(plan, how.flush)
+    builder = _Builder(how)
+    for plan in plans:
+        builder.add(plan)
+    builder.finish()
+    return builder.pipeline
 
 
 def _check_smooth(plan: nodes.Node, flush: Flush) -> None:
@@ -162,54 +80,164 @@ def _check_smooth(plan: nodes.Node, flush: Flush) -> None:
         )
 
 
-def _add(pipeline: Pipeline, node: nodes.Node, after: Stage | None, port: int, grid: Grid | None, how: How) -> None:
-    """Add the operator of a node and those below it; `grid` is where windows above may end."""
+_Key: TypeAlias = tuple[nodes.Node, frozenset[str], tuple[int, int] | None]
+
+
+@dataclass
+class _Listeners:
+    """What the windows above one input can use of its promises, query by query."""
+
+    node: nodes.Stream
+    leading: list[Grid | None] = field(default_factory=list)
+    """Of queries over several sources: these decide how sources are read."""
+    others: list[Grid | None] = field(default_factory=list)
+
+
+class _Builder:
+    """Makes the stages of one plan after another; a part that an earlier plan has too is used again."""
+
+    def __init__(self, how: How) -> None:
+        self.how = how
+        self.pipeline = Pipeline()
+        self.made: dict[_Key, list[Stage]] = {}
+        self.below: dict[Stage, list[Stage]] = {}
+        self.listeners: dict[Stage, _Listeners] = {}
+        self.windows: dict[Stage, nodes.WindowAggregate] = {}
+
+    def add(self, plan: nodes.Node) -> None:
+        end = End(shape_of(plan).schema)
+        leads = len({node.name for node in walk(plan) if isinstance(node, nodes.Stream)}) > 1
+        self.stage(plan, None, end, leads).ends.append(end)
+        self.pipeline.ends.append(end)
+
+    def finish(self) -> None:
+        """Once all plans are known, so is what inputs are listened to for, and which windows can share panes."""
+        for stage, heard in self.listeners.items():
+            first, *others = [*heard.leading, *heard.others]
+            stage.operator = _input(heard.node, first, others)
+        for stages in self.pipeline.inputs.values():
+            stages.sort(key=lambda stage: not self.listeners[stage].leading)
+        if self.how.flush.when is When.EAGER:  # windows that close in slices have cells of their own
+            for stage in list(self.pipeline.stages):
+                self._share_panes(stage)
+
+    def stage(self, node: nodes.Node, grid: Grid | None, end: End, leads: bool, known: Stage | None = None) -> Stage:
+        """The stage of a node and those below it for a query; `grid` is where windows above may end."""
+        stage = known or self._found(node, grid, end)
+        fresh = stage is None
+        stage = stage or self._new(node, grid)
+        stage.queries.append(end)
+        if isinstance(node, nodes.Stream):
+            end.entries.append(stage)
+            heard = self.listeners[stage]
+            (heard.leading if leads else heard.others).append(grid)
+        for place, child in enumerate(inputs_of(node)):
+            below = self.stage(
+                child, _grid_below(node, grid, stage), end, leads, None if fresh else self.below[stage][place]
+            )
+            if fresh:
+                below.after.append((stage, place))
+                self.below[stage].append(below)
+        return stage
+
+    def _found(self, node: nodes.Node, grid: Grid | None, end: End) -> Stage | None:
+        """A stage that does the same for another query; within one query each place has its own."""
+        return next((stage for stage in self.made.get(_key(node, grid), ()) if self._is_free(stage, end)), None)
+
+    def _is_free(self, stage: Stage, end: End) -> bool:
+        return end not in stage.queries and all(self._is_free(below, end) for below in self.below[stage])
+
+    def _new(self, node: nodes.Node, grid: Grid | None) -> Stage:
+        operator, label = _operator(node, grid, self.how)
+        stage = Stage(operator, f"{len(self.pipeline.stages)} {label}")
+        self.pipeline.stages.append(stage)
+        self.made.setdefault(_key(node, grid), []).append(stage)
+        self.below[stage] = []
+        if isinstance(node, nodes.Stream):
+            self.listeners[stage] = _Listeners(node)
+            self.pipeline.inputs.setdefault(node.name, []).append(stage)
+            self.pipeline.entries.append(stage)
+        elif isinstance(node, nodes.WindowAggregate):
+            self.windows[stage] = node
+        return stage
+
+    def _share_panes(self, stage: Stage) -> None:
+        """Between a stage and the windows above it that can use the same panes goes what makes these."""
+        above = {self.windows[one]: one for one, _ in stage.after if one in self.windows}
+        for group in pane_groups(list(above)):
+            sharers = [above[node] for node in group]
+            for sharer in sharers:
+                assert isinstance(sharer.operator, WindowOperator)
+                sharer.operator.algorithm.take_up(Strategy.PANES.value, "it shares panes with other queries")
+            panes = Stage(
+                SharedPanes(group, shape_of(group[0].input), threads=self.how.threads),
+                f"{len(self.pipeline.stages)} panes",
+                [(sharer, 0) for sharer in sharers],
+                queries=list(dict.fromkeys(end for sharer in sharers for end in sharer.queries)),
+            )
+            stage.after = [(one, port) for one, port in stage.after if one not in sharers] + [(panes, 0)]
+            self.pipeline.stages.append(panes)
+
+
+def _key(node: nodes.Node, grid: Grid | None) -> _Key:
+    """What must be the same to be used again.
+
+    Promises for single groups are for windows with certain keys only, and how long duplicates are known depends on
+    where the windows above end.
+    """
+    grid = grid or Grid()
+    policies = (part.policy for part in walk(node) if isinstance(part, nodes.Stream))
+    promised = any(isinstance(policy, External) and policy.per for policy in policies)
+    return node, grid.keys if promised else frozenset(), (grid.origin, grid.step) if _forgets(node) else None
+
+
+def _forgets(node: nodes.Node) -> bool:
+    """Whether rows that come out of a node went through a DISTINCT since the last window."""
+    if isinstance(node, (nodes.Distinct, nodes.WindowAggregate)):
+        return isinstance(node, nodes.Distinct)
+    return any(map(_forgets, inputs_of(node)))
+
+
+def _operator(node: nodes.Node, grid: Grid | None, how: How) -> tuple[Operator, str]:
+    """The operator of a node, and what it is called."""
     if isinstance(node, nodes.Stream):
-        stage = _stage(pipeline, _input(node, grid), f"input {node.name}", after, port)
-        pipeline.inputs.setdefault(node.name, []).append(stage)
-        pipeline.entries.append(stage)
-    elif isinstance(node, nodes.Filter):
-        stage = _stage(pipeline, Select(node.predicate), "select", after, port)
-        _add(pipeline, node.input, stage, 0, grid, how)
-    elif isinstance(node, nodes.Project):
-        stage = _stage(pipeline, Project(node.columns, shape_of(node).schema), "project", after, port)
-        below = None if grid is None else replace(grid, keys=keys_below(node, grid.keys))
-        _add(pipeline, node.input, stage, 0, below, how)
-    elif isinstance(node, nodes.Union):
-        meld = _meld(node)
-        stage = _stage(pipeline, meld, "meld", after, port)
-        for place, child in enumerate(node.inputs):
-            _add(pipeline, child, stage, place, grid and _idle_grid(grid, meld), how)
-    elif isinstance(node, nodes.Distinct):
-        stage = _stage(pipeline, DupElim(shape_of(node).schema), "distinct", after, port)
-        # Without windows above, every punctuation says something: it makes rows below it late.
-        below = Grid() if grid is None else replace(grid, together=False)
-        _add(pipeline, node.input, stage, 0, below, how)
-    elif isinstance(node, nodes.OrderedOutput):
+        return _input(node, grid, ()), f"input {node.name}"
+    if isinstance(node, nodes.Filter):
+        return Select(node.predicate), "select"
+    if isinstance(node, nodes.Project):
+        return Project(node.columns, shape_of(node).schema), "project"
+    if isinstance(node, nodes.Union):
+        return _meld(node), "meld"
+    if isinstance(node, nodes.Distinct):
+        return DupElim(shape_of(node).schema, grid or Grid()), "distinct"
+    if isinstance(node, nodes.OrderedOutput):
         shape = shape_of(node)
-        stage = _stage(pipeline, Sort(shape.schema, time=shape.time), "sort", after, port)
-        _add(pipeline, node.input, stage, 0, Grid(pace=_pace(node)), how)
-    else:
-        operator = _window(node, grid, how)
-        stage = _stage(pipeline, operator, "window", after, port)
+        return Sort(shape.schema, time=shape.time), "sort"
+    return _window(node, grid, how), "window"
+
+
+def _grid_below(node: nodes.Node, grid: Grid | None, stage: Stage) -> Grid | None:
+    """Where windows above the inputs of a node may end."""
+    if isinstance(node, nodes.WindowAggregate):
         below = _grid(node)
-        if below is not None and isinstance(operator, PerRowOperator) and operator.takes_bounds:
-            below = replace(below, together=True)
-        if after is None or pipeline.late_schema is None:
-            pipeline.late_schema = operator.late_schema
-        _add(pipeline, node.input, stage, 0, below, how)
+        takes_bounds = isinstance(stage.operator, PerRowOperator) and stage.operator.takes_bounds
+        return below if below is None else replace(below, together=takes_bounds)
+    if isinstance(node, nodes.Distinct):
+        # Without windows above, every punctuation says something: it makes rows below it late.
+        return Grid() if grid is None else replace(grid, together=False)
+    if isinstance(node, nodes.OrderedOutput):
+        return Grid(pace=_pace(node))
+    if isinstance(node, nodes.Project) and grid is not None:
+        return replace(grid, keys=keys_below(node, grid.keys))
+    if isinstance(stage.operator, Meld) and grid is not None:
+        return _idle_grid(grid, stage.operator)
+    return grid
 
 
-def _stage(pipeline: Pipeline, operator: Operator, label: str, after: Stage | None, port: int) -> Stage:
-    stage = Stage(operator, f"{len(pipeline.stages)} {label}", after, port)
-    pipeline.stages.append(stage)
-    return stage
-
-
-def _input(node: nodes.Stream, grid: Grid | None) -> Input:
+def _input(node: nodes.Stream, grid: Grid | None, others: Sequence[Grid | None]) -> Input:
     policy = node.policy
     slack = policy.amount.resolve(shape_of(node).domain, "slack") if isinstance(policy, Slack) else 0
-    return Input(node.name, node.time, policy, slack=slack, grid=grid, schema=node.schema)
+    return Input(node.name, node.time, policy, slack=slack, grid=grid, others=others, schema=node.schema)
 
 
 def _grid(node: nodes.WindowAggregate) -> Grid | None:
@@ -280,7 +308,7 @@ def _meld(node: nodes.Union) -> Meld:
 def _idle_grid(grid: Grid, meld: Meld) -> Grid:
     """Less its idle time, a punctuation on this grid may still fall where windows end."""
     step = gcd(grid.step, *(amount for amount in meld.idle if amount is not None))
-    return replace(grid, step=step, pace=max(grid.step, grid.pace), together=False)
+    return replace(grid, step=step, pace=max(grid.step, grid.pace))
 
 
 def _idle_of(node: nodes.Node) -> Idle | None:

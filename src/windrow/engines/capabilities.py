@@ -196,6 +196,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         nowhere("a strategy for sessions", "strategy must be auto for session windows"),
         nowhere("a strategy for slide-by-tuple windows", "strategy must be auto for slide-by-tuple windows"),
         Feature(
+            "several queries in one pass",
+            local=Yes("equal parts and panes are shared"),
+            spark=Yes("what is read and sent is shared, panes too"),
+        ),
+        Feature(
             "checkpoint and restore",
             local=Yes("every so many rows"),
             spark=Yes("every micro-batch"),

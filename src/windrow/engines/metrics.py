@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,12 @@ class Metrics:
     longest_stall: float | None = None
     results_waiting: int = 0
     cells_evicted: int = 0
+
+    def plus(self, other: Metrics) -> Metrics:
+        """Of two runs one after the other."""
+        names = ("rows_in", "rows_used", "rows_late", "rows_filtered", "results", "open_windows", "state_bytes")
+        counts = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return replace(other, **counts, elapsed=self.elapsed + other.elapsed, sources={**self.sources, **other.sources})
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

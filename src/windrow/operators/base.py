@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ import pyarrow as pa
 
 from windrow.aggregates.base import Integers
 from windrow.semantics.progress import Punctuation
+
+if TYPE_CHECKING:
+    from windrow.operators.shared_panes import SharedCells
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
 _NO_TIMES: Integers = np.empty(0, np.int64)
@@ -85,7 +88,7 @@ class LateRows:
     data: pa.RecordBatch
 
 
-Element: TypeAlias = Batch | Punctuation | GroupPunctuations | LateRows
+Element: TypeAlias = "Batch | Punctuation | GroupPunctuations | LateRows | SharedCells"
 
 
 @dataclass

@@ -10,19 +10,22 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.grid import Grid
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
-from windrow.semantics.progress import END, START, Punctuation, check_advance
+from windrow.semantics.progress import END, START, Punctuation
 
 
 class DupElim:
     """The progressing attribute is one of the columns, so equal rows have equal times.
 
-    Whether a row below the bound was there before is no longer known, so it is late: counted, not passed on.
+    Whether a row below the bound was there before is no longer known, so it is late: counted, not passed on. The bound
+    moves along the grid of the windows above, however much finer the promises below are.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
+    def __init__(self, schema: pa.Schema, grid: Grid) -> None:
         self.schema = schema
+        self.grid = grid
         self.seen = Groups(schema.types)
         self.times: Integers = np.empty(0, np.int64)
         self.bound = START
@@ -55,13 +58,16 @@ class DupElim:
         return Batch(batch.data, batch.times, (~late).view(np.uint8), batch.source).compact()
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
-        self.bound = check_advance(self.bound, punctuation.value)
+        value = self.grid.round_down(punctuation.value)
+        if value <= self.bound:
+            return
+        self.bound = value
         keep = np.flatnonzero(self.times >= self.bound) if self.bound != END else np.empty(0, np.int64)
         if 2 * len(keep) < len(self.times):
             rows = self.seen.decode(keep.astype(np.int32))
             self.seen, self.times = Groups(self.schema.types), self.times[keep]
             self.seen.encode(rows)
-        yield punctuation
+        yield Punctuation(value)
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """What was seen is forgotten by the punctuation for all rows alone; windows above may use more."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,11 @@ class Grid:
     @property
     def paced(self) -> Grid:
         return Grid(self.origin, max(self.step, self.pace))
+
+    def refined(self, other: Grid) -> Grid:
+        """Where windows of either may end."""
+        step = gcd(self.step, other.step, self.origin - other.origin)
+        return replace(self, step=step, together=self.together and other.together)
 
     def round_down(self, bound: int) -> int:
         if bound in (START, END):

@@ -14,7 +14,7 @@ from windrow.operators.base import Batch
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import compress
-from windrow.operators.state.groups import Groups
+from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.windows.base import Keeper, Plan, Rows, StateOfWindows
@@ -30,6 +30,8 @@ class Grouping:
         self.keys = node.keys
         self.groups = Groups([type_of(expression, shape.schema) for _, expression in node.keys])
         self.plan = Plan(Layout(node.aggregates, shape.schema))
+        self._translation: tuple[Groups | None, Groups | None, Codes] = None, None, NO_CODES
+        """Whose codes were translated into whose, and the codes; -1 where one was not asked for."""
 
     @property
     def count(self) -> int:
@@ -50,6 +52,21 @@ class Grouping:
         rows.keys = {p: v.keys(arrays[p.argument], times) for p, v in self.plan.values.items()}
         rows.numbers = {p: _numbers(arrays[p.argument]) for p in self.plan.custom if p.argument is not None}
         return rows
+
+    def translated(self, others: Groups, codes: Codes) -> Codes:
+        """The codes here of the groups that have these codes elsewhere; each group is looked up once."""
+        source, target, known = self._translation
+        if source is not others or target is not self.groups:
+            known = NO_CODES
+        table = np.full(others.count, -1, np.int32)
+        table[: len(known)] = known
+        used = np.zeros(len(table), np.bool_)
+        used[codes] = True
+        missing = np.flatnonzero(used & (table < 0)).astype(np.int32)
+        if len(missing):
+            table[missing] = self.groups.encode(others.decode(missing))
+        self._translation = others, self.groups, table
+        return table[codes]
 
     def compact(self, *keepers: Keeper) -> None:
         """Forget groups that no one knows any more, once they are most of all."""

@@ -7,8 +7,9 @@ rounded down to the grid of the windows above, because only such a one can close
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -47,21 +48,28 @@ class Input:
         *,
         slack: int = 0,
         grid: Grid | None = None,
+        others: Sequence[Grid | None] = (),
         schema: pa.Schema | None = None,
     ) -> None:
-        """`schema` is needed where punctuations are elements for single groups: their values get its types."""
+        """`grid` says what the query needs that decides how its sources are read, `others` what further ones need.
+
+        `schema` is needed where punctuations are elements for single groups: their values get its types.
+        """
         self.name = name
         self.time = time
         self.policy = policy
         self.slack = slack
-        self.grid = grid
+        grids = [one for one in (grid, *others) if one is not None]
+        self.grid = reduce(Grid.refined, grids) if grids else None
         self.pace = (grid or Grid()).paced
+        self.is_patient = grid is None or (isinstance(policy, AtEnd) and not grid.by_arrival)
+        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
         self.high = START
         self.bound = START
         self.promised = START
         """The last punctuation carried by the data, before rounding."""
         self.recent: Integers = np.empty(0, np.int64)
-        self.singles = Singles(name, policy, grid, schema)
+        self.singles = Singles(name, policy, self.grid, schema)
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -211,11 +219,6 @@ class Input:
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield from self.singles.promises(punctuations.groups, punctuations.values)
-
-    @property
-    def is_patient(self) -> bool:
-        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
-        return self.grid is None or (isinstance(self.policy, AtEnd) and not self.grid.by_arrival)
 
     def places_of(self, data: pa.RecordBatch) -> Integers:
         """The time of each row, or what it promises where it is a punctuation."""

@@ -39,6 +39,7 @@ from windrow.semantics.windows import Emit, Landmark, Sliding
 
 if TYPE_CHECKING:
     from windrow.operators.partials import Partials
+    from windrow.operators.shared_panes import SharedCells
 
 
 class WindowOperator:
@@ -168,7 +169,7 @@ class WindowOperator:
 
     # Cells in, made of rows by the low level of a two-level aggregation
 
-    def merge(self, partials: Partials) -> Iterable[Element]:
+    def merge(self, partials: Partials | SharedCells) -> Iterable[Element]:
         """What `process` does with rows, for those behind the cells. `why_not_partial` says where that is the same.
 
         All rows of a pane are late for the same windows, since windows begin and end where panes do.
@@ -214,7 +215,7 @@ class WindowOperator:
             return
         passed = starts < self.closed
         if passed.any():
-            windower.amend_cells(counting.take(passed), self.grouping.count)
+            windower.amend_cells(counting.take(passed).each_once(windower.layout), self.grouping.count)
         if not passed.all():
             windower.put(counting.take(~passed))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -18,24 +18,31 @@ from windrow.semantics.windows import Rows, SlideByTuple
 _Read: TypeAlias = dict[str, set[str]]
 
 
-def columns_read(plan: Node) -> dict[str, list[str]]:
+def columns_read(*plans: Node) -> dict[str, list[str]]:
     """For each stream the columns that can change an answer or a late row, in the order of its schema.
 
     A stream that is read in several places has what any of them needs. Both sides of a union keep the same columns.
     """
-    streams = [node for node in walk(plan) if isinstance(node, Stream)]
+    streams = [node for plan in plans for node in walk(plan) if isinstance(node, Stream)]
     read: _Read = {stream.name: set() for stream in streams}
     before: _Read = {}
     # What one side of a union needs the other must keep, wherever its stream is read: on until nothing is added.
     while before != read:
         before = {name: set(columns) for name, columns in read.items()}
-        _need(plan, _names(plan), read)
+        for plan in plans:
+            _need(plan, _names(plan), read)
     return {stream.name: [name for name in stream.schema.names if name in read[stream.name]] for stream in streams}
 
 
 def prune(plan: Node) -> Node:
     """The same plan over streams that have only the columns it reads."""
-    return _pruned(plan, columns_read(plan))
+    return prune_together([plan])[0]
+
+
+def prune_together(plans: Sequence[Node]) -> list[Node]:
+    """The same plans over streams that have only the columns that one of them reads."""
+    columns = columns_read(*plans)
+    return [_pruned(plan, columns) for plan in plans]
 
 
 def _need(node: Node, wanted: Set[str], read: _Read) -> None:

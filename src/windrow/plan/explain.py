@@ -48,6 +48,11 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
     return "\n".join([*lines, *(["", "Notes", *(f"- {note}" for note in notes)] if notes else [])])
 
 
+def title_of(node: Node) -> str:
+    """A node in one line."""
+    return (_aggregate(node, choose(node)) if isinstance(node, WindowAggregate) else _DESCRIBE[type(node)](node)).title
+
+
 def _tree(node: Node, chosen: Callable[[WindowAggregate], Choice]) -> Iterator[str]:
     entry = _aggregate(node, chosen(node)) if isinstance(node, WindowAggregate) else _DESCRIBE[type(node)](node)
     children = inputs_of(node)

@@ -3,5 +3,6 @@
 from windrow.query.fluent import GroupedQuery, Query, stream
 from windrow.query.running import Result
 from windrow.query.text import Script, script, sql
+from windrow.query.together import Results, explain, run
 
-__all__ = ["GroupedQuery", "Query", "Result", "Script", "script", "sql", "stream"]
+__all__ = ["GroupedQuery", "Query", "Result", "Results", "Script", "explain", "run", "script", "sql", "stream"]

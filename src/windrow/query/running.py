@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Queue
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -67,30 +67,67 @@ def execute(
     if engine == "spark":  # where all micro-batches and shards must choose alike
         plan = decided(plan, options.pop("statistics", None), calibrated())
     bound = _bound(plan, sources)
-    run, settings = _engine(engine)
+    run, _, settings = _engine(engine)
     return run(
         plan,
         bound,
-        on_result=lambda batch: on_result(fitted(batch, schema)),
-        on_late=on_late and (lambda batch: on_late(decoded(batch))),
+        on_result=_fitted(on_result, schema),
+        on_late=on_late and _decoded(on_late),
         on_progress=on_progress,
         options=settings(**options),
     )
 
 
-def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any]]:
-    """What runs a plan, and its options; imported here, because engines bring compiled kernels or a JVM with them."""
+def execute_together(
+    plans: Sequence[Node],
+    sources: Mapping[str, Source],
+    deliveries: Sequence[tuple[OnBatch, OnBatch | None]],
+    *,
+    engine: str,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> tuple[list[Metrics], Metrics]:
+    """Run plans over sources they share, handing on what each gives: the metrics of each plan, and of all."""
+    for plan in plans:
+        check_supported(plan)
+    check_options(engine, options)
+    bound = {name: source for plan in plans for name, source in _bound(plan, sources).items()}
+    _, run_together, settings = _engine(engine)
+    fitting = [
+        (_fitted(on_result, shape_of(plan).answer), on_late and _decoded(on_late))
+        for plan, (on_result, on_late) in zip(plans, deliveries, strict=True)
+    ]
+    done: tuple[list[Metrics], Metrics] = run_together(
+        plans, bound, fitting, on_progress=on_progress, options=settings(**options)
+    )
+    return done
+
+
+def _fitted(deliver: OnBatch, schema: pa.Schema) -> OnBatch:
+    return lambda batch: deliver(fitted(batch, schema))
+
+
+def _decoded(deliver: OnBatch) -> OnBatch:
+    return lambda batch: deliver(decoded(batch))
+
+
+def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any], Callable[..., Any]]:
+    """What runs a plan, what runs several, and their options.
+
+    Imported here, because engines bring compiled kernels or a JVM with them.
+    """
     if name == "spark":
         from windrow.engines.spark.prerequisites import check_packages
 
         check_packages()
         from windrow.engines.spark.run import Options as SparkOptions
         from windrow.engines.spark.run import run as run_on_spark
+        from windrow.engines.spark.run import run_together as run_together_on_spark
 
-        return run_on_spark, SparkOptions
-    from windrow.engines.local import Options, run
+        return run_on_spark, run_together_on_spark, SparkOptions
+    from windrow.engines.local import Options, run, run_together
 
-    return run, Options
+    return run, run_together, Options
 
 
 def engine_of(sources: Mapping[str, Source]) -> str:
@@ -123,15 +160,20 @@ def check_options(engine: str, options: Mapping[str, Any]) -> None:
 
 
 def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
-    """Run a plan and keep everything: the answer sorted by time and then by its columns from left to right.
+    """Run a plan and keep everything."""
+    answers: list[pa.RecordBatch] = []
+    late: list[pa.RecordBatch] = []
+    metrics = execute(plan, sources, answers.append, on_late=late.append, **options)
+    return gathered(plan, answers, late, metrics)
+
+
+def gathered(plan: Node, answers: list[pa.RecordBatch], late: list[pa.RecordBatch], metrics: Metrics) -> Result:
+    """All that a plan gave: the answer sorted by time and then by its columns from left to right.
 
     Early results, and what takes them back, stay in the order in which they came, and so does ordered output.
     """
     from windrow.operators.lateness import late_columns
 
-    answers: list[pa.RecordBatch] = []
-    late: list[pa.RecordBatch] = []
-    metrics = execute(plan, sources, answers.append, on_late=late.append, **options)
     shape = shape_of(plan)
     table = pa.Table.from_batches(answers, shape.answer)
     aside = pa.Table.from_batches(late, late[0].schema if late else late_columns(plan))

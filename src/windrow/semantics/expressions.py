@@ -20,11 +20,25 @@ class Column:
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Literal:
-    """A constant: None, bool, int, float, str, datetime (UTC) or timedelta."""
+    """A constant: None, bool, int, float, str, datetime (UTC) or timedelta. 1, 1.0 and TRUE are three of them.
+
+    >>> Literal(1) == Literal(1), Literal(1) == Literal(1.0), Literal(0.0) == Literal(-0.0)
+    (True, False, False)
+    """
 
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._spelled == other._spelled
+
+    def __hash__(self) -> int:
+        return hash(self._spelled)
+
+    @property
+    def _spelled(self) -> tuple[type, str]:
+        return type(self.value), repr(self.value)
 
     def __str__(self) -> str:
         if self.value is None:

@@ -245,5 +245,5 @@ def _cut_to_committed(folder: Path, out: Path) -> None:
     whole = [path for path in folder.glob("*/manifest.json") if path.parent.name.isdigit()] if folder.exists() else []
     if whole:
         newest = max(whole, key=lambda path: int(path.parent.name))
-        committed = json.loads(newest.read_text())["results"]
+        committed = json.loads(newest.read_text())["results"][0]
         out.write_text("".join(out.read_text().splitlines(keepends=True)[:committed]))

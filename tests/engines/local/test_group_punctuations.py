@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.test_oracle import SCHEMA, approximately, last_revisions, strategies_for
 from windrow.engines.accounts import late_and_filtered, state_bytes
-from windrow.engines.build import Pipeline, build
+from windrow.engines.build import build
+from windrow.engines.pipeline import Pipeline
 from windrow.errors import DataError, QueryError, SumOverflowError
 from windrow.operators.base import Batch
 from windrow.plan.explain import explain
@@ -138,7 +139,7 @@ def test_promises_for_single_groups_give_the_answer_of_the_oracle(data: st.DataO
         assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
             approximately(run.results, calls)
         )
-        assert expected.account.late == late_and_filtered(run.pipeline)[0]
+        assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
         assert streams.comparable({n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed) == (
             streams.comparable({n: row[n] for n in SCHEMA.names} for row in run.late)
         )
@@ -183,7 +184,7 @@ def test_corrections_wait_for_the_promise_of_their_group(data: st.DataObject) ->
     plain = last_revisions(run.results, list(names))
     assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(approximately(plain, calls))
     assert len(expected.missed) == len(run.late)
-    assert expected.account.late == late_and_filtered(run.pipeline)[0]
+    assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
 
 
 def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> None:
@@ -195,7 +196,7 @@ def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> No
     run.feed(Punctuation(END))
     told = [(r["k"], r["n"], r["revision"]) for r in run.results]
     assert [("a", 1, 0), ("a", 2, 1), ("b", 2, 0)] == told
-    assert 1 == late_and_filtered(run.pipeline)[0]
+    assert 1 == late_and_filtered(run.pipeline.ends[0])[0]
 
 
 @settings(max_examples=400)
@@ -236,7 +237,7 @@ def test_counted_windows_of_single_groups_give_the_answer_of_the_oracle(data: st
     assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
         approximately(run.results, calls)
     )
-    assert expected.account.late == late_and_filtered(run.pipeline)[0]
+    assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
     if late is Late.SIDE:
         missed = [{n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed]
         assert streams.comparable(missed) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in run.late)
@@ -273,12 +274,12 @@ def counting(window: Sliding | Landmark | Session, strategy: Strategy = Strategy
 def test_a_group_is_reported_at_its_own_promise_and_its_state_is_let_go(strategy: Strategy) -> None:
     run = counting(Sliding("ts", 10, 5), strategy)
     run.feed(rows(*((ts, k) for ts in range(500) for k in "abcdefgh")))
-    before = state_bytes(run.pipeline)
+    before = state_bytes(run.pipeline.stages)
     for k in "bcdefgh":
         run.feed(Punctuation(1000, (k,)))
     assert [k for k in "bcdefgh" for _ in range(101)] == [result["k"] for result in run.results]
     assert [5, *[10] * 99, 5] * 7 == [result["n"] for result in run.results]
-    assert before > 2 * state_bytes(run.pipeline)
+    assert before > 2 * state_bytes(run.pipeline.stages)
     run.feed(Punctuation(END))
     assert ["a"] * 101 == [result["k"] for result in run.results[7 * 101 :]]
 
@@ -292,7 +293,7 @@ def test_sessions_close_at_the_promise_of_their_group() -> None:
     run.feed(Punctuation(END))
     told = sorted((r["k"], r["window_start"], r["window_end"], r["n"]) for r in run.results[1:])
     assert [("a", 7, 12, 2), ("b", 1, 7, 3)] == told
-    assert 1 == late_and_filtered(run.pipeline)[0]
+    assert 1 == late_and_filtered(run.pipeline.ends[0])[0]
 
 
 def test_windows_over_sessions_close_for_the_group_too() -> None:
@@ -309,7 +310,7 @@ def test_groups_that_come_later_are_bound_by_what_was_promised_for_them() -> Non
     run.feed(rows((5, "a"), (35, "a"), (5, "b")))
     run.feed(Punctuation(END))
     assert [("b", 10, 1), ("a", 40, 1)] == [(r["k"], r["window_end"], r["n"]) for r in run.results]
-    assert 1 == late_and_filtered(run.pipeline)[0]
+    assert 1 == late_and_filtered(run.pipeline.ends[0])[0]
 
 
 def test_a_promise_below_what_is_known_says_nothing() -> None:

@@ -16,8 +16,8 @@ from tests import strategies as streams
 from tests.engines.local.test_group_punctuations import EMITS, Run, in_batches, whole_groups
 from tests.engines.local.test_oracle import SCHEMA, Split, answer, approximately, strategies_for
 from tests.operators.test_ordering import Listener
-from windrow.engines.build import Stage
 from windrow.engines.local import run
+from windrow.engines.pipeline import Stage
 from windrow.errors import SumOverflowError
 from windrow.plan.nodes import AggregateCall, Filter, Lateness, Node, OrderedOutput, Stream, Union, WindowAggregate
 from windrow.plan.schema import in_order
@@ -53,7 +53,7 @@ def listening(plan: Node) -> tuple[Run, Listener]:
     """A run whose top is heard: its rows and its promises."""
     plain = Run(plan)
     listener = Listener()
-    plain.pipeline.stages[0].after = Stage(listener, "listener")
+    plain.pipeline.stages[0].after = [(Stage(listener, "listener"), 0)]
     return plain, listener
 
 
@@ -84,7 +84,7 @@ def test_results_leave_in_order_as_soon_as_the_promise_has_passed_them(data: st.
             ordered.restart()
         plain.feed(piece)
         ordered.feed(piece)
-        expected = in_answer_order(due(listener), plain.pipeline.schema)
+        expected = in_answer_order(due(listener), plain.pipeline.ends[0].schema)
         assert streams._plain(expected) == streams._plain(ordered.results)
     assert len(listener.rows) == len(ordered.results)
 

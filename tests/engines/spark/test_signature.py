@@ -106,16 +106,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 def begun(given: wr.Query) -> Cluster:
     """The query after the first half of its rows, with its state saved."""
-    cluster = Cluster(given.plan, SHARDS)
+    cluster = Cluster(given.plan, shards=SHARDS)
     for start in range(0, len(FIRST), 50):
-        cluster.micro_batch([FIRST[start : start + 50]] * len(cluster.job.streams), tasks=2)
+        cluster.micro_batch([FIRST[start : start + 50]] * len(cluster.readings), tasks=2)
     cluster.save()
     return cluster
 
 
 def gone_on(before: Cluster, given: wr.Query) -> Cluster:
     """Another query from the state of the first, with the second half of the rows."""
-    cluster = Cluster(given.plan, SHARDS)
+    cluster = Cluster(given.plan, shards=SHARDS)
     for key, shard in cluster.shards.items():
         facts = json.loads(json.dumps(before.shards[key].facts()))
         check_facts(facts, shard.facts())
@@ -123,7 +123,7 @@ def gone_on(before: Cluster, given: wr.Query) -> Cluster:
         shard.restore(facts, tables)
     for start in range(0, len(SECOND), 50):
         last = start + 50 >= len(SECOND)
-        cluster.micro_batch([SECOND[start : start + 50]] * len(cluster.job.streams), tasks=2, ends=last)
+        cluster.micro_batch([SECOND[start : start + 50]] * len(cluster.readings), tasks=2, ends=last)
     return cluster
 
 
@@ -190,7 +190,8 @@ def test_a_query_with_other_state_is_refused(change: str) -> None:
         "Hint: begin with an empty checkpoint folder; what may change is listed in docs/spark.md."
     )
     saved, mine = (
-        {"shards": SHARDS, "query": Cluster(q.plan, SHARDS).job.signature} for q in (query(), query(**settings))
+        {"shards": SHARDS, "query": Cluster(q.plan, shards=SHARDS).bundle.signature}
+        for q in (query(), query(**settings))
     )
     with pytest.raises(ConfigurationError, match=f"^{re.escape(message)}$"):
         check_facts(saved, mine)

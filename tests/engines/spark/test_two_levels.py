@@ -17,22 +17,21 @@ from tests import strategies as streams
 from tests.engines.local.test_early import replayed, told
 from tests.engines.local.test_group_punctuations import CARRIED, whole_groups
 from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
+from tests.engines.local.test_together import bounded_queries
 from tests.operators.test_rows_aggregate import LENGTHS
 from windrow.engines.spark import chunks
+from windrow.engines.spark.bundle import Shards, bundled
 from windrow.engines.spark.chunks import Key
 from windrow.engines.spark.keys import shard_keys
-from windrow.engines.spark.low import Lowering
-from windrow.engines.spark.shard import Job, Outcome, Shard
-from windrow.engines.spark.spread import spread
+from windrow.engines.spark.low import bodies_of
+from windrow.engines.spark.shard import Outcome
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of
 from windrow.errors import SumOverflowError
-from windrow.operators.lateness import late_columns
-from windrow.plan.check import shape_of
-from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, OrderedOutput, WindowAggregate
+from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Node, OrderedOutput, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
 from windrow.semantics.early import early_results
-from windrow.semantics.expressions import Column
+from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.progress import External, Punctuation
 from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
 
@@ -56,44 +55,64 @@ class Kept:
         del self.chunks[key]
 
 
-class Cluster:
-    """All shards of a query, driven as Spark would: tasks, shuffle, shards, state."""
+@dataclass
+class Given:
+    """What one query gave."""
 
-    def __init__(self, plan: Node, shards: int, seed: int = 0) -> None:
-        divided = spread(plan)
-        keys = (0,) if divided.one_shard else tuple(shard_keys(shards))
-        self.job = Job(divided, keys, shape_of(plan).answer, late_columns(plan), shape_of(plan).time)
-        self.random = random.Random(seed)
-        self.shards = {key: Shard(self.job, key) for key in keys}
-        self.stores = {key: Kept() for key in keys}
-        self.known: dict[int, dict[Key, bytes]] = {key: {} for key in keys}
-        self.results: list[dict[str, Any]] = []
-        self.late: list[dict[str, Any]] = []
-        self.counts: list[Outcome] = []
+    results: list[dict[str, Any]] = field(default_factory=list)
+    late: list[dict[str, Any]] = field(default_factory=list)
+    counts: list[Outcome] = field(default_factory=list)
+    """Of the last micro-batch."""
 
-    def micro_batch(self, elements: Sequence[Sequence[Any]], tasks: int, *, ends: bool = False) -> None:
-        """The elements of each stream, divided among tasks; promises come at the end of the last task."""
-        bodies: dict[int, list[bytes]] = {key: [] for key in self.job.shards}
-        for place, (branch, mine) in enumerate(zip(self.job.spread.branches, elements, strict=True)):
-            lowering = Lowering(branch, place, self.job.shards)
-            for order, part in enumerate(_parts(mine, tasks)):
-                schema = branch.stream.schema
-                for sent in lowering.bodies(_batches(part, schema), order=order, ends=ends and order == tasks - 1):
-                    for row in sent.to_pylist():
-                        bodies[row["shard"]].append(row["body"])
-        self.counts = []
-        for key, shard in self.shards.items():
-            self.random.shuffle(bodies[key])
-            for outcome in shard.run(bodies[key]):
-                self._take(outcome)
-
-    def _take(self, outcome: Outcome) -> None:
+    def take(self, outcome: Outcome) -> None:
         if outcome.kind == COUNTS:
             self.counts.append(outcome)
             return
         assert outcome.body is not None
         into = {RESULT: self.results, LATE: self.late}[outcome.kind]
         into.extend(row for batch in batches_of(outcome.body) for row in batch.to_pylist())
+
+    def total(self, name: str) -> int:
+        return sum(getattr(outcome, name) for outcome in self.counts)
+
+
+class Cluster:
+    """All shards of queries that run together, driven as Spark would: tasks, shuffle, shards, state."""
+
+    def __init__(self, *plans: Node, shards: int, seed: int = 0) -> None:
+        self.bundle, self.readings = bundled(plans, tuple(shard_keys(shards)))
+        self.random = random.Random(seed)
+        self.shards = {key: Shards(self.bundle, key) for key in self.bundle.shards}
+        self.stores = {key: Kept() for key in self.shards}
+        self.known: dict[int, dict[Key, bytes]] = {key: {} for key in self.shards}
+        self.given = [Given() for _ in plans]
+
+    def micro_batch(self, elements: Sequence[Sequence[Any]], tasks: int, *, ends: bool = False) -> None:
+        """The elements of each stream, divided among tasks; promises come at the end of the last task."""
+        bodies: dict[int, list[bytes]] = {key: [] for key in self.shards}
+        for reading, mine in zip(self.readings, elements, strict=True):
+            for order, part in enumerate(_parts(mine, tasks)):
+                batches = _batches(part, reading[0].branch.stream.schema)
+                for sent in bodies_of(reading, batches, order=order, ends=ends and order == tasks - 1):
+                    for row in sent.to_pylist():
+                        bodies[row["shard"]].append(row["body"])
+        for one in self.given:
+            one.counts = []
+        for key, shard in self.shards.items():
+            self.random.shuffle(bodies[key])
+            for outcome in shard.run(bodies[key]):
+                self.given[outcome.query].take(outcome)
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        return self.given[0].results
+
+    @property
+    def late(self) -> list[dict[str, Any]]:
+        return self.given[0].late
+
+    def total(self, name: str) -> int:
+        return self.given[0].total(name)
 
     def save(self) -> None:
         for key, shard in self.shards.items():
@@ -103,12 +122,9 @@ class Cluster:
         """Every shard from its saved state."""
         for key, shard in list(self.shards.items()):
             tables, self.known[key] = chunks.load(iter(self.stores[key].chunks.items()))
-            anew = Shard(self.job, key)
+            anew = Shards(self.bundle, key)
             anew.restore(shard.facts(), tables)
             self.shards[key] = anew
-
-    def total(self, name: str) -> int:
-        return sum(getattr(outcome, name) for outcome in self.counts)
 
 
 def _parts(elements: Sequence[Any], tasks: int) -> Iterator[Sequence[Any]]:
@@ -159,7 +175,7 @@ def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
         elements = [e for e in elements if not isinstance(e, Punctuation) or e.group != (None,)]
         stream = replace(STREAM, schema=CARRIED, policy=External("p", (by,)))
     node = WindowAggregate(stream, window, keys, tuple(calls), emit=emit, late=late, lateness=lateness)
-    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    cluster = Cluster(node, shards=data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
     tasks, restarts = data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12)))
     batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
     if by and in_data:
@@ -191,6 +207,51 @@ def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
         assert streams.comparable(rows) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in cluster.late)
 
 
+@settings(max_examples=20_000 if SOAK else 80, deadline=None)
+@given(data=st.data())
+def test_queries_that_run_together_give_the_answers_of_the_oracle(data: st.DataObject) -> None:
+    elements = data.draw(streams.elements(late=True, extremes=False))
+    plans = data.draw(st.lists(bounded_queries(), min_size=2, max_size=4))
+    cluster = Cluster(*plans, shards=data.draw(st.integers(1, 3)), seed=data.draw(st.integers(0, 99)))
+    batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
+    _drive(cluster, batches, data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12))))
+    for plan, one in zip(plans, cluster.given, strict=True):
+        expected = oracle.answer(
+            elements,
+            plan.window,
+            keys=plan.keys,
+            aggregates=plan.aggregates,
+            emit=plan.emit,
+            lateness=plan.lateness.value,
+            where=plan.input.predicate if isinstance(plan.input, Filter) else None,
+        )
+        assert streams.comparable(approximately(expected.results, plan.aggregates)) == streams.comparable(
+            approximately(one.results, plan.aggregates)
+        )
+        account = expected.account
+        filtered = account.rows_in - account.used - account.late
+        assert (account.late, filtered, len(one.results)) == tuple(map(one.total, ("late", "filtered", "results")))
+
+
+COUNT = AggregateCall("n", "count")
+BY_K = WindowAggregate(STREAM, Sliding("ts", 20, 10), (("k", Column("k")),), (COUNT,))
+
+
+@pytest.mark.parametrize(
+    ("receivers", "others"),
+    [
+        ([((0, 0), (1, 0))], [BY_K]),
+        ([((0, 0), (1, 0))], [replace(BY_K, window=Sliding("ts", 30, 15), keys=(("other", Column("k")),))]),
+        ([((0, 0),), ((1, 0),)], [replace(BY_K, keys=())]),
+        ([((0, 0),), ((1, 0), (2, 0))], [replace(BY_K, late=Late.SIDE, window=Sliding("ts", n, n)) for n in (5, 7)]),
+        ([((0, 0),), ((1, 0),)], [replace(BY_K, input=Filter(STREAM, Call(">", (Column("x"), Literal(0)))))]),
+    ],
+)
+def test_what_is_sent_once_for_several_queries(receivers: list[Any], others: list[WindowAggregate]) -> None:
+    _, (reading,) = bundled([BY_K, *others], tuple(shard_keys(2)))
+    assert receivers == [lowering.to for lowering in reading]
+
+
 def as_row(element: Any, by: str) -> dict[str, Any]:
     """A punctuation as the row that carries it."""
     if not isinstance(element, Punctuation):
@@ -219,7 +280,7 @@ def test_early_results_come_after_micro_batches(data: st.DataObject) -> None:
     every, lateness = data.draw(st.integers(1, 40)), data.draw(st.sampled_from(Lateness))
     node = WindowAggregate(STREAM, window, keys, tuple(calls), lateness=lateness, early=Amount.of(every))
     batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 24), max_size=6)))
-    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    cluster = Cluster(node, shards=data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
     _drive(cluster, batches, data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12))))
     asked: dict[str, Any] = {"keys": keys, "aggregates": calls, "lateness": lateness.value}
     expected = oracle.answer(elements, window, **asked).results
@@ -255,7 +316,7 @@ def test_ordered_output_comes_micro_batch_after_micro_batch(data: st.DataObject,
     keys = tuple((name, Column(name)) for name in data.draw(KEYS))
     calls = (AggregateCall("n", "count"), AggregateCall("s", "sum", Column("x")))
     node = OrderedOutput(WindowAggregate(STREAM, window, keys, calls, emit=emit))
-    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    cluster = Cluster(node, shards=data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
     batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
     restarts, given, last = data.draw(st.sets(st.integers(0, 12))), 0, -(1 << 62)
     for i, batch in enumerate(batches):
@@ -294,7 +355,7 @@ def counted_windows(draw: st.DrawFn) -> WindowAggregate:
 @settings(max_examples=20_000 if SOAK else 200, deadline=None)
 @given(data=st.data(), node=counted_windows(), elements=streams.elements(late=True))
 def test_rows_are_counted_as_they_came(data: st.DataObject, node: WindowAggregate, elements: list[Any]) -> None:
-    cluster = Cluster(node, data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    cluster = Cluster(node, shards=data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
     batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
     tasks, restarts = data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12)))
     asked: dict[str, Any] = {"keys": node.keys, "aggregates": node.aggregates, "emit": node.emit}

@@ -9,32 +9,33 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.build import Pipeline
 from windrow.engines.local.ledger import Ledger, make_durable
+from windrow.engines.pipeline import Pipeline
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
 
-VERSION = 2
+VERSION = 3
 
 
-def fingerprint(plan: Node) -> str:
-    """A short name of the query; another query's checkpoint has another."""
-    return hashlib.sha256(repr(plan).encode()).hexdigest()[:16]
+def fingerprint(*plans: Node) -> str:
+    """A short name of a query, or of some that run together; another query's checkpoint has another."""
+    return hashlib.sha256("\n".join(map(repr, plans)).encode()).hexdigest()[:16]
 
 
 class Checkpoints:
-    """The checkpoints of one query in one folder; the newest whole one counts."""
+    """The checkpoints of one query, or of some that run together, in one folder; the newest whole one counts."""
 
-    def __init__(self, folder: str, plan: Node) -> None:
+    def __init__(self, folder: str, plans: Sequence[Node]) -> None:
         self.folder = Path(folder)
-        self.query = fingerprint(plan)
+        self.query = fingerprint(*plans)
         self.ledger = Ledger(self.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +69,7 @@ class Checkpoints:
             "version": VERSION,
             "query": self.query,
             "read": read,
-            "results": pipeline.results,
+            "results": [end.results for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
             "files": files,
             "given": self.ledger.commit(number),
@@ -97,7 +98,8 @@ class Checkpoints:
         for stage in pipeline.stages:
             stage.operator.restore(states[stage.label])
             stage.operator.counters = Counters(**manifest["counters"][stage.label])
-        pipeline.results = manifest["results"]
+        for end, results in zip(pipeline.ends, manifest["results"], strict=True):
+            end.results = results
         self.ledger.restore(manifest["given"])
         return dict(manifest["read"])
 

@@ -14,7 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 
 RESULTS, LATE = "results", "late"
-_OURS = re.compile(rf"({RESULTS}|{LATE})-\d+\.arrow")
+_OURS = re.compile(rf"({RESULTS}|{LATE})(\.\d+)?-\d+\.arrow")
+
+
+def kind_of(kind: str, query: int) -> str:
+    """What one of several queries gives, by its place among them."""
+    return f"{kind}.{query}" if query else kind
 
 
 def make_durable(path: Path) -> None:
@@ -32,25 +37,24 @@ class Ledger:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files: list[str] = []
-        self._pending: dict[str, list[pa.RecordBatch]] = {RESULTS: [], LATE: []}
+        self._pending: dict[str, list[pa.RecordBatch]] = {}
 
     def note(self, kind: str, batch: pa.RecordBatch) -> None:
-        self._pending[kind].append(batch)
+        self._pending.setdefault(kind, []).append(batch)
 
     def commit(self, number: int) -> list[str]:
         """Write what is pending; returns all files that count once the checkpoint does."""
         for kind, batches in self._pending.items():
-            if batches:
-                file = f"{kind}-{number}.arrow"
-                with (
-                    pa.OSFile(str(self.folder / file), "wb") as out,
-                    pa.ipc.new_stream(out, batches[0].schema) as writer,
-                ):
-                    for batch in batches:
-                        writer.write_batch(batch)
-                make_durable(self.folder / file)
-                self.files.append(file)
-        self._pending = {RESULTS: [], LATE: []}
+            file = f"{kind}-{number}.arrow"
+            with (
+                pa.OSFile(str(self.folder / file), "wb") as out,
+                pa.ipc.new_stream(out, batches[0].schema) as writer,
+            ):
+                for batch in batches:
+                    writer.write_batch(batch)
+            make_durable(self.folder / file)
+            self.files.append(file)
+        self._pending = {}
         return list(self.files)
 
     def restore(self, files: list[str]) -> None:

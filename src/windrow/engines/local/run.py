@@ -1,32 +1,33 @@
-"""Run a plan to the end of its sources."""
+"""Run plans to the end of their sources."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import pyarrow as pa
 
 from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, strategies, waiting_and_evicted
 from windrow.engines.build import How, build
 from windrow.engines.local.checkpoint import Checkpoints
-from windrow.engines.local.ledger import LATE, RESULTS, Ledger
+from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
+from windrow.engines.local.passes import passes, reading_order
 from windrow.engines.local.reading import Reader, interleaved, read_ahead
 from windrow.engines.metrics import Metrics, SourceMetrics, known, percentile, slowest
+from windrow.engines.pipeline import Deliver, End, Stage
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.progress import Input
 from windrow.operators.smoothing import Flush, When
 from windrow.plan.calibration import calibrated
-from windrow.plan.columns import columns_read, prune
+from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.costs import Statistics
 from windrow.plan.nodes import Node
 from windrow.semantics.progress import END, START, Punctuation
 from windrow.sources.base import Source
 
-Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
 _PROGRESS_EVERY = 0.2
 
 
@@ -69,34 +70,36 @@ class Options:
 
 
 class Runner:
-    """One run of one plan."""
+    """One pass over the sources of one plan, or of several that share them."""
 
-    def __init__(self, plan: Node, sources: Mapping[str, Source], options: Options) -> None:
+    def __init__(self, plans: Node | Sequence[Node], sources: Mapping[str, Source], options: Options) -> None:
         options.check()
-        self.plan = plan
+        self.plans = list(plans) if isinstance(plans, Sequence) else [plans]
         self.options = options
         how = How(options.threads, options.statistics, calibrated(), trial=True, flush=_flush(options))
-        self.pipeline = build(prune(plan), how)
-        self.sources = {name: _narrowed(_find(sources, name), names) for name, names in columns_read(plan).items()}
+        self.pipeline = build(*prune_together(self.plans), how=how)
+        columns = columns_read(*self.plans)
+        self.sources = {name: _narrowed(_find(sources, name), columns[name]) for name in reading_order(self.plans)}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.longest_stall = 0.0
         self.started = time.perf_counter()
-        self.checkpoints = Checkpoints(options.checkpoint, plan) if options.checkpoint else None
+        self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
         if options.restore and self.checkpoints is not None:
             self.read.update(self.checkpoints.restore(self.pipeline))
 
-    def deliver(self, on_result: Deliver, on_late: Deliver) -> None:
-        """Where results and late rows go; after a restore, what was given before comes first: the answer is whole."""
+    def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
+        """Where results and late rows of a query go; after a restore, what was given before comes first."""
+        end = self.pipeline.ends[place]
+        end.on_result = self._noted(kind_of(RESULTS, place), on_result)
+        end.on_late = self._noted(kind_of(LATE, place), on_late or (lambda _: None))
+
+    def _noted(self, kind: str, deliver: Deliver) -> Deliver:
         if self.checkpoints is None:
-            self.pipeline.on_result, self.pipeline.on_late = on_result, on_late
-            return
-        ledger = self.checkpoints.ledger
-        for kind, deliver in ((RESULTS, on_result), (LATE, on_late)):
-            for batch in ledger.replay(kind):
-                deliver(batch)
-        self.pipeline.on_result = _noting(ledger, RESULTS, on_result)
-        self.pipeline.on_late = _noting(ledger, LATE, on_late)
+            return deliver
+        for batch in self.checkpoints.ledger.replay(kind):
+            deliver(batch)
+        return _noting(self.checkpoints.ledger, kind, deliver)
 
     def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
         told = saved = 0.0
@@ -152,27 +155,35 @@ class Runner:
         return operator
 
     def metrics(self) -> Metrics:
-        inputs = [stage.operator for stage in self.pipeline.entries if isinstance(stage.operator, Input)]
-        rows_in = sum(o.counters.rows_in for o in inputs)
-        late, filtered = late_and_filtered(self.pipeline)
-        waiting, evicted = waiting_and_evicted(self.pipeline)
+        """Of all queries together: rows are counted once for each query that took them, and once in `sources`."""
+        return self._metrics(self.pipeline.ends, self.pipeline.stages)
+
+    def metrics_of(self, end: End) -> Metrics:
+        """Of one query; what it shares with others is counted in full."""
+        return self._metrics([end], [stage for stage in self.pipeline.stages if end in stage.queries])
+
+    def _metrics(self, ends: Sequence[End], stages: Sequence[Stage]) -> Metrics:
+        rows_in = sum(stage.operator.counters.rows_in for end in ends for stage in end.entries)
+        late, filtered = (sum(counts) for counts in zip(*map(late_and_filtered, ends), strict=True))
+        inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
+        waiting, evicted = waiting_and_evicted(stages)
         sources = {o.name: _progress_of(o) for o in inputs}
         return Metrics(
             rows_in=rows_in,
             rows_used=rows_in - late - filtered,
             rows_late=late,
             rows_filtered=filtered,
-            results=self.pipeline.results,
+            results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),
-            open_windows=open_windows(self.pipeline),
-            state_bytes=state_bytes(self.pipeline),
+            open_windows=open_windows(stages),
+            state_bytes=state_bytes(stages),
             latency_p50=percentile(self.latencies, 0.5),
             latency_p99=percentile(self.latencies, 0.99),
             elapsed=time.perf_counter() - self.started,
             sources=sources,
             held_back_by=slowest(sources),
-            strategies=strategies(self.pipeline),
+            strategies=strategies(stages),
             longest_stall=self.longest_stall,
             results_waiting=waiting,
             cells_evicted=evicted,
@@ -218,5 +229,26 @@ def run(
 ) -> Metrics:
     """Run a plan over its sources; results and late rows are handed over as they come."""
     runner = Runner(plan, sources, options)
-    runner.deliver(on_result, on_late or (lambda _: None))
+    runner.deliver(on_result, on_late)
     return runner.run(on_progress)
+
+
+def run_together(
+    plans: Sequence[Node],
+    sources: Mapping[str, Source],
+    deliveries: Sequence[tuple[Deliver, Deliver | None]],
+    *,
+    on_progress: Callable[[Metrics], None] | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> tuple[list[Metrics], Metrics]:
+    """Run several plans over the sources they share, in as few passes as may be: the metrics of each, and of all."""
+    found: dict[int, Metrics] = {}
+    whole: list[Metrics] = []
+    for number, places in enumerate(passes(plans)):
+        folder = options.checkpoint and (f"{options.checkpoint}/pass-{number}" if number else options.checkpoint)
+        runner = Runner([plans[place] for place in places], sources, replace(options, checkpoint=folder))
+        for own, place in enumerate(places):
+            runner.deliver(*deliveries[place], own)
+        whole.append(runner.run(on_progress))
+        found.update(zip(places, map(runner.metrics_of, runner.pipeline.ends), strict=True))
+    return [found[place] for place in range(len(plans))], reduce(Metrics.plus, whole)

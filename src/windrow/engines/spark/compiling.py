@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from windrow.engines.local.compiling import small_data
 from windrow.engines.spark import chunks
+from windrow.engines.spark.bundle import Bundle, Shards
 from windrow.engines.spark.low import Lowering
-from windrow.engines.spark.shard import Job, Shard
+from windrow.engines.spark.shard import Job
 from windrow.engines.spark.spread import spread
 from windrow.operators.lateness import late_columns
 from windrow.plan.check import shape_of
@@ -38,12 +39,12 @@ def compile_two_levels(plan: Node) -> None:
     for asked in (plan, replace(plan, late=Late.DROP)):
         divided, shape = spread(asked), shape_of(asked)
         job = Job(divided, _SHARDS, shape.answer, late_columns(asked), shape.time)
-        shard = Shard(job, 0)
+        shard = Shards(Bundle((job,)), 0)
         for half in (small_data().slice(0, 32), small_data().slice(32)):
             list(shard.run(_bodies(job, half)))
             store = _Nowhere()
             chunks.save(shard.tables(), {}, store)
-            again = Shard(job, 0)
+            again = Shards(Bundle((job,)), 0)
             again.restore(shard.facts(), chunks.load(iter(store.chunks.items()))[0])
             shard = again
 

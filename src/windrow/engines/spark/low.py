@@ -50,16 +50,38 @@ class Lowering:
     """The number Spark knows each shard by."""
     own: tuple[UserAggregate, ...] = ()
     """The user's own aggregates."""
+    to: tuple[tuple[int, int], ...] = ()
+    """The queries that get what is sent, with the place of the stream in each; the only query there is unless given."""
+    shared: int | None = None
+    """Which of the shared panes the cells are of."""
+
+    def note(self, kind: str, wall: float) -> dict[str, Any]:
+        """What every body says: for whom it is and what it holds."""
+        return {"to": self.to or [(0, self.place)], "kind": kind, "wall": wall, "shared": self.shared}
 
     def bodies(
         self, elements: Iterable[pa.RecordBatch | Punctuation], *, order: int = 0, ends: bool = False
     ) -> Iterator[pa.RecordBatch]:
         """Rows for the shards as they come, and to every shard at the end what was seen."""
-        settle()
-        make_known(self.own)
-        task = Task(self, order)
-        for element in elements:
+        return bodies_of([self], elements, order=order, ends=ends)
+
+
+def bodies_of(
+    lowerings: Sequence[Lowering],
+    elements: Iterable[pa.RecordBatch | Punctuation],
+    *,
+    order: int = 0,
+    ends: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """The low levels of several queries over one stream, which is read once."""
+    settle()
+    for lowering in lowerings:
+        make_known(lowering.own)
+    tasks = [Task(lowering, order) for lowering in lowerings]
+    for element in elements:
+        for task in tasks:
             yield from task.take(element)
+    for task in tasks:
         yield from task.finish(ends)
 
 
@@ -157,7 +179,7 @@ class Task:
         data = groups.append_column("promised", arrow(promises.values))
         if route and {name for e in route for name in columns_of(e)} <= set(groups.schema.names):
             return self._divided(data, self._shards([evaluate(e, groups) for e in route], len(groups)), "promises")
-        note = {"input": self.lowering.place, "kind": "promises", "wall": self.seen.wall}
+        note = self.lowering.note("promises", self.seen.wall)
         body = pack([data], data.schema, note)
         return bodies_batch(list(self.lowering.shards), [body] * len(self.lowering.shards))
 
@@ -188,7 +210,7 @@ class Task:
 
     def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str) -> pa.RecordBatch:
         """One body for each shard that gets something."""
-        note = {"input": self.lowering.place, "kind": kind, "wall": self.seen.wall, "order": self._next()}
+        note = {**self.lowering.note(kind, self.seen.wall), "order": self._next()}
         if len(self.lowering.shards) == 1:
             return bodies_batch([self.lowering.shards[0]], [pack([data], data.schema, note)])
         order = np.argsort(shards, kind="stable")
@@ -201,7 +223,7 @@ class Task:
     def _next(self) -> list[int]:
         """Where what is sent next stands among all that is sent in the micro-batch."""
         self.sent += 1
-        return [self.lowering.place, self.seen.order, self.sent]
+        return [self.seen.order, self.sent]
 
     def finish(self, ends: bool) -> Iterator[pa.RecordBatch]:
         """The rest, then what was seen, to every shard."""
@@ -234,7 +256,7 @@ def make_known(aggregates: Sequence[UserAggregate]) -> None:
 
 def told(lowering: Lowering, seen: Sighting) -> pa.RecordBatch:
     """A body for every shard that says what was seen."""
-    note: dict[str, Any] = {"input": lowering.place, "kind": "seen", "wall": seen.wall, "seen": seen.to_json()}
+    note = {**lowering.note("seen", seen.wall), "seen": seen.to_json()}
     body = pack([], pa.schema([]), note)
     return bodies_batch(list(lowering.shards), [body] * len(lowering.shards))
 

@@ -18,8 +18,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from windrow.engines.accounts import state_bytes
 from windrow.engines.spark import chunks
+from windrow.engines.spark.bundle import Bundle, Shards
 from windrow.engines.spark.chunks import Key
-from windrow.engines.spark.shard import Job, Outcome, Shard
+from windrow.engines.spark.shard import Outcome
 from windrow.engines.spark.signature import check_facts
 from windrow.engines.spark.wire import COUNTED
 from windrow.engines.spark.worker import settle
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 512 << 20
 """Of all shards that a worker remembers."""
-_kept: OrderedDict[tuple[str, int], tuple[str, Shard, dict[Key, bytes]]] = OrderedDict()
+_kept: OrderedDict[tuple[str, int], tuple[str, Shards, dict[Key, bytes]]] = OrderedDict()
 
 
 class ShardProcessor(StatefulProcessor):
-    """Runs a `Shard` for each key."""
+    """Runs the `Shards` of each key."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.chunks: MapState = handle.getMapState("chunks", "name string, number bigint", "body binary")
@@ -54,29 +55,33 @@ class ShardProcessor(StatefulProcessor):
     def close(self) -> None:
         pass
 
-    def _found(self, number: int) -> tuple[Shard, dict[Key, bytes]]:
+    def _found(self, number: int) -> tuple[Shards, dict[Key, bytes]]:
         """The shard as the last micro-batch left it; it is not kept while it changes."""
         saved = self.facts.get()
         if saved is None:
-            return Shard(self.job, number), {}
+            return Shards(self.bundle, number), {}
         facts = json.loads(saved[0])
         mark, shard, known = _kept.pop((facts["lineage"], number), ("", None, {}))
-        if shard is not None and mark == facts["mark"] and shard.job == self.job:
+        if shard is not None and mark == facts["mark"] and shard.bundle == self.bundle:
             return shard, known
-        shard = Shard(self.job, number)
+        shard = Shards(self.bundle, number)
         check_facts(facts, shard.facts())
         tables, known = chunks.load(((str(k[0]), int(k[1])), bytes(v[0])) for k, v in self.chunks.iterator())
         shard.restore(facts, tables)
         shard.lineage = facts["lineage"]
         return shard, known
 
-    def _save(self, shard: Shard, known: dict[Key, bytes]) -> None:
+    def _save(self, shard: Shards, known: dict[Key, bytes]) -> None:
         mark = uuid4().hex
         now = chunks.save(shard.tables(), known, _MapStore(self.chunks))
         self.facts.update((json.dumps({**shard.facts(), "mark": mark, "lineage": shard.lineage}),))
         _kept[shard.lineage, shard.number] = mark, shard, now
-        while sum(state_bytes(kept.pipeline) for _, kept, _ in _kept.values()) > KEPT_BYTES:
+        while sum(map(_bytes, _kept.values())) > KEPT_BYTES:
             _kept.popitem(last=False)
+
+
+def _bytes(kept: tuple[str, Shards, dict[Key, bytes]]) -> int:
+    return sum(state_bytes(shard.pipeline.stages) for shard in kept[1].each)
 
 
 class _MapStore:
@@ -101,14 +106,15 @@ def _frame(outcomes: Iterable[Outcome]) -> pandas.DataFrame:
     return pd.DataFrame({n: pd.array(v, "Int64") if n in ("time", *COUNTED) else v for n, v in columns.items()})
 
 
-def run_whole(job: Job, number: int, bodies: Iterable[pa.Buffer]) -> pa.RecordBatch:
+def run_whole(bundle: Bundle, number: int, bodies: Iterable[pa.Buffer]) -> pa.RecordBatch:
     """A shard of a static frame: all of its rows at once."""
-    given = [asdict(outcome) for outcome in Shard(job, number).run(bodies, whole=True)]
+    given = [asdict(outcome) for outcome in Shards(bundle, number).run(bodies, whole=True)]
     return pa.RecordBatch.from_pylist(given, schema=OUTCOME_SCHEMA)
 
 
 _KINDS: dict[str, pa.DataType] = {
     "kind": pa.int32(),
+    "query": pa.int32(),
     "time": pa.int64(),
     "body": pa.binary(),
     **dict.fromkeys(COUNTED, pa.int64()),

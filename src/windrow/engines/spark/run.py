@@ -10,9 +10,10 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,7 +21,7 @@ import pyarrow as pa
 
 from windrow.engines.metrics import Metrics
 from windrow.engines.spark.faults import explained
-from windrow.engines.spark.frames import BATCH_ROWS, Frames, Settings, frames
+from windrow.engines.spark.frames import BATCH_ROWS, Frames, Settings, frames_together
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.session import check, embedded
 from windrow.engines.spark.shard import Job
@@ -30,7 +31,8 @@ from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of
 from windrow.errors import ConfigurationError
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
-from windrow.plan.nodes import Node, OrderedOutput
+from windrow.plan.check import walk
+from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.schema import in_order
 from windrow.sources.base import Source
 
@@ -82,24 +84,60 @@ def run(
     options: Options | None = None,
 ) -> Metrics:
     """Run to the end: streams are drained and closed, static frames are read whole."""
+    return run_together([plan], sources, [(on_result, on_late)], on_progress=on_progress, options=options)[1]
+
+
+def run_together(
+    plans: Sequence[Node],
+    sources: Mapping[str, Source],
+    deliveries: Sequence[tuple[Deliver, Deliver | None]],
+    *,
+    on_progress: Callable[[Metrics], None] | None = None,
+    options: Options | None = None,
+) -> tuple[list[Metrics], Metrics]:
+    """The same for plans over sources they share, in one query of Spark: the metrics of each, and of all."""
     options = options or Options()
     options.check()
+    found: dict[int, Metrics] = {}
+    kinds = [_is_static(plan, sources) for plan in plans]
+    for kind in dict.fromkeys(kinds):  # static frames are read whole, and all else is a stream
+        places = [place for place, one in enumerate(kinds) if one is kind]
+        each = _run([plans[i] for i in places], sources, [deliveries[i] for i in places], on_progress, options)
+        found.update(zip(places, each, strict=True))
+    each = [found[place] for place in range(len(plans))]
+    return each, replace(reduce(Metrics.plus, each), elapsed=max(metrics.elapsed for metrics in each))
+
+
+def _is_static(plan: Node, sources: Mapping[str, Source]) -> bool:
+    used = [sources[node.name] for node in walk(plan) if isinstance(node, Stream)]
+    return all(isinstance(source, FrameSource) and not source.is_streaming for source in used)
+
+
+def _run(
+    plans: Sequence[Node],
+    sources: Mapping[str, Source],
+    deliveries: Sequence[tuple[Deliver, Deliver | None]],
+    on_progress: Callable[[Metrics], None] | None,
+    options: Options,
+) -> list[Metrics]:
     started = time.perf_counter()
+    names = {node.name for plan in plans for node in walk(plan) if isinstance(node, Stream)}
+    sources = {name: source for name, source in sources.items() if name in names}
     spark = session_of(sources) or options.session()
-    deliveries = {RESULT: on_result, LATE: on_late or (lambda _: None)}
+    given = [{RESULT: on_result, LATE: on_late or (lambda _: None)} for on_result, on_late in deliveries]
     try:
         with working_folder(options) as folder:
             settings = Settings(options.batch_rows, rate=options.rate, spool=folder / "spool")
-            made = frames(spark, plan, sources, settings)
-            if not made.outcomes.isStreaming:
-                metrics = _whole(made, deliveries)
+            made = frames_together(spark, plans, sources, settings)
+            if not made[0].outcomes.isStreaming:
+                each = _whole(made, given)
             else:
-                run = _Streaming(spark, plan, sources, settings, folder, options, on_progress)
-                metrics = run.to_the_end(made)
-                run.hand_over(deliveries, made.job)
+                run = _Streaming(spark, plans, sources, settings, folder, options, on_progress)
+                each = run.to_the_end(made)
+                run.hand_over(made, given)
     except Exception as error:
         raise explained(error) from error
-    return replace(metrics, elapsed=time.perf_counter() - started)
+    return [replace(metrics, elapsed=time.perf_counter() - started) for metrics in each]
 
 
 def session_of(sources: Mapping[str, Source]) -> SparkSession | None:
@@ -126,7 +164,7 @@ def working_folder(options: Options) -> Iterator[Path]:
 
 def claim(folder: Path, made: Frames, *, restore: bool) -> None:
     """The folder belongs to this query from now on, or is refused."""
-    mine = {"version": VERSION, "query": made.job.signature, "shards": len(made.job.shards)}
+    mine = {"version": VERSION, "query": made.bundle.signature, "shards": len(made.bundle.shards)}
     manifest = folder / MANIFEST
     if manifest.exists():
         if not restore:
@@ -149,13 +187,17 @@ def _replace_text(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-def _whole(made: Frames, deliveries: dict[int, Deliver]) -> Metrics:
-    rows = made.outcomes.orderBy("time").toArrow().to_pylist()
-    counts = [row for row in rows if row["kind"] == COUNTS]
-    deliver_in_order((row for row in rows if row["kind"] != COUNTS), deliveries, made.job.time, ties=_ties(made.job))
-    sums: dict[str, Any] = {name: sum(row[name] for row in counts) for name in COUNTED}
-    told = next((row["sources"] for row in counts if row["sources"] is not None), "{}")
-    return metrics_of({"observedMetrics": {OBSERVED: {**sums, "sources": told}}})
+def _whole(made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]]) -> list[Metrics]:
+    rows = made[0].outcomes.orderBy("time").toArrow().to_pylist()
+    each = []
+    for frame, given in zip(made, deliveries, strict=True):
+        mine = [row for row in rows if row["query"] == frame.query]
+        counts = [row for row in mine if row["kind"] == COUNTS]
+        deliver_in_order((row for row in mine if row["kind"] != COUNTS), given, frame.job.time, ties=_ties(frame.job))
+        sums: dict[str, Any] = {name: sum(row[name] for row in counts) for name in COUNTED}
+        told = next((row["sources"] for row in counts if row["sources"] is not None), "{}")
+        each.append(metrics_of({"observedMetrics": {OBSERVED: {**sums, "sources": told}}}))
+    return each
 
 
 def _ties(job: Job) -> bool:
@@ -204,7 +246,7 @@ class _Streaming:
     def __init__(
         self,
         spark: SparkSession,
-        plan: Node,
+        plans: Sequence[Node],
         sources: Mapping[str, Source],
         settings: Settings,
         folder: Path,
@@ -212,7 +254,7 @@ class _Streaming:
         on_progress: Callable[[Metrics], None] | None,
     ) -> None:
         self.spark = spark
-        self.plan = plan
+        self.plans = plans
         self.sources = sources
         self.settings = settings
         self.folder = folder
@@ -220,34 +262,46 @@ class _Streaming:
         self.on_progress = on_progress
         self.told = folder / METRICS
 
-    def to_the_end(self, made: Frames) -> Metrics:
+    def to_the_end(self, made: Sequence[Frames]) -> list[Metrics]:
         """Drain; then, where the streams do not end by themselves, end them."""
-        claim(self.folder, made, restore=self.options.restore)
-        self._drain(made.outcomes)
+        claim(self.folder, made[0], restore=self.options.restore)
+        self._drain(made[0].outcomes)
         if any(isinstance(source, FrameSource) for source in self.sources.values()):
             closing = replace(self.settings, close=True)
-            self._drain(frames(self.spark, self.plan, self.sources, closing).outcomes)
-        return Metrics.from_dict(json.loads(self.told.read_text())) if self.told.exists() else Metrics()
+            self._drain(frames_together(self.spark, self.plans, self.sources, closing)[0].outcomes)
+        if not self.told.exists():
+            return [Metrics() for _ in self.plans]
+        return [Metrics.from_dict(told) for told in json.loads(self.told.read_text())]
 
     def _drain(self, outcomes: DataFrame) -> None:
-        writer = outcomes.filter(f"kind <> {COUNTS}").select("kind", "time", "body").writeStream.format("parquet")
+        given = outcomes.filter(f"kind <> {COUNTS}").select("query", "kind", "time", "body")
         query = (
-            writer.outputMode("append")
+            given.writeStream.format("parquet")
+            .outputMode("append")
             .option("path", str(self.folder / "given"))
             .option("checkpointLocation", str(self.folder / "spark"))
             .trigger(availableNow=True)
             .start()
         )
-        watch = Watch(query, self._told, json_lines=self.options.json_lines)
+        watch = Watch(
+            query,
+            lambda metrics: self._told(metrics, watch.each),
+            json_lines=self.options.json_lines,
+            queries=len(self.plans),
+        )
         watch.to_the_end()
 
-    def _told(self, metrics: Metrics) -> None:
-        _replace_text(self.told, json.dumps(metrics.to_dict()))
+    def _told(self, metrics: Metrics, each: Sequence[Metrics]) -> None:
+        _replace_text(self.told, json.dumps([one.to_dict() for one in each]))
         if self.on_progress is not None:
             self.on_progress(metrics)
 
-    def hand_over(self, deliveries: dict[int, Deliver], job: Job) -> None:
+    def hand_over(self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]]) -> None:
         """Everything the ledger holds."""
-        ledger = self.spark.read.schema("kind int, time bigint, body binary").parquet(str(self.folder / "given"))
-        rows = ledger.orderBy("time").toLocalIterator(prefetchPartitions=True)
-        deliver_in_order(rows, deliveries, job.time, ties=_ties(job))
+        columns = "query int, kind int, time bigint, body binary"
+        ledger = self.spark.read.schema(columns).parquet(str(self.folder / "given"))
+        for frame, given in zip(made, deliveries, strict=True):
+            rows = ledger.filter(f"query = {frame.query}").orderBy("time")
+            deliver_in_order(
+                rows.toLocalIterator(prefetchPartitions=True), given, frame.job.time, ties=_ties(frame.job)
+            )

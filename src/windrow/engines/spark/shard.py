@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
-from windrow.engines.build import Pipeline, Stage, build
+from windrow.engines.build import build
+from windrow.engines.pipeline import Pipeline, Stage
 from windrow.engines.spark.low import make_known
 from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
 from windrow.engines.spark.signature import VERSION, signature
 from windrow.engines.spark.spread import Spread
-from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, unpack
+from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack
 from windrow.operators.base import Batch, Counters, GroupPunctuations
+from windrow.operators.early import Early
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
+from windrow.operators.shared_panes import SharedCells
 from windrow.plan.check import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress import END, START, Punctuation
 from windrow.semantics.windows import Landmark
 from windrow.sinks.base import fitted
+
+Merged: TypeAlias = Partials | SharedCells
+"""Cells that a window aggregate merges, its own or shared ones."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Outcome:
     """A row that a shard gives: a body of results or late rows, or the counts so far."""
 
     kind: int
+    query: int = 0
+    """Which of the queries that run together it is of."""
     time: int | None = None
     body: bytes | None = None
     late: int | None = None
@@ -69,17 +77,22 @@ class Job:
 
 
 class Shard:
-    """Takes the bodies of one micro-batch after another, and gives what they complete."""
+    """Takes the bodies of one query, one micro-batch after another, and gives what they complete."""
 
-    def __init__(self, job: Job, number: int) -> None:
+    def __init__(self, job: Job, number: int, query: int = 0) -> None:
         self.job = job
         self.number = number
+        self.query = query
         self.lineage = uuid4().hex
         """Which state this is, through all its micro-batches."""
         make_known(job.spread.own)
         self.pipeline: Pipeline = build(job.spread.high)
         self.progress = [Progress() for _ in job.streams]
         self.given: list[Outcome] = []
+        self.sightings: list[list[Sighting]] = [[] for _ in self.progress]
+        self.promises: list[tuple[int, pa.RecordBatch]] = []
+        self.waiting: list[tuple[list[int], int, list[pa.RecordBatch], list[Merged]]] = []
+        """Rows of this micro-batch whose order says something, with where they stand."""
         self.counts_given = gives_early(job.spread.plan)
         self.steps = 0
         """How many bodies were given, where their order says something."""
@@ -90,12 +103,13 @@ class Shard:
         self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, Meld)]
         for meld in self.melds:
             meld.clock = lambda: self.now
-        for stage in self._early():
-            self.pipeline.window_above(stage)[1].early.by_row = False  # type: ignore[union-attr]
+        for early, _, _ in self._early():
+            early.by_row = False
 
     def _give(self, kind: int, batch: pa.RecordBatch, schema: pa.Schema) -> None:
         if len(schema):
-            self.given.append(Outcome(kind, self._first(kind, batch), pack([fitted(batch, schema)], schema)))
+            body = pack([fitted(batch, schema)], schema)
+            self.given.append(Outcome(kind, self.query, self._first(kind, batch), body))
 
     def _first(self, kind: int, batch: pa.RecordBatch) -> int | None:
         """What results can be put in order by: their least time, or, with early ones, when they came."""
@@ -106,29 +120,33 @@ class Shard:
             return None
         return int(span(to_units(batch.column(self.job.time)))[0])
 
-    def run(self, bodies: Iterable[bytes | pa.Buffer], *, whole: bool = False) -> Iterator[Outcome]:
-        """All rows of a micro-batch, then the promises that hold after it. With `whole`, nothing follows."""
-        sightings: list[list[Sighting]] = [[] for _ in self.progress]
-        promises: list[tuple[int, pa.RecordBatch]] = []
-        for note, batches in self._arrived(bodies):
-            self._hear(note["wall"])
-            if note["kind"] == "seen":
-                sightings[note["input"]].append(Sighting(**note["seen"]))
-            elif note["kind"] == "promises":
-                promises += [(note["input"], batch.replace_schema_metadata(None)) for batch in batches]
-            else:
-                self._take(note, batches)
-            yield from self._handed_over()
-        self._advance(sightings, whole, promises)
-        yield from self._handed_over()
-        yield self.counts()
+    def take(self, place: int, note: dict[str, Any], batches: list[pa.RecordBatch], cells: list[Merged]) -> None:
+        """A body that came for the input at a place; `cells` are its pane partials, if it holds any."""
+        self._hear(note["wall"])
+        if note["kind"] == "seen":
+            self.sightings[place].append(Sighting(**note["seen"]))
+        elif note["kind"] == "promises":
+            self.promises += [(place, batch.replace_schema_metadata(None)) for batch in batches]
+        elif self.job.spread.in_order:
+            self.waiting.append(([place, *note["order"]], place, batches, cells))
+        else:
+            self._feed(place, batches, cells)
 
-    def _arrived(self, bodies: Iterable[bytes | pa.Buffer]) -> Iterator[tuple[dict[str, Any], pa.RecordBatchReader]]:
-        """The bodies of a micro-batch, in the order of their rows where that says something."""
-        unpacked = map(unpack, bodies)
-        if not self.job.spread.in_order:
-            return unpacked
-        return iter(sorted(unpacked, key=lambda body: body[0].get("order", [])))
+    def _feed(self, place: int, batches: list[pa.RecordBatch], cells: list[Merged]) -> None:
+        stage = self.pipeline.entries[place]
+        for merged in cells:
+            self.pipeline.merge(stage, merged)
+        for batch in batches if not cells else ():
+            self.pipeline.feed(stage, Batch.unread(batch.replace_schema_metadata(None)))
+
+    def finish(self, *, whole: bool = False) -> Iterator[Outcome]:
+        """After all rows of a micro-batch, the promises that hold then. With `whole`, nothing follows."""
+        for _, place, batches, cells in sorted(self.waiting, key=lambda one: one[0]):
+            self._feed(place, batches, cells)
+        self._advance(self.sightings, whole, self.promises)
+        self.sightings, self.promises, self.waiting = [[] for _ in self.progress], [], []
+        yield from self.handed_over()
+        yield self.counts()
 
     def _hear(self, wall: float) -> None:
         if self.now == 0.0:
@@ -136,17 +154,9 @@ class Shard:
                 meld.heard = [wall] * len(meld.heard)
         self.now = max(self.now, wall)
 
-    def _handed_over(self) -> Iterator[Outcome]:
+    def handed_over(self) -> Iterator[Outcome]:
         given, self.given = self.given, []
         yield from given
-
-    def _take(self, note: dict[str, Any], batches: Iterable[pa.RecordBatch]) -> None:
-        stage = self.pipeline.entries[note["input"]]
-        for batch in batches:
-            if note["kind"] == "cells":
-                self.pipeline.merge(stage, Partials.from_batch(batch))
-            else:
-                self.pipeline.feed(stage, Batch.unread(batch.replace_schema_metadata(None)))
 
     def _advance(
         self, sightings: list[list[Sighting]], whole: bool, promises: list[tuple[int, pa.RecordBatch]]
@@ -166,41 +176,40 @@ class Shard:
                 self.pipeline.feed(stage, Punctuation(progress.bound))
         self._speak()
 
-    def _early(self) -> list[Stage]:
-        """The inputs under windows that give early results."""
-        heads = [branch.head for branch in self.job.spread.branches]
-        wanted = [isinstance(head, WindowAggregate) and head.early is not None for head in heads]
-        return [stage for stage, early in zip(self.pipeline.entries, wanted, strict=True) if early]
+    def _early(self) -> Iterator[tuple[Early, Stage, Progress]]:
+        """The windows that give early results, each with its stage and the progress of an input below it."""
+        for stage, branch, progress in zip(self.pipeline.entries, self.job.spread.branches, self.progress, strict=True):
+            if isinstance(branch.head, WindowAggregate) and branch.head.early is not None:
+                for window, operator in self.pipeline.windows_above(stage):
+                    if operator.early is not None:
+                        yield operator.early, window, progress
 
     def _speak(self) -> None:
         """Early results after a micro-batch, once for all inputs of a window that have come far enough."""
-        due: dict[int, Stage] = {}
-        for stage in self._early():
-            early = self.pipeline.window_above(stage)[1].early
-            assert early is not None
-            if early.hear(self.progress[self.pipeline.entries.index(stage)].latest):
-                due[id(early)] = stage
-        for stage in due.values():
-            self.pipeline.speak(stage)
+        due = [window for early, window, progress in self._early() if early.hear(progress.latest)]
+        for window in dict.fromkeys(due):
+            self.pipeline.speak(window)
 
     def _witness(self) -> None:
         """Landmark windows go on to the last row of any group, in whichever shard it lives."""
         for stage, branch, progress in zip(self.pipeline.entries, self.job.spread.branches, self.progress, strict=True):
             head = branch.head
             if isinstance(head, WindowAggregate) and isinstance(head.window, Landmark) and progress.latest != START:
-                self.pipeline.window_above(stage)[1].witness(progress.latest)
+                for _, operator in self.pipeline.windows_above(stage):
+                    operator.witness(progress.latest)
 
     def counts(self) -> Outcome:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
-        late, filtered = late_and_filtered(self.pipeline)
+        late, filtered = late_and_filtered(self.pipeline.ends[0])
         first = self.number == 0
         return Outcome(
             COUNTS,
+            self.query,
             late=late,
             filtered=filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
             results=self.pipeline.results,
-            windows=open_windows(self.pipeline),
-            bytes=state_bytes(self.pipeline),
+            windows=open_windows(self.pipeline.stages),
+            bytes=state_bytes(self.pipeline.stages),
             sources=json.dumps(self._sources()) if first else None,
         )
 
@@ -253,5 +262,5 @@ class Shard:
             stage.operator.restore(own)
             vars(stage.operator.counters).update(facts["counters"].get(place, vars(Counters())))
         self.progress = [Progress(**saved) for saved in facts["progress"]]
-        self.pipeline.results = facts["results"]
+        self.pipeline.ends[0].results = facts["results"]
         self.steps = facts["steps"]

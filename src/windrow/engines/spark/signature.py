@@ -13,7 +13,7 @@ from windrow.plan.planner import choose
 from windrow.plan.types import type_of
 from windrow.semantics.windows import Session, SlideByTuple
 
-VERSION = 1
+VERSION = 2
 """Of the saved state. State of another version is refused."""
 
 

@@ -8,7 +8,7 @@ the work of the high level.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from windrow.aggregates import UserAggregate, lookup
 from windrow.operators.partials import why_not_partial
 from windrow.operators.project import renamed_columns
 from windrow.plan.check import check_supported, inputs_of, shape_of, walk
-from windrow.plan.columns import prune
+from windrow.plan.columns import prune_together
 from windrow.plan.nodes import Distinct, Filter, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression, columns_of
@@ -69,8 +69,17 @@ class Spread:
 
 def spread(plan: Node) -> Spread:
     """Check a plan and divide it between the two levels."""
-    check_supported(plan)
-    plan = prune(plan)
+    return spread_together([plan])[0]
+
+
+def spread_together(plans: Sequence[Node]) -> list[Spread]:
+    """The same for several plans, whose streams have all columns that one of them reads."""
+    for plan in plans:
+        check_supported(plan)
+    return [_spread(plan) for plan in prune_together(plans)]
+
+
+def _spread(plan: Node) -> Spread:
     if is_stateless(plan):
         streams = (node for node in walk(plan) if isinstance(node, Stream))
         branches = tuple(_branch(stream, (), [], None) for stream in streams)

@@ -10,10 +10,12 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from windrow.engines.metrics import Metrics, SourceMetrics, slowest
+from windrow.engines.spark.wire import COUNTED
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -25,9 +27,15 @@ OnProgress: TypeAlias = Callable[[Metrics], None]
 _LOOK_EVERY = 0.2
 
 
-def metrics_of(progress: Mapping[str, Any] | Any) -> Metrics:
-    """The counts in the progress of a micro-batch: Spark's object, or the same as a dict or parsed JSON."""
-    told = observed(progress) or {}
+def observed_as(name: str, query: int) -> str:
+    """Under which name a count of one of the queries that run together is observed."""
+    return f"{name}_{query + 1}" if query else name
+
+
+def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
+    """The counts of a query in the progress of a micro-batch: Spark's object, or the same as a dict or parsed JSON."""
+    whole = observed(progress) or {}
+    told = {name: whole.get(observed_as(name, query)) for name in ("sources", *COUNTED)}
     sources = _sources(told.get("sources"))
     rows = sum(source.rows for source in sources.values())
     late, filtered = _count(told, "late"), _count(told, "filtered")
@@ -119,10 +127,13 @@ class Watch:
         on_progress: OnProgress | None = None,
         json_lines: str | Path | None = None,
         *,
+        queries: int = 1,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.query = query
         self.metrics = Metrics()
+        self.each = [Metrics() for _ in range(queries)]
+        """Of each query, where several run together; `metrics` are then of all of them."""
         self._on_progress = on_progress
         self._lines = None if json_lines is None else JsonLines(json_lines)
         self._clock = clock
@@ -132,7 +143,9 @@ class Watch:
     def look(self) -> Metrics:
         """Tell of the micro-batches that have come since the last look; the latest metrics."""
         for progress in self._new():
-            self.metrics = replace(metrics_of(progress), elapsed=self._clock() - self._started)
+            elapsed = self._clock() - self._started
+            self.each = [replace(metrics_of(progress, query), elapsed=elapsed) for query in range(len(self.each))]
+            self.metrics = replace(reduce(Metrics.plus, self.each), elapsed=elapsed)
             if self._lines is not None:
                 self._lines.write(progress, self.metrics)
             if self._on_progress is not None:

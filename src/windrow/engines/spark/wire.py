@@ -19,7 +19,7 @@ BODIES = "shard int, body binary"
 """The columns between low and high level."""
 COUNTED = ("late", "filtered", "results", "windows", "bytes")
 OUTCOMES = ", ".join(
-    ["kind int", "time bigint", "body binary", *(f"{name} bigint" for name in COUNTED), "sources string"]
+    ["kind int", "query int", "time bigint", "body binary", *(f"{name} bigint" for name in COUNTED), "sources string"]
 )
 """The columns a shard gives: results, with the time of the first of them, and late rows as bodies, then counts."""
 RESULT, LATE, COUNTS = 0, 1, 2

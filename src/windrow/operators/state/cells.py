@@ -29,6 +29,13 @@ class Cells:
     def take(self, rows: npt.NDArray[Any]) -> Cells:
         return Cells(self.panes[rows], self.codes[rows], self.state.take(rows))
 
+    def each_once(self, layout: Layout) -> Cells:
+        """The same state with one cell for each pane and group."""
+        table = CellTable(layout)
+        table.combine(self.panes, self.codes, self.state)
+        layout.settle(table.state)
+        return Cells(*table.content())
+
     def plus(self, other: Cells) -> Cells:
         """Both, one after the other."""
         pairs = zip(vars(self.state).values(), vars(other.state).values(), strict=True)

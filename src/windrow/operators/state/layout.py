@@ -88,6 +88,11 @@ class Argument:
     def adding(self) -> list[AddColumn]:
         return [column for column in (self.valid, self.sums, self.squares) if column is not None]
 
+    def matching(self, other: Argument) -> list[AddColumn]:
+        """The adding columns of another that keep what those of this one keep, in their order."""
+        pairs = (self.valid, other.valid), (self.sums, other.sums), (self.squares, other.squares)
+        return [theirs for mine, theirs in pairs if mine is not None and theirs is not None]
+
     def lift(self, array: Array, times: Integers) -> Lifted:
         """The argument's values as the columns want them; keys only where something compares."""
         keyed = bool(self.extremes or self.edges)
@@ -201,6 +206,20 @@ class Layout:
         widths = [entry["width"] for entry in saved]
         return table if widths == [column.width for column in self.adding] else self._widened(table, widths)
 
+    def narrowed(self, table: Table, wide: Layout, regrow: Callable[[Callable[[Table], Table]], None]) -> Table:
+        """Settled state of a layout of these calls and more, in the columns and widths of this one; see `align`."""
+        pairs = [(mine, wide.arguments[expression]) for expression, mine in self.arguments.items()]
+        adding = [column for mine, other in pairs for column in mine.matching(other)]
+        maxs = [other.extremes[kind].offset for mine, other in pairs for kind in mine.extremes]
+        edges = [other.edges[kind].offset for mine, other in pairs for kind in mine.edges]
+        adds = [0, *(column.offset + i for column in adding for i in range(column.width))]
+        chosen = Table(
+            _columns(table.adds, adds),
+            _columns(table.maxs, maxs),
+            _columns(table.pairs, [place + i for place in edges for i in range(2)]),
+        )
+        return self.align(chosen, [column.to_json() for column in adding], regrow)
+
     def scatter(self, lifted: dict[Expression, Lifted], slots: npt.NDArray[np.int32], table: Table) -> None:
         """Put rows into their cells."""
         scatter.add_rows(table.adds, slots)
@@ -255,3 +274,8 @@ class Layout:
         for column, entry in zip(self.adding, saved, strict=True):
             column.from_json(entry)
         self._place()
+
+
+def _columns(matrix: Integers, places: list[int]) -> Integers:
+    """Some columns, without copying when they are all."""
+    return matrix if places == list(range(matrix.shape[1])) else np.ascontiguousarray(matrix[:, places])

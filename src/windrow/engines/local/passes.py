@@ -1,0 +1,48 @@
+"""Which queries go through their sources together.
+
+What is late in a union depends on which of its sources is read first, and that on the windows of the query. So queries
+over several sources share a pass only where they would read these in the same order alone; queries over one source
+share it with any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from windrow.engines.build import build
+from windrow.operators.progress import Input
+from windrow.plan.check import walk
+from windrow.plan.nodes import Node, Stream
+
+
+def passes(plans: Sequence[Node]) -> list[list[int]]:
+    """The plans, by their places, that are run together; every one of them once."""
+    orders: dict[Hashable, list[int]] = {}
+    alone = [place for place, plan in enumerate(plans) if len(streams_of(plan)) == 1]
+    for place, plan in enumerate(plans):
+        if place not in alone:
+            orders.setdefault(_order(plan), []).append(place)
+    made = list(orders.values()) or [[]]
+    for place in alone:
+        name = streams_of(plans[place])[0]
+        fitting = (one for one in made if any(name in streams_of(plans[other]) for other in one))
+        next(fitting, made[0]).append(place)
+    return sorted(sorted(one) for one in made)
+
+
+def reading_order(plans: Sequence[Node]) -> list[str]:
+    """The sources of one pass: those of a query that reads several come first, in its order."""
+    names = [streams_of(plan) for plan in plans]
+    return list(dict.fromkeys(name for one in sorted(names, key=lambda one: len(one) == 1) for name in one))
+
+
+def streams_of(plan: Node) -> list[str]:
+    """The names of the streams of a plan, each once, left to right."""
+    return list(dict.fromkeys(node.name for node in walk(plan) if isinstance(node, Stream)))
+
+
+def _order(plan: Node) -> Hashable:
+    """All that decides in which order the sources of a plan are read."""
+    pipeline = build(plan)
+    inputs = {name: stages[0].operator for name, stages in pipeline.inputs.items()}
+    return tuple((name, o.pace, o.is_patient) for name, o in inputs.items() if isinstance(o, Input))
