@@ -19,6 +19,7 @@ CALLED = (
     input.cut_points_rows,
     low_table.admit,
     low_table.sweep,
+    low_table.take_out,
     multisets.apply_changes,
     multisets.at_ranks,
     sessions.label_sessions,

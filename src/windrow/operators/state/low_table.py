@@ -51,12 +51,13 @@ class LowTable:
         return self._taken(kernels.sweep(start, end, below, self.index, self.panes, self._gone))
 
     def _taken(self, gone: int) -> Cells:
-        slots = self._gone[:gone]
-        cells = Cells(self.panes[slots], self.codes[slots], self.state.take(slots))
+        slots, here = self._gone[:gone], self.state
+        cells = Cells(np.empty(gone, np.int64), np.empty(gone, np.int32), self.layout.blank(gone))
+        kernels.take_out(
+            slots, self.panes, self.codes, here.adds, here.maxs, here.pairs, LEAST,
+            cells.panes, cells.codes, cells.state.adds, cells.state.maxs, cells.state.pairs,
+        )  # fmt: skip
         self.layout.settle(cells.state)
-        self.state.adds[slots] = 0
-        self.state.maxs[slots] = LEAST
-        self.state.pairs[slots] = LEAST
         self.free[self.left : self.left + gone] = slots
         self.left += gone
         return cells
