@@ -27,7 +27,7 @@ from windrow.engines.local.run import Runner
 from windrow.generate import bids
 from windrow.query import Query
 
-ROWS, RANGE, BATCH_ROWS = 200_000, 4_000, 1 << 14
+ROWS, RANGE, BATCH_ROWS = 30_000, 4_000, 1 << 14
 SLIDES = (1, 4, 16, 64, 250, 1_000, 4_000)
 STRATEGIES = ("buffer", "wid", "panes")
 
@@ -79,7 +79,7 @@ def report(title: str, found: dict[int, dict[str, float]]) -> list[Panel]:
 
 
 def main(settings: Settings) -> None:
-    rows, repeats = settings.rows(ROWS), 1 if settings.quick else 3
+    rows, repeats = settings.rows(ROWS), 1 if settings.quick else 2
     stream = numbered(bids(rows, seed=1).table(), "bid_price")
     seconds(stream.window(range=RANGE, slide=1_000).agg(most=wr.max("value")), 1)  # compiles, or loads what was
     panels = report(f"{rows:,} bids", measured(stream, repeats))

@@ -21,7 +21,7 @@ from _slack import Case, exact_marks, measured, report
 import windrow as wr
 from windrow.generate import packets
 
-RATE, ROWS = 200, 120_000
+RATE, ROWS = 200, 60_000
 SLACKS = (0, 0.32, 0.64, 1.28, 2.56, 3.2)
 SLIDE = 6_400_000
 

@@ -22,7 +22,7 @@ import windrow as wr
 from windrow.generate import packets
 from windrow.plan.nodes import Lateness
 
-RATE, ROWS, BLOCK = 10, 120_000, 490_000_000
+RATE, ROWS, BLOCK = 10, 60_000, 490_000_000
 DAY = 86_400_000_000
 """A generated stream, and with it the first block, begins at midnight."""
 SLACKS = (0, 54.4, 109.1, 218.2, 327.3, 434.2, 490.9, 600)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.test_group_punctuations import in_batches
 from tests.engines.local.test_oracle import SCHEMA
+from tests.plan.streams import columns
 from windrow.engines.pipeline import Pipeline, Stage
 from windrow.operators.base import Batch, Counters, Element, Operator, Stateless
 from windrow.operators.grid import Grid
@@ -151,9 +152,9 @@ def test_a_merge_waits_for_its_slowest_input_and_loses_nothing(
 
 
 def test_rows_of_equal_time_leave_in_the_order_of_an_answer_where_that_is_asked_for() -> None:
-    schema = pa.schema([("k", pa.dictionary(pa.int32(), pa.string())), ("t", pa.int64())])
+    schema = columns(k=pa.dictionary(pa.int32(), pa.string()), t=pa.int64())
     data = pa.record_batch([pa.array(["b", "a", None, "c"]).dictionary_encode(), pa.array([2, 2, 2, 1])], schema=schema)
-    sort = Sort(pa.schema([("k", pa.string()), ("t", pa.int64())]), time="t")
+    sort = Sort(columns(k=pa.string(), t=pa.int64()), time="t")
     assert [] == list(sort.process(Batch(data, data.column("t").to_numpy())))
     batch, promise = sort.punctuate(Punctuation(3))
     assert isinstance(batch, Batch)

@@ -32,7 +32,8 @@ from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
 from windrow.semantics.early import early_results
 from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.progress import External, Punctuation
+from windrow.semantics.in_order import in_order
+from windrow.semantics.progress import END, External, Punctuation
 from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
@@ -330,6 +331,19 @@ def test_ordered_output_comes_micro_batch_after_micro_batch(data: st.DataObject,
         last = max([last, *news])
     expected = oracle.answer(elements, window, keys=keys, aggregates=calls, emit=emit)
     assert streams.comparable(expected.results) == streams.comparable(cluster.results)
+
+
+@settings(max_examples=20_000 if SOAK else 100, deadline=None)
+@given(data=st.data(), elements=streams.elements(late=True, extremes=False))
+def test_rows_leave_sorted_where_there_is_no_window(data: st.DataObject, elements: list[Any]) -> None:
+    cluster = Cluster(OrderedOutput(STREAM), shards=data.draw(st.integers(1, 4)))
+    batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
+    _drive(cluster, batches, data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12))))
+    steps = list(in_order([*elements, Punctuation(END)], "ts"))
+    assert sorted(row["ts"] for row in cluster.results) == [row["ts"] for row in cluster.results]
+    expected = ({name: row[name] for name in SCHEMA.names} for step in steps for row in step.leaving)
+    assert streams.comparable(expected) == streams.comparable(cluster.results)
+    assert sum(len(step.late) for step in steps) == cluster.total("late")
 
 
 @st.composite
