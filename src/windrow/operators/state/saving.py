@@ -309,10 +309,13 @@ def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
 
 
 def save_row_windows(windower: Any) -> dict[str, pa.Table]:
-    """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition."""
+    """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition.
+
+    They are in order of groups, not of panes.
+    """
     panes, codes, state = windower.rings.content()
     tables = {
-        "cells": table_of(panes, codes, state).append_column("front", arrow(windower.rings.in_front())),
+        "rings": table_of(panes, codes, state).append_column("front", arrow(windower.rings.in_front())),
         "owners": tabled(partition=windower.rings.groups[:, OWNER]),
         "partitions": tabled(rows=windower.counted),
     }
@@ -326,8 +329,8 @@ def save_row_windows(windower: Any) -> dict[str, pa.Table]:
 
 def load_row_windows(windower: Any, tables: dict[str, pa.Table]) -> None:
     """What the cells add up to, and the greatest of those not in front, is found anew."""
-    panes, codes, state = from_table(tables["cells"], windower.layout)
-    owners, front = _numbers(tables["owners"], "partition"), _numbers(tables["cells"], "front")
+    panes, codes, state = from_table(tables["rings"], windower.layout)
+    owners, front = _numbers(tables["owners"], "partition"), _numbers(tables["rings"], "front")
     windower.counted = _numbers(tables["partitions"], "rows")
     windower.reserve(0, len(owners))
     windower.rings.fill(panes, codes, state)
