@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import tabled
+from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
 from windrow.operators.base import GroupPunctuations
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
@@ -131,6 +131,17 @@ def as_results(known: GroupPunctuations, node: WindowAggregate, passes: frozense
     if not all(name in names for name in known.groups.schema.names):
         return None
     return known.groups.rename_columns([names[name] for name in known.groups.schema.names])
+
+
+def above(punctuations: GroupPunctuations, values: Integers, bound: int) -> GroupPunctuations | None:
+    """Those of the promises, of these values, that say more than a bound of all; None when there is none."""
+    news = np.flatnonzero(values > bound)
+    return GroupPunctuations(punctuations.groups.take(arrow(news)), values[news]) if len(news) else None
+
+
+def put_under(prefix: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """Tables to be saved under a prefix."""
+    return {prefix + name: table for name, table in tables.items()}
 
 
 def under(prefix: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:

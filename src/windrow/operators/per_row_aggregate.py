@@ -14,7 +14,7 @@ from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.empties import LastReported
-from windrow.operators.group_bounds import GroupBounds, as_results, group_names, under
+from windrow.operators.group_bounds import GroupBounds, above, as_results, group_names, put_under, under
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, Verdict, late_batch, late_schema
 from windrow.operators.state.latecomers import Latecomers
@@ -176,12 +176,11 @@ class PerRowOperator:
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The windows that rows of some groups have closed are reported while rows of the others wait."""
-        news = np.flatnonzero(punctuations.values > self.bound)
-        if len(news) == 0:
+        known = above(punctuations, punctuations.values, self.bound)
+        if known is None:
             return
         if self.ahead is None:
             self.ahead = GroupBounds(group_names(self.node), lambda: self.grouping.groups)
-        known = GroupPunctuations(punctuations.groups.take(arrow(news)), punctuations.values[news])
         moved = self.ahead.advance(known)
         if len(moved):
             bounds = np.full(self.grouping.count, START)
@@ -245,7 +244,7 @@ class PerRowOperator:
 
     def state(self) -> dict[str, pa.Table]:
         ahead = {} if self.ahead is None else self.ahead.state()
-        return {**window_state.save(self), **{f"ahead.{name}": table for name, table in ahead.items()}}
+        return {**window_state.save(self), **put_under("ahead.", ahead)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)

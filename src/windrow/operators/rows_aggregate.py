@@ -19,7 +19,7 @@ from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.empties import LastReported
-from windrow.operators.group_bounds import GroupBounds, under
+from windrow.operators.group_bounds import GroupBounds, above, put_under, under
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
@@ -128,12 +128,11 @@ class RowsOperator:
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The rows of some partitions are counted while those of the others wait."""
-        news = np.flatnonzero(punctuations.values > self.bound)
-        if len(news) == 0 or self.window.order is None:
+        known = above(punctuations, punctuations.values, self.bound)
+        if known is None or self.window.order is None:
             return
         if self.ahead is None:
             self.ahead = GroupBounds(self.names, lambda: self.partitions)
-        known = GroupPunctuations(punctuations.groups.take(arrow(news)), punctuations.values[news])
         if len(self.ahead.advance(known)):
             yield from self._count_released(self.waiting.take_groups(self.ahead.closed))
 
@@ -187,7 +186,7 @@ class RowsOperator:
         waiting = self.waiting.content()
         own["waiting"] = pa.Table.from_batches([waiting.data])
         own["waiting.rows"] = tabled(time=waiting.times, partition=waiting.codes)
-        return {**window_state.save(self), **own, **{f"ahead.{name}": table for name, table in ahead.items()}}
+        return {**window_state.save(self), **own, **put_under("ahead.", ahead)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)

@@ -17,7 +17,7 @@ from windrow.operators.ahead import Ahead
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.early import Early
 from windrow.operators.grid import Grid
-from windrow.operators.group_bounds import as_results, under
+from windrow.operators.group_bounds import above, as_results, under
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
 from windrow.operators.results import Results
@@ -221,12 +221,11 @@ class WindowOperator:
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The windows of some groups close while those of the others stay open."""
         closed = Grid(self.window.origin, self.window.slide).rounded_down(punctuations.values)
-        news = np.flatnonzero(closed > self.closed)
-        if len(news) == 0:
+        known = above(punctuations, closed, self.closed)
+        if known is None:
             return
         if self.ahead is None:
             self.ahead = Ahead(self.grouping, self.node)
-        known = GroupPunctuations(punctuations.groups.take(arrow(news)), closed[news])
         yield from self._report_groups(self.ahead, self.ahead.advance(known))
         self.windower.forget_reported(self.ahead.reported)
         yield from self._passed_on(known)
