@@ -21,7 +21,7 @@ from windrow.generate import trades
 ROWS = 4_000_000
 RATE = 5_000
 BAR = 20e6
-CASES = [(10, 1, None), (100, 10, None), (1000, 100, None), (100, 10, "time")]
+CASES = [(10, 1, None), (4096, 1, None), (100, 10, None), (1000, 100, None), (100, 10, "time")]
 RIVALS = ("duckdb 1 thread", "polars 1 thread")
 
 

@@ -2,12 +2,13 @@
 
 Bar for one thread: 5 M rows/s with 100,000 window ends inside RANGE, for sum and for max. Beside it DuckDB's OVER
 with a RANGE frame, which knows the whole input, and the thesis' start bins and end bins, which add every row to all
-of the bins between its own two.
+of the bins between its own two. Then what late rows cost, and aggregates that look at all values of a window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import _rivals as rivals
@@ -36,6 +37,15 @@ AGGREGATES: dict[str, dict[str, tuple[str, Any]]] = {
     "count": {"rows": ("count(*)", wr.count())},
 }
 BARRED = ("sum", "max")
+LATE = (0.0, 0.001, 0.01, 0.1)
+"""Shares of rows that come up to a tenth of RANGE late."""
+VALUES = {
+    "median": wr.median("x"),
+    "count_distinct": wr.count_distinct("x"),
+    "mode": wr.mode("x"),
+    "top_k": wr.top_k("x", 3),
+}
+"""Aggregates that keep values; there are 2,000 different ones."""
 
 
 def stream(rows: int, groups: int) -> pa.Table:
@@ -162,6 +172,31 @@ def line(data: pa.Table, groups: int, bins: int, what: str, settings: Settings) 
     return [what, str(groups), f"{bins:,}", spreads["windrow"].rate(data.num_rows), judged, duckdb, slow]
 
 
+def with_late(data: pa.Table, share: float) -> pa.Table:
+    """The same rows, some of them with a time far back: a tenth of RANGE at most below the bound they meet."""
+    random = np.random.default_rng(12)
+    back = SLACK + random.integers(0, BAR_BINS * STEP // 10, data.num_rows)
+    times = data["ts"].to_numpy()
+    return data.set_column(0, "ts", pa.array(np.where(random.random(len(times)) < share, times - back, times)))
+
+
+def late_line(data: pa.Table, share: float, settings: Settings) -> list[str]:
+    some = with_late(data, share)
+    asked = {what: query(some, BAR_BINS, what, grouped=False) for what in BARRED}
+    works: dict[str, Callable[[], Any]] = {what: partial(answer, one) for what, one in asked.items()}
+    spreads = side_by_side(works, settings.repeats, lambda answers: len({found.num_rows for found in answers}) == 1)
+    return [f"{share:.1%}", *(spreads[what].rate(some.num_rows) for what in BARRED)]
+
+
+def value_line(data: pa.Table, name: str, settings: Settings) -> list[str]:
+    works: dict[str, Callable[[], Any]] = {}
+    for bins in BINS[:-1]:
+        windows = wr.stream(data, time="ts", progress=wr.slack(SLACK)).window(range=bins * STEP, slide="1 row")
+        works[f"{bins:,}"] = partial(answer, windows.agg(value=VALUES[name]))
+    spreads = side_by_side(works, settings.repeats, lambda answers: len({found.num_rows for found in answers}) == 1)
+    return [name, *(spread.rate(data.num_rows) for spread in spreads.values())]
+
+
 def main(settings: Settings) -> None:
     lines = []
     for groups in (1, 1000):
@@ -170,6 +205,12 @@ def main(settings: Settings) -> None:
     headers = ["answers", "groups", "open windows", "windrow rows/s", "bar", "duckdb 1 thread", "bins, one by one"]
     title = f"{settings.rows(ROWS):,} rows; for the others rows/s and time as a multiple of windrow's"
     table(title, headers, lines)
+    data = stream(settings.rows(ROWS), 1)
+    late = [late_line(data, share, settings) for share in LATE]
+    table(f"Late rows, {BAR_BINS:,} open windows, rows/s", ["late", *BARRED], late)
+    few = data.slice(0, settings.rows(ROWS) // 8)
+    values = [value_line(few, name, settings) for name in VALUES]
+    table("Values, by open windows, rows/s", ["answers", *(f"{bins:,}" for bins in BINS[:-1])], values)
 
 
 if __name__ == "__main__":

@@ -139,12 +139,12 @@ class SharedPanes:
         layout.settle(state)
         cells = Partials(self.grouping.groups.decode(codes), panes, state, layout.to_json())
         return {
-            "cells": pa.Table.from_batches([cells.to_batch()]),
+            "partials": pa.Table.from_batches([cells.to_batch()]),
             "bound": pa.table({"bound": pa.array([self.bound], pa.int64())}),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.bound = int(np.asarray(tables["bound"]["bound"])[0])
-        for batch in tables["cells"].combine_chunks().to_batches():
+        for batch in tables["partials"].combine_chunks().to_batches():
             if len(batch):
                 self.windower.put(Partials.from_batch(batch).encoded(self.grouping, self.windower))

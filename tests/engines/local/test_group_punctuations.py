@@ -59,6 +59,23 @@ class Run:
         self.pipeline.push("s", element if isinstance(element, Punctuation) else Batch.unread(element))
 
 
+def fed(plan: WindowAggregate, pieces: Sequence[pa.RecordBatch | Punctuation], restarts: Collection[int]) -> Run:
+    run = Run(plan)
+    for i, piece in enumerate(pieces):
+        if i in restarts:
+            run.restart()
+        run.feed(piece)
+    return run
+
+
+def check(expected: oracle.Answer, run: Run) -> None:
+    assert isinstance(run.plan, WindowAggregate)
+    calls = run.plan.aggregates
+    wanted, found = approximately(expected.results, calls), approximately(run.results, calls)
+    assert streams.comparable(wanted) == streams.comparable(found)
+    assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
+
+
 def in_batches(elements: Sequence[Any], cuts: Collection[int]) -> Iterator[pa.RecordBatch | Punctuation]:
     """Punctuations as elements between batches."""
     rows: list[dict[str, Any]] = []
@@ -131,15 +148,8 @@ def test_promises_for_single_groups_give_the_answer_of_the_oracle(data: st.DataO
         return
     for strategy in strategies_for(window):
         note(strategy.value)
-        run = Run(replace(node, strategy=strategy))
-        for i, piece in enumerate(pieces):
-            if i in restarts:
-                run.restart()
-            run.feed(piece)
-        assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
-            approximately(run.results, calls)
-        )
-        assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
+        run = fed(replace(node, strategy=strategy), pieces, restarts)
+        check(expected, run)
         assert streams.comparable({n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed) == (
             streams.comparable({n: row[n] for n in SCHEMA.names} for row in run.late)
         )
@@ -165,13 +175,9 @@ def test_corrections_wait_for_the_promise_of_their_group(data: st.DataObject) ->
     lateness, within = data.draw(st.sampled_from(Lateness)), data.draw(st.integers(1, 12)) * window.slide
     stream = Stream("s", SCHEMA, "ts", External(per=(by,)))
     settled: Any = {"late": Late.REVISE, "lateness": lateness, "within": Amount.of(within)}
-    run = Run(WindowAggregate(stream, window, keys, tuple(calls), **settled))
     pieces = list(in_batches(elements, data.draw(st.sets(st.integers(0, 40)))))
     restarts = data.draw(st.sets(st.integers(0, max(0, len(pieces) - 1)), max_size=4))
-    for i, piece in enumerate(pieces):
-        if i in restarts:
-            run.restart()
-        run.feed(piece)
+    run = fed(WindowAggregate(stream, window, keys, tuple(calls), **settled), pieces, restarts)
     expected = oracle.answer(
         whole_groups(elements, names, by),
         window,
@@ -229,15 +235,8 @@ def test_counted_windows_of_single_groups_give_the_answer_of_the_oracle(data: st
         )
     except SumOverflowError:
         return
-    run = Run(node)
-    for i, piece in enumerate(pieces):
-        if i in restarts:
-            run.restart()
-        run.feed(piece)
-    assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
-        approximately(run.results, calls)
-    )
-    assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
+    run = fed(node, pieces, restarts)
+    check(expected, run)
     if late is Late.SIDE:
         missed = [{n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed]
         assert streams.comparable(missed) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in run.late)

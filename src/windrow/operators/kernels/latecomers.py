@@ -13,16 +13,19 @@ from windrow.operators.kernels.compiled import inlined, kernel
 @kernel
 def add_late(ends, owners, times, places, entries, exits, reach, adds, position, running, out):
     """Additive state: running difference. `exits` are the rows by time; `position` says how many came in and left."""
-    entered, gone = position[0], position[1]
+    entered, gone, width = position[0], position[1], adds.shape[1]
     for i in range(len(ends)):
         while entered < len(entries) and entries[entered] <= ends[i]:
-            running[places[entered], :] += adds[entered, :]
+            for j in range(width):
+                running[places[entered], j] += adds[entered, j]
             entered += 1
         while gone < len(exits) and ends[i] - times[exits[gone]] >= reach:
-            running[places[exits[gone]], :] -= adds[exits[gone], :]
+            for j in range(width):
+                running[places[exits[gone]], j] -= adds[exits[gone], j]
             gone += 1
         if owners[i] >= 0:
-            out[i, :] += running[owners[i], :]
+            for j in range(width):
+                out[i, j] += running[owners[i], j]
     position[0], position[1] = entered, gone
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.operators.kernels.compiled import kernel
+from windrow.operators.kernels.compiled import inlined, kernel
 from windrow.operators.kernels.marks import CLOSES, SILENT, UNCOUNTED
 from windrow.operators.kernels.sliding import (
     FOLLOWING,
@@ -58,6 +58,13 @@ def plan_ends(times, codes, count, position, ends, end_codes, first, reach, by_g
         steps[s, OUT_TO], steps[s, FOLLOWING] = s + 1, first + s + 1
 
 
+@inlined
+def _copy(source, row, target, to):
+    """A row of state, which as a slice would cost more than its few numbers."""
+    for j in range(source.shape[1]):
+        target[to, j] = source[row, j]
+
+
 @kernel
 def insert_rows(
     late_times, late_codes, late_adds, late_maxs, late_pairs, times, codes, adds, maxs, pairs, count
@@ -71,11 +78,15 @@ def insert_rows(
     while j >= 0:
         if i >= 0 and times[i] > late_times[j]:
             times[to], codes[to] = times[i], codes[i]
-            adds[to, :], maxs[to, :], pairs[to, :] = adds[i, :], maxs[i, :], pairs[i, :]
+            _copy(adds, i, adds, to)
+            _copy(maxs, i, maxs, to)
+            _copy(pairs, i, pairs, to)
             i -= 1
         else:
             times[to], codes[to] = late_times[j], late_codes[j]
-            adds[to, :], maxs[to, :], pairs[to, :] = late_adds[j, :], late_maxs[j, :], late_pairs[j, :]
+            _copy(late_adds, j, adds, to)
+            _copy(late_maxs, j, maxs, to)
+            _copy(late_pairs, j, pairs, to)
             j -= 1
         to -= 1
     return to + 1

@@ -305,7 +305,10 @@ def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
 
 
 def save_row_windows(windower: Any) -> dict[str, pa.Table]:
-    """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition."""
+    """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition.
+
+    They are in order of groups, not of panes.
+    """
     panes, codes, state = windower.rings.content()
     tables = {
         "rings": table_of(panes, codes, state).append_column("front", arrow(windower.rings.in_front())),

@@ -4,12 +4,11 @@ The thesis keeps a start bin and an end bin for each row in time order, and adds
 two: as much work as there are window ends within RANGE. Here rows wait until a punctuation passes them; what it
 releases is sorted once and runs through the window once. Sums follow by a running difference, greatest-of state by
 two stacks, so a row is added, flipped and taken away once, and an answer reads one or two states. A row costs the
-logarithm of the rows that wait with it, for sorting, and does not depend on how many windows are open; a late row
-costs the rows that lie between it and the bound.
+logarithm of the rows that wait with it, for sorting, and does not depend on how many windows are open. The late rows
+of a batch are put into their places together, which costs the rows that lie between the earliest of them and the bound.
 
-Medians and other quantiles count the values of the window in a tree by their order: a row and an answer cost a
-logarithm. The other aggregates that keep values, and users' own, are computed from the rows of each window: an answer
-costs its rows.
+Aggregates that keep values slide over their ranks, and users' own are put together from stretches that windows have in
+common: a row and an answer cost a logarithm. Only an answer that lists its values costs its rows.
 """
 
 from __future__ import annotations
