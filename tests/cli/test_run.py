@@ -114,7 +114,6 @@ def test_mistakes_end_with_code_2_and_one_message(engine: FakeEngine, message: s
     ("engine_name", "flag", "other"),
     [
         ("spark", ["--threads", "2"], "local"),
-        ("spark", ["--flush", "slow"], "local"),
         ("local", ["--shards", "2"], "spark"),
         ("local", ["--json-lines", "x"], "spark"),
     ],

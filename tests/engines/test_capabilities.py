@@ -166,7 +166,6 @@ def streaming_frame() -> None:
 REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {
     ("local", "streaming DataFrames of Spark"): streaming_frame,
     ("spark", "static and streaming DataFrames in one query"): lambda: _refuse_mix(["a"]),
-    ("spark", "flush slow and lazy"): lambda: check_options("spark", {"flush": "slow"}),
     ("spark", "threads"): lambda: check_options("spark", {"threads": 2}),
     ("local", "shards"): lambda: check_options("local", {"shards": 2}),
     ("local", "rate"): lambda: check_options("local", {"rate": 2}),

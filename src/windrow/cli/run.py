@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer")
 ONLY = {
-    "local": ("threads", "every", "flush", "flush_rows", "flush_windows"),
+    "local": ("threads", "every"),
     "spark": ("shards", "memory", "rate", "json_lines", "once"),
 }
 """Options that one engine has and the other has not."""
@@ -57,12 +57,10 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 @click.option(
     "--flush",
     type=click.Choice(["eager", "slow", "lazy"]),
-    help="In process: whether closed windows are given at once, or in slices between batches.",
+    help="Whether closed windows are given at once, or in slices between batches.",
 )
-@click.option("--flush-rows", type=click.IntRange(min=1), metavar="N", help="In process: groups in a slice.")
-@click.option(
-    "--flush-windows", type=click.IntRange(min=1), metavar="N", help="In process: windows by which slices may be late."
-)
+@click.option("--flush-rows", type=click.IntRange(min=1), metavar="N", help="Groups in a slice.")
+@click.option("--flush-windows", type=click.IntRange(min=1), metavar="N", help="Windows by which slices may be late.")
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
     """Run the queries of FILE together and show their answers. FILE may be - for standard input.
 
@@ -195,7 +193,7 @@ def _treats_late_rows(query: Query) -> bool:
 
 
 def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
-    names = ("checkpoint", "batch_rows", *ONLY[settings["engine"]])
+    names = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows", *ONLY[settings["engine"]])
     options = {OPTIONS.get(name, name): settings[name] for name in names if settings[name] and name != "once"}
     return {**options, "restore": settings["restore"]} if settings["checkpoint"] else options
 

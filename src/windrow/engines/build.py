@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from windrow.engines.pipeline import End, Pipeline, Stage
 from windrow.engines.sharing import pane_groups
-from windrow.errors import ConfigurationError
 from windrow.operators.base import Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
@@ -23,7 +22,7 @@ from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.select import Select
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.shared_panes import SharedPanes
-from windrow.operators.smoothing import EAGER, Flush, When, why_not_smooth
+from windrow.operators.smoothing import EAGER, Flush, When, check_smooth
 from windrow.operators.window_aggregate import WindowOperator
 from windrow.plan import nodes
 from windrow.plan.check import check_supported, inputs_of, shape_of, walk
@@ -59,25 +58,12 @@ def build(*plans: nodes.Node, how: How = How()) -> Pipeline:  # noqa: B008 - fro
     """Check plans and connect their operators; what they have in common is there once."""
     for plan in plans:
         check_supported(plan)
-        if how.flush.when is not When.EAGER:
-            _check_smooth(plan, how.flush)
+        check_smooth(plan, how.flush)
     builder = _Builder(how)
     for plan in plans:
         builder.add(plan)
     builder.finish()
     return builder.pipeline
-
-
-def _check_smooth(plan: nodes.Node, flush: Flush) -> None:
-    """Refuse to smooth a query none of whose windows can be."""
-    reasons = [why_not_smooth(node) for node in walk(plan) if isinstance(node, nodes.WindowAggregate)]
-    if None not in reasons:
-        raise ConfigurationError(
-            f"has nothing to smooth: {reasons[0] if reasons else 'the query has no windows'}",
-            parameter="flush",
-            value=flush.when.value,
-            hint="leave it out, or say eager",
-        )
 
 
 _Key: TypeAlias = tuple[nodes.Node, frozenset[str], tuple[int, int] | None]

@@ -210,7 +210,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             local=Yes(
                 "for sliding, tumbling and landmark windows of bounded aggregates by panes; others close at once"
             ),
-            spark=No("flush is not an option of a run on the spark engine"),
+            spark=Yes("a slice of each shard after a micro-batch; what waits leaves with the next one, or at the end"),
         ),
         Feature("threads", spark=No("threads is not an option of a run on the spark engine")),
         Feature("shards", local=No("shards is not an option of a run on the local engine")),

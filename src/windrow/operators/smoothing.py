@@ -15,7 +15,8 @@ from windrow.errors import ConfigurationError
 from windrow.operators.base import Element
 from windrow.operators.partials import without_cells
 from windrow.operators.windows.two_level import TwoLevel
-from windrow.plan.nodes import Late, WindowAggregate
+from windrow.plan.check import walk
+from windrow.plan.nodes import Late, Node, WindowAggregate
 from windrow.semantics.progress import Punctuation
 from windrow.semantics.windows import Emit
 
@@ -52,6 +53,31 @@ class Flush:
 
 
 EAGER = Flush()
+
+
+def flush_of(when: str, rows: int, windows: int, cells: int) -> Flush:
+    """What options say, or an error that names the one that is wrong."""
+    ways = tuple(way.value for way in When)
+    if when not in ways:
+        raise ConfigurationError("must be a way to flush", parameter="flush", value=when, allowed=ways)
+    for name, value in (("flush_rows", rows), ("flush_windows", windows), ("flush_cells", cells)):
+        if value < 1:
+            raise ConfigurationError("must be at least 1", parameter=name, value=value)
+    return Flush(When(when), rows, windows, cells)
+
+
+def check_smooth(plan: Node, flush: Flush) -> None:
+    """Refuse to smooth a query none of whose windows can be."""
+    if flush.when is When.EAGER:
+        return
+    reasons = [why_not_smooth(node) for node in walk(plan) if isinstance(node, WindowAggregate)]
+    if None not in reasons:
+        raise ConfigurationError(
+            f"has nothing to smooth: {reasons[0] if reasons else 'the query has no windows'}",
+            parameter="flush",
+            value=flush.when.value,
+            hint="leave it out, or say eager",
+        )
 
 
 def why_not_smooth(node: WindowAggregate) -> str | None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from windrow.engines.spark.watch import Watch
     from windrow.query.fluent import Query
 
-SETTINGS = ("batch_rows", "partitions", "rate", "close")
+SETTINGS = (
+    *("batch_rows", "partitions", "rate", "close"),
+    *("flush", "flush_rows", "flush_windows", "flush_cells"),
+)
 
 
 def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str, Any]) -> Frames:

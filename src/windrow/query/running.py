@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
 OnProgress: TypeAlias = "Callable[[Metrics], None]"
 
+_FLUSH = ("flush", "flush_rows", "flush_windows", "flush_cells")
+_BOTH = ("batch_rows", "checkpoint", "restore", "statistics", *_FLUSH)
 OPTIONS = {
-    "local": (
-        *("threads", "batch_rows", "checkpoint", "checkpoint_every", "restore", "statistics"),
-        *("flush", "flush_rows", "flush_windows", "flush_cells"),
-    ),
-    "spark": ("batch_rows", "checkpoint", "restore", "shards", "memory", "rate", "spark", "json_lines", "statistics"),
+    "local": ("threads", "checkpoint_every", *_BOTH),
+    "spark": ("shards", "memory", "rate", "spark", "json_lines", *_BOTH),
 }
 """The options of a run, by engine."""
 ENGINES = tuple(OPTIONS)

@@ -27,6 +27,7 @@ from windrow.engines.spark.low import bodies_of
 from windrow.engines.spark.shard import Outcome
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of
 from windrow.errors import SumOverflowError
+from windrow.operators.smoothing import EAGER, Flush, When
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Node, OrderedOutput, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
@@ -80,8 +81,8 @@ class Given:
 class Cluster:
     """All shards of queries that run together, driven as Spark would: tasks, shuffle, shards, state."""
 
-    def __init__(self, *plans: Node, shards: int, seed: int = 0) -> None:
-        self.bundle, self.readings = bundled(plans, tuple(shard_keys(shards)))
+    def __init__(self, *plans: Node, shards: int, seed: int = 0, flush: Flush = EAGER) -> None:
+        self.bundle, self.readings = bundled(plans, tuple(shard_keys(shards)), panes=flush is EAGER, flush=flush)
         self.random = random.Random(seed)
         self.shards = {key: Shards(self.bundle, key) for key in self.bundle.shards}
         self.stores = {key: Kept() for key in self.shards}
@@ -344,6 +345,23 @@ def test_rows_leave_sorted_where_there_is_no_window(data: st.DataObject, element
     expected = ({name: row[name] for name in SCHEMA.names} for step in steps for row in step.leaving)
     assert streams.comparable(expected) == streams.comparable(cluster.results)
     assert sum(len(step.late) for step in steps) == cluster.total("late")
+
+
+@settings(max_examples=20_000 if SOAK else 200, deadline=None)
+@given(data=st.data(), elements=streams.elements(late=True))
+def test_windows_given_in_slices_are_the_same(data: st.DataObject, elements: list[Any]) -> None:
+    window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
+    keys = tuple((name, Column(name)) for name in data.draw(KEYS))
+    calls, emit = (AggregateCall("n", "count"), AggregateCall("m", "max", Column("x"))), data.draw(EMITS)
+    node = WindowAggregate(STREAM, window, keys, calls, emit=emit)
+    flush = Flush(data.draw(st.sampled_from((When.SLOW, When.LAZY))), data.draw(st.integers(1, 3)), cells=4)
+    cluster = Cluster(node, shards=data.draw(st.integers(1, 3)), flush=flush)
+    batches = micro_batches(elements, data.draw(st.sets(st.integers(0, 40), max_size=6)))
+    _drive(cluster, batches, data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 12))))
+    expected = oracle.answer(elements, window, keys=keys, aggregates=calls, emit=emit)
+    assert streams.comparable(expected.results) == streams.comparable(cluster.results)
+    assert expected.account.late == cluster.total("late")
+    assert 0 == cluster.total("waiting")
 
 
 @st.composite

@@ -20,7 +20,7 @@ from windrow.engines.pipeline import Deliver, End, Stage
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.progress import Input
-from windrow.operators.smoothing import Flush, When
+from windrow.operators.smoothing import EAGER, Flush, flush_of
 from windrow.plan.calibration import calibrated
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.costs import Statistics
@@ -47,17 +47,14 @@ class Options:
     checkpoint_every: int | None = None
     restore: bool = False
     statistics: Statistics | None = None
-    flush: str = When.EAGER.value
+    flush: str = EAGER.when.value
     flush_rows: int = Flush.rows
     flush_windows: int = Flush.windows
     flush_cells: int = Flush.cells
 
     def check(self) -> None:
-        if self.flush not in [when.value for when in When]:
-            raise ConfigurationError(
-                "must be a way to flush", parameter="flush", value=self.flush, allowed=tuple(w.value for w in When)
-            )
-        for name in ("threads", "batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"):
+        _flush(self)
+        for name in ("threads", "batch_rows", "checkpoint_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
@@ -191,7 +188,7 @@ class Runner:
 
 
 def _flush(options: Options) -> Flush:
-    return Flush(When(options.flush), options.flush_rows, options.flush_windows, options.flush_cells)
+    return flush_of(options.flush, options.flush_rows, options.flush_windows, options.flush_cells)
 
 
 def _progress_of(source: Input) -> SourceMetrics:

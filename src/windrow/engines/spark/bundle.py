@@ -19,6 +19,7 @@ from windrow.engines.spark.wire import unpack
 from windrow.operators.lateness import late_columns
 from windrow.operators.partials import Partials
 from windrow.operators.shared_panes import SharedCells, shared_node
+from windrow.operators.smoothing import EAGER, Flush, check_smooth
 from windrow.plan.check import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
 
@@ -43,9 +44,11 @@ class Bundle:
         return max((job.shards for job in self.jobs), key=len)
 
 
-def bundled(plans: Sequence[Node], keys: tuple[int, ...], *, panes: bool = True) -> tuple[Bundle, list[Reading]]:
+def bundled(
+    plans: Sequence[Node], keys: tuple[int, ...], *, panes: bool = True, flush: Flush = EAGER
+) -> tuple[Bundle, list[Reading]]:
     """Plans divided between the levels; `keys` are the shards, and without `panes` each window has its own."""
-    jobs = tuple(_job(plan, divided, keys) for plan, divided in zip(plans, spread_together(plans), strict=True))
+    jobs = tuple(_job(plan, divided, keys, flush) for plan, divided in zip(plans, spread_together(plans), strict=True))
     readings: dict[Any, list[Lowering]] = {}
     for query, job in enumerate(jobs):
         places: dict[Any, int] = {}
@@ -59,10 +62,11 @@ def bundled(plans: Sequence[Node], keys: tuple[int, ...], *, panes: bool = True)
     return Bundle(jobs, tuple(shared)), made
 
 
-def _job(plan: Node, divided: Any, keys: tuple[int, ...]) -> Job:
+def _job(plan: Node, divided: Any, keys: tuple[int, ...], flush: Flush) -> Job:
+    check_smooth(plan, flush)
     shape = shape_of(plan)
     time = None if gives_early(plan) else shape.time  # what is given early and taken back keeps its order
-    return Job(divided, (0,) if divided.one_shard else keys, shape.answer, late_columns(plan), time)
+    return Job(divided, (0,) if divided.one_shard else keys, shape.answer, late_columns(plan), time, flush)
 
 
 def _sharing(lowerings: list[Lowering], shared: list[WindowAggregate]) -> Iterator[Lowering]:

@@ -30,6 +30,7 @@ from windrow.engines.spark.watch import OBSERVED, observed_as
 from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of
 from windrow.engines.spark.worker import settle
 from windrow.errors import UnsupportedError
+from windrow.operators.smoothing import EAGER, Flush, When, flush_of
 from windrow.plan.check import walk
 from windrow.plan.nodes import Node, Stream
 from windrow.sinks.base import fitted
@@ -55,6 +56,15 @@ class Settings:
     """End the streams now, whatever may still come."""
     spool: Path | None = None
     """Where data in memory is put for the workers to read."""
+    flush: str = EAGER.when.value
+    """When closed windows are given: `slow` and `lazy` give those of `flush_rows` groups of a shard a micro-batch."""
+    flush_rows: int = EAGER.rows
+    flush_windows: int = EAGER.windows
+    flush_cells: int = EAGER.cells
+
+    @property
+    def flushing(self) -> Flush:
+        return flush_of(self.flush, self.flush_rows, self.flush_windows, self.flush_cells)
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,9 @@ def frames_together(
     if static and len(static) < len(names):
         _refuse_mix(static)
     # Of static frames Spark itself makes the panes of each window.
-    bundle, readings = bundled(plans, shard_keys_of(spark), panes=not static)
+    flush = settings.flushing
+    panes = not static and flush.when is When.EAGER
+    bundle, readings = bundled(plans, shard_keys_of(spark), panes=panes, flush=flush)
     lows = [low for reading in readings for low in _lows(spark, reading, sources, settings)]
     if static:
         outcomes = _whole(bundle, _joined(lows))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from windrow.engines.metrics import Metrics
 from windrow.engines.spark.connectors import Output, writer
 from windrow.engines.spark.faults import explained
-from windrow.engines.spark.frames import Frames, Settings, frames
+from windrow.engines.spark.frames import Frames, frames
 from windrow.engines.spark.run import Options, claim, session_of, working_folder
 from windrow.engines.spark.watch import Watch
 from windrow.plan.check import gives_early
@@ -42,7 +42,7 @@ def run_live(
     spark = session_of(sources) or options.session()
     try:
         with working_folder(options) as folder:
-            settings = Settings(options.batch_rows, rate=options.rate, spool=folder / "spool")
+            settings = options.settings(folder)
             made = frames(spark, plan, sources, settings)
             claim(folder, made, restore=options.restore)
             bounded = not any(getattr(source, "is_frame", False) for source in sources.values())

@@ -58,6 +58,10 @@ class Options:
     spark: SparkSession | None = None
     json_lines: str | None = None
     """Where to write the metrics of each micro-batch."""
+    flush: str = Settings.flush
+    flush_rows: int = Settings.flush_rows
+    flush_windows: int = Settings.flush_windows
+    flush_cells: int = Settings.flush_cells
 
     def check(self) -> None:
         for name in ("batch_rows", "shards", "rate"):
@@ -66,6 +70,11 @@ class Options:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
         if self.restore and not self.checkpoint:
             raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
+
+    def settings(self, folder: Path) -> Settings:
+        """What the frames of a run are told."""
+        flush = {name: getattr(self, name) for name in ("flush", "flush_rows", "flush_windows", "flush_cells")}
+        return Settings(self.batch_rows, rate=self.rate, spool=folder / "spool", **flush)
 
     def session(self) -> SparkSession:
         if self.spark is None:
@@ -127,7 +136,7 @@ def _run(
     given = [{RESULT: on_result, LATE: on_late or (lambda _: None)} for on_result, on_late in deliveries]
     try:
         with working_folder(options) as folder:
-            settings = Settings(options.batch_rows, rate=options.rate, spool=folder / "spool")
+            settings = options.settings(folder)
             made = frames_together(spark, plans, sources, settings)
             if not made[0].outcomes.isStreaming:
                 each = _whole(made, given)

@@ -12,8 +12,8 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes
-from windrow.engines.build import build
+from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, waiting_and_evicted
+from windrow.engines.build import How, build
 from windrow.engines.pipeline import Pipeline, Stage
 from windrow.engines.spark.low import make_known
 from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
@@ -27,6 +27,7 @@ from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
 from windrow.operators.shared_panes import SharedCells
+from windrow.operators.smoothing import EAGER, Flush
 from windrow.plan.check import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress import END, START, Punctuation
@@ -51,6 +52,8 @@ class Outcome:
     results: int | None = None
     windows: int | None = None
     bytes: int | None = None
+    waiting: int | None = None
+    evicted: int | None = None
     sources: str | None = None
 
 
@@ -66,6 +69,8 @@ class Job:
     """The columns of the late rows; none when the query gives none."""
     time: str | None
     """The column that results are in order of, if it is one of theirs."""
+    flush: Flush = EAGER
+    """When closed windows are given."""
 
     @property
     def streams(self) -> list[Stream]:
@@ -86,7 +91,7 @@ class Shard:
         self.lineage = uuid4().hex
         """Which state this is, through all its micro-batches."""
         make_known(job.spread.own)
-        self.pipeline: Pipeline = build(job.spread.high)
+        self.pipeline: Pipeline = build(job.spread.high, how=How(flush=job.flush))
         self.progress = [Progress() for _ in job.streams]
         self.given: list[Outcome] = []
         self.sightings: list[list[Sighting]] = [[] for _ in self.progress]
@@ -174,6 +179,7 @@ class Shard:
             before = progress.bound
             if progress.advance(stream) > before:
                 self.pipeline.feed(stage, Punctuation(progress.bound))
+        self.pipeline.resume()
         self._speak()
 
     def _early(self) -> Iterator[tuple[Early, Stage, Progress]]:
@@ -201,6 +207,7 @@ class Shard:
     def counts(self) -> Outcome:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
         late, filtered = late_and_filtered(self.pipeline.ends[0])
+        waiting, evicted = waiting_and_evicted(self.pipeline.stages)
         first = self.number == 0
         return Outcome(
             COUNTS,
@@ -210,6 +217,8 @@ class Shard:
             results=self.pipeline.results,
             windows=open_windows(self.pipeline.stages),
             bytes=state_bytes(self.pipeline.stages),
+            waiting=waiting,
+            evicted=evicted,
             sources=json.dumps(self._sources()) if first else None,
         )
 
