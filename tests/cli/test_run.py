@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -134,6 +135,16 @@ def test_a_mistake_in_the_text_is_shown_in_its_place(engine: FakeEngine, declare
         done.stderr[:7],
         *done.stderr.splitlines()[-3:],
     ]
+
+
+def test_several_queries_are_shown_in_their_order(declared: str, tmp_path: Path) -> None:
+    text = f"{declared}{WINDOW}; SELECT time, symbol FROM trades WHERE symbol <> 'b';"
+    done = windrow("-e", text, "--metrics", tmp_path / "metrics.json")
+    assert 0 == done.exit_code, done.output
+    heads = [line.split()[:2] for line in done.stdout.splitlines() if "symbol" in line]
+    assert [["symbol", "window_start"], ["time", "symbol"]] == heads
+    assert ["filtered 0", "filtered 1"] == re.findall(r"filtered \d", done.stderr)
+    assert [3, 2] == [told["results"] for told in json.loads((tmp_path / "metrics.json").read_text())]
 
 
 def test_files_are_not_shared_by_several_queries(engine: FakeEngine, declared: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -282,6 +283,20 @@ def test_state_is_saved_and_restored_between_any_two_elements(data: st.DataObjec
 
 def _one_row(row: dict[str, Any]) -> Batch:
     return Batch.unread(pa.RecordBatch.from_pylist([row], SCHEMA))
+
+
+def test_queries_that_need_several_passes_are_kept_and_restored(tmp_path: Path) -> None:
+    rows = [{"ts": t, "k": "a", "g": 0, "x": 1, "y": 0.5} for t in (1, 30, 2, 45, 44)]
+    sources = {name: Split(rows, (2,)) for name in ("a", "b")}
+    both = Union(tuple(replace(STREAM, name=name, policy=Ordered()) for name in sources))
+    plans = [over(both, Sliding("ts", 10, slide), late=Late.SIDE) for slide in (5, 10)]
+    whole, metrics = together(plans, sources, checkpoint=str(tmp_path), checkpoint_every=3)
+    again, restored = together(plans, sources, checkpoint=str(tmp_path), restore=True)
+    assert 20 == metrics.rows_in == restored.rows_in
+    for plan, one, other in zip(plans, whole, again, strict=True):
+        expected = alone(plan, sources)
+        assert streams.comparable(expected.results) == streams.comparable(one.results)
+        assert (one.results, one.late, one.counts) == (other.results, other.late, other.counts)
 
 
 # What is there once
