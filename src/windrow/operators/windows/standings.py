@@ -185,7 +185,14 @@ def _differ(before: int, now: int) -> bool:
 
 
 def volumes(panes: Integers, codes: Codes, groups: int, least: int) -> tuple[Codes, Volumes, Volumes]:
-    """Groups with at least so many rows, and of each its rows and the cells (different panes) that they would make."""
+    """Groups with at least so many rows, and of each its rows and the cells (different panes) that they would make.
+
+    One pane stands for all rows.
+    """
+    if len(panes) == 1:
+        sizes = np.bincount(codes)
+        used = np.flatnonzero(sizes >= least).astype(np.int32)
+        return used, sizes[used].astype(np.int32), np.ones(len(used), np.int32)
     first, last, size = int(panes.min()), int(panes.max()), len(codes)
     slots, chosen = (last - first + 1) * groups, np.empty(size, np.int32)
     if slots <= max(FEW, DENSE * size):
