@@ -102,11 +102,12 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 
 def run_query(query: Query, settings: dict[str, Any]) -> Metrics:
     """Run one query to its sink, report on the way, and close with the account of its rows."""
-    from windrow.cli.progress import closing_line, native_line
+    from windrow.cli.progress import closing_line, native_line, strategy_lines
 
     query = _adjusted(query, settings)
     metrics = _run_live(query, settings) if _is_live(query, settings) else _run_to_the_end(query, settings)
-    click.echo(closing_line(metrics), err=True)
+    for told in (closing_line(metrics), *strategy_lines(metrics)):
+        click.echo(told, err=True)
     if settings["engine"] == "spark" and (line := native_line(query.plan, metrics)):
         click.echo(line, err=True)
     return metrics
