@@ -100,10 +100,11 @@ class Standings:
 
     def _promote(self, panes: Integers, codes: Codes, known: Codes) -> None:
         """Make those groups eager whose rows, of which these are all, take more than the cells they would make."""
-        least = self.memory.least_rows(UPPER)
+        memory = self.memory
+        least = memory.least_rows(UPPER)
         if least < len(codes):
             groups, rows, cells = volumes(panes, codes, len(known), int(least) + 1)
-            worth = groups[(self.memory.burden(rows, cells) > UPPER) & (known[groups] < 0)]
+            worth = groups[(memory.burden(rows, cells) > UPPER) & (known[groups] < 0)]
             if len(worth):
                 self._raise(worth, known)
 
