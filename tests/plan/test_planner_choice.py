@@ -1,13 +1,18 @@
-"""Panes unless RANGE and SLIDE share next to nothing."""
+"""Panes unless RANGE and SLIDE share next to nothing, or statistics say that something else costs less."""
 
 from __future__ import annotations
+
+import re
 
 import pyarrow as pa
 import pytest
 
 from windrow.errors import UnsupportedError
-from windrow.plan.nodes import AggregateCall, Late, Strategy, Stream, WindowAggregate
-from windrow.plan.planner import choose
+from windrow.plan.check import walk
+from windrow.plan.costs import Statistics, estimates
+from windrow.plan.estimates import kept_by
+from windrow.plan.nodes import AggregateCall, Filter, Late, Strategy, Stream, Union, WindowAggregate
+from windrow.plan.planner import CLEARLY, choose, decided
 from windrow.semantics.expressions import Column
 from windrow.semantics.windows import Landmark, Rows, Sliding, Window
 
@@ -70,7 +75,7 @@ def adaptive(window: Window, late: Late = Late.DROP) -> WindowAggregate:
 def test_adaptive_says_when_a_group_switches() -> None:
     asked, told = choose(adaptive(Sliding("ts", 600_000_000, 60_000_000))).reasons
     assert "asked for with STRATEGY adaptive" == asked
-    assert told.startswith("a group keeps its rows, about 3 bytes each, while they cost less than its cells, about 108")
+    assert told.startswith("a group keeps its rows, about 3 bytes each, while they cost less than its cells, about 137")
 
 
 def test_adaptive_is_refused_where_rows_never_leave() -> None:
@@ -83,3 +88,63 @@ def test_adaptive_is_refused_where_rows_never_leave() -> None:
 def test_adaptive_is_refused_where_results_are_corrected() -> None:
     with pytest.raises(UnsupportedError, match=r"^`strategy` must be panes or auto with LATE REVISE, got adaptive"):
         choose(adaptive(Sliding("ts", 10, 5), Late.REVISE))
+
+
+def grouped(window: Sliding, *functions: str, strategy: Strategy = Strategy.AUTO) -> WindowAggregate:
+    calls = tuple(AggregateCall(f"a{i}", f, Column("ts")) for i, f in enumerate(functions))
+    return WindowAggregate(NUMBERS, window, (("k", Column("ts")),), calls, strategy=strategy)
+
+
+ONCE, OFTEN = Statistics(groups=1000, rows=0.01), Statistics(groups=1000, rows=1000)
+
+
+@pytest.mark.parametrize(
+    ("expected", "window", "statistics"),
+    [
+        (Strategy.ADAPTIVE, Sliding("ts", 10, 10), ONCE),
+        (Strategy.PANES, Sliding("ts", 10, 10), OFTEN),
+        (Strategy.PANES, Sliding("ts", 1000, 10), OFTEN),
+        (Strategy.PANES, Sliding("ts", 10_000, 10), ONCE),
+        (Strategy.WID, Sliding("ts", 10_000_019, 10_000_000), Statistics(1000, 0.001)),
+    ],
+)
+def test_statistics_choose_what_costs_least(expected: Strategy, window: Sliding, statistics: Statistics) -> None:
+    assert expected is choose(grouped(window, "sum"), statistics).strategy
+
+
+def test_memory_counts_where_there_is_much_of_it() -> None:
+    """Small groups beside a few large ones: adaptive takes as long as panes, in a fraction of their state."""
+    window, kinds = Sliding("ts", 100, 10), ((1.0, 0.01), (0.01, 200.0))
+    few, many = (
+        Statistics(1.01 * n, 2.0, kinds=tuple((n * groups, rows) for groups, rows in kinds)) for n in (1e3, 1e7)
+    )
+    found = estimates(window, kept_by(grouped(window, "sum")), many)
+    assert found[Strategy.ADAPTIVE].time > CLEARLY * found[Strategy.PANES].time
+    assert Strategy.PANES is choose(grouped(window, "sum"), few).strategy
+    assert Strategy.ADAPTIVE is choose(grouped(window, "sum"), many).strategy
+
+
+def test_the_reason_tells_the_estimates() -> None:
+    told = choose(grouped(Sliding("ts", 10, 10), "sum"), ONCE).reasons
+    assert 1 == len(told)
+    pattern = (
+        r"for 1,000 groups with 0\.01 rows a pane it is estimated to take \S+ us a window, \S+ kB of state; panes: "
+    )
+    assert re.match(pattern, told[0])
+    first, *others = choose(grouped(Sliding("ts", 10, 10), "sum"), OFTEN).reasons
+    assert first.startswith("no other is clearly better in time for 1,000 groups with 1e+03 rows a pane: ")
+    assert ["RANGE equals SLIDE: each window is one pane"] == others
+
+
+def test_what_is_asked_for_or_keeps_values_is_not_chosen_by_cost() -> None:
+    tumbling = Sliding("ts", 10, 10)
+    assert Strategy.WID is choose(grouped(tumbling, "sum", strategy=Strategy.WID), ONCE).strategy
+    assert Strategy.PANES is choose(grouped(tumbling, "sum", "median"), ONCE).strategy
+
+
+def test_a_plan_is_decided_at_every_depth() -> None:
+    node = grouped(Sliding("ts", 10, 10), "sum")
+    plan = Filter(Union((node, node)), Column("k"))
+    fixed = decided(plan, ONCE)
+    assert [Strategy.ADAPTIVE] * 2 == [n.strategy for n in walk(fixed) if isinstance(n, WindowAggregate)]
+    assert plan is decided(plan, None)

@@ -119,7 +119,7 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 
 def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     """Run queries to their sinks, report on the way, and close with the account of the rows of each."""
-    from windrow.cli.progress import closing_line, native_line
+    from windrow.cli.progress import closing_line, native_line, strategy_lines
 
     queries = [_adjusted(query, settings) for query in queries]
     if any(_is_live(query, settings) for query in queries):
@@ -127,7 +127,8 @@ def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metr
     else:
         done = _run_to_the_end(queries, settings)
     for query, metrics in zip(queries, done, strict=True):
-        click.echo(closing_line(metrics), err=True)
+        for told in (closing_line(metrics), *strategy_lines(metrics)):
+            click.echo(told, err=True)
         if settings["engine"] == "spark" and (line := native_line(query.plan, metrics)):
             click.echo(line, err=True)
     return done

@@ -23,17 +23,17 @@ class Constants:
     Bytes per cell and group are what the tables take in all, with the room they keep for growth, over what is in use.
     """
 
-    row_to_pane: float = 5.5
+    row_to_pane: float = 6.0
     """`a` of Eq. 6.1: a row into the cell of its pane."""
-    pane_out: float = 100.0
+    pane_out: float = 73.0
     """`b`: a cell of a pane that closes."""
-    pane_to_window: float = 100.0
+    pane_to_window: float = 73.0
     """`c`: a cell that enters or leaves a window."""
-    row_to_window: float = 13.0
+    row_to_window: float = 8.7
     """`a'` of Eq. 6.3: a row into the cell of one of its windows."""
-    row_again: float = 46.0
+    row_again: float = 36.0
     """A buffered row, for each window that is computed from it."""
-    kept_again: float = 42.0
+    kept_again: float = 24.0
     """A row that AdaptWID kept, for each window that is computed from it."""
     open_cell: float = 20.0
     """Bytes of an open cell besides its columns: pane, group, hash index."""
@@ -44,7 +44,7 @@ class Constants:
     open_room: float = 2.0
     """Tables of open cells that grow fourfold, over their cells; `tight_room` where they double."""
     tight_room: float = 1.4
-    closed_room: float = 3.0
+    closed_room: float = 3.8
     group_room: float = 1.5
     buffered_row: float = 12.0
     """Bytes of a buffered row besides its columns."""

@@ -195,8 +195,9 @@ class Query(WindowSettings):
     def run(self, **options: Any) -> Result:
         """Run to the end and keep the answer, the late rows and the metrics.
 
-        Options: engine, on_progress, batch_rows, checkpoint, restore; in process also threads and checkpoint_every
-        (rows); on Spark also spark (the session), shards, memory, rate and json_lines.
+        Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
+        by); in process also threads and checkpoint_every (rows); on Spark also spark (the session), shards, memory,
+        rate and json_lines.
         """
         return gather(self.plan, self.sources, **options)
 
@@ -245,8 +246,8 @@ class Query(WindowSettings):
     def explain(self, engine: str | None = None, *, statistics: Statistics | None = None) -> str:
         """The plan as text, with the strategy and its reasons; on Spark also how it is divided there.
 
-        Without an engine, the one that the query would run on. With statistics of the stream, also the time and the
-        memory that each strategy would take.
+        Without an engine, the one that the query would run on. With statistics of the stream, strategies are chosen by
+        the time and the memory that each would take, which is told, too.
         """
         from windrow.query.explaining import explain_on
 

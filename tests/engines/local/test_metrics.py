@@ -11,6 +11,7 @@ from tests.acceptance.streams import rows, table
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
 from windrow.engines.metrics import Metrics
+from windrow.plan.costs import Statistics
 from windrow.semantics.progress import END, Punctuation
 
 #        t   0   5  12   3  25  14  40
@@ -101,3 +102,13 @@ def test_an_empty_stream() -> None:
         found.low_watermark,
         found.high_watermark,
     )
+
+
+def test_the_strategy_that_ran_and_why() -> None:
+    rows = pa.table({"ts": [1, 2, 30], "k": ["a", "b", "a"]})
+    query = wr.stream(rows, time="ts").group_by("k").window(range=10).agg(n=wr.count())
+    measured = query.run(engine="local").metrics.strategies
+    assert [["panes", "RANGE equals SLIDE: each window is one pane"]] == measured
+    told = query.run(engine="local", statistics=Statistics(groups=1e5, rows=0.01)).metrics.strategies
+    assert ["adaptive"] == [strategy for strategy, *_ in told]
+    assert told[0][1].startswith("for 100,000 groups with 0.01 rows a pane it is estimated to take ")

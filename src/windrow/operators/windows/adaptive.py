@@ -35,7 +35,6 @@ from windrow.operators.windows.keptrows import CODE, PANE, KeptRows, RowShape
 from windrow.operators.windows.panes import SPAN, PanedWid
 from windrow.operators.windows.pending import Pending
 from windrow.operators.windows.standings import Division, Standings
-from windrow.semantics.progress import START
 from windrow.semantics.windows import Sliding
 
 BLOCK_ROWS = 1 << 20
@@ -128,18 +127,20 @@ class AdaptWid(PanedWid):
             self._to_cells(rows, found)
         if len(lazy):
             few = len(lazy) < len(rows)
-            self.kept.add(panes[lazy] if few else panes, rows.take(lazy) if few else rows)
+            self.kept.add(panes[lazy] if few and len(panes) > 1 else panes, rows.take(lazy) if few else rows)
         if before == 0:
             self.reviewed = self.kept.new_count
         elif self.kept.new_count > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
             self._review()
 
     def _panes(self, rows: Rows) -> Integers:
-        """The pane of each row."""
+        """The pane of each row, or the one of all."""
         least, most = rows.span
         if most - least >= SPAN:
             return self.panes_of(rows.times)
         first = (least - self.window.origin) // self.pane
+        if first == (most - self.window.origin) // self.pane:
+            return np.array([first])
         panes = np.empty(len(rows), np.int64)
         pane_slots(rows.times, NO_CODES, self.window.origin + first * self.pane, self.pane, 1, panes)
         panes += first
@@ -184,8 +185,6 @@ class AdaptWid(PanedWid):
         if bound > self.pending.least or self.plan.keeps_values:
             self._sort_out()
         yield from super().close(bound, groups)
-        if self.reported != START:
-            self.kept.forget((self.reported + 1) * self.slide_panes - self.range_panes)
         if self.kept.sorted_since > self.kept.sorted[PANE].size // 2:
             self.standings.relieve(groups)
         self._compact()
@@ -196,6 +195,7 @@ class AdaptWid(PanedWid):
         first = self.timeline.next_window
         cells = self._outer(super()._answers(closed, last, self.standings.count))
         yield from self._merged(first, last, cells, groups)
+        self.kept.forget((self.reported + 1) * self.slide_panes - self.range_panes)
         self._judge(closed)
 
     def _judge(self, closed: Cells) -> None:

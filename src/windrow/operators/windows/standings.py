@@ -100,10 +100,11 @@ class Standings:
 
     def _promote(self, panes: Integers, codes: Codes, known: Codes) -> None:
         """Make those groups eager whose rows, of which these are all, take more than the cells they would make."""
-        least = self.memory.least_rows(UPPER)
+        memory = self.memory
+        least = memory.least_rows(UPPER)
         if least < len(codes):
             groups, rows, cells = volumes(panes, codes, len(known), int(least) + 1)
-            worth = groups[(self.memory.burden(rows, cells) > UPPER) & (known[groups] < 0)]
+            worth = groups[(memory.burden(rows, cells) > UPPER) & (known[groups] < 0)]
             if len(worth):
                 self._raise(worth, known)
 
@@ -185,7 +186,14 @@ def _differ(before: int, now: int) -> bool:
 
 
 def volumes(panes: Integers, codes: Codes, groups: int, least: int) -> tuple[Codes, Volumes, Volumes]:
-    """Groups with at least so many rows, and of each its rows and the cells (different panes) that they would make."""
+    """Groups with at least so many rows, and of each its rows and the cells (different panes) that they would make.
+
+    One pane stands for all rows.
+    """
+    if len(panes) == 1:
+        sizes = np.bincount(codes)
+        used = np.flatnonzero(sizes >= least).astype(np.int32)
+        return used, sizes[used].astype(np.int32), np.ones(len(used), np.int32)
     first, last, size = int(panes.min()), int(panes.max()), len(codes)
     slots, chosen = (last - first + 1) * groups, np.empty(size, np.int32)
     if slots <= max(FEW, DENSE * size):
