@@ -43,10 +43,14 @@ class Engine:
     hearing: Hearing
     spark: SparkSession | None = None
 
-    def run(self, query: Query, size: int) -> Result:
+    def run(self, query: Query, size: int, **options: Any) -> Result:
+        return query.run(**self.options(size), **options)
+
+    def options(self, size: int) -> dict[str, Any]:
+        """How to run here."""
         if self.spark is None:
-            return query.run(engine="local")
-        return query.run(engine="spark", spark=self.spark, batch_rows=size)
+            return {"engine": "local"}
+        return {"engine": "spark", "spark": self.spark, "batch_rows": size}
 
     def expected(self, plan: Node, elements: Mapping[str, Sequence[Any]], size: int) -> Expected:
         return Reference(given(plan, elements), lambda streams: self.hearing(streams, size)).answer(plan)
@@ -70,13 +74,19 @@ def check(
     elements: Mapping[str, Sequence[Row | Punctuation]],
     size: int,
     batch_rows: int | None = None,
+    **options: Any,
 ) -> Expected:
     """Run a query and hold its results, late rows and counts against the reference; what was expected.
 
     A micro-batch has `size` rows of every stream, or `batch_rows` with those that only carry punctuations.
     """
     expected = engine.expected(query.plan, elements, size)
-    found = engine.run(query, batch_rows or size)
+    check_found(query, expected, engine.run(query, batch_rows or size, **options))
+    return expected
+
+
+def check_found(query: Query, expected: Expected, found: Result) -> None:
+    """Hold results, late rows and counts against what was expected."""
     rounded = rounded_names(query.plan)
     assert plain(expected.results, rounded) == plain(final(query.plan, found.table.to_pylist()), rounded)
     used = expected.rows_in - expected.rows_late - expected.rows_filtered
@@ -91,7 +101,6 @@ def check(
     check_late(
         expected.late, found.late.to_pylist(), {node.name for node in walk(query.plan) if isinstance(node, Stream)}
     )
-    return expected
 
 
 def check_late(expected: list[Row], found: list[Row], sources: set[str]) -> None:

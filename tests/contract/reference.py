@@ -9,7 +9,7 @@ from typing import Any
 from tests.contract.hearing import Given, Heard, Row
 from windrow.operators.lateness import COLUMNS
 from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import Distinct, Filter, Late, Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Distinct, Filter, Late, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
 from windrow.plan.windows import within_of
 from windrow.semantics import oracle
 from windrow.semantics.moments import value_of
@@ -53,6 +53,8 @@ class Reference:
         if isinstance(node, Union):
             return sorted((place for child in node.inputs for place in self._rows(child, heard)), key=lambda p: p[0])
         rows = self._rows(node.input, heard)
+        if isinstance(node, OrderedOutput):
+            return rows
         if isinstance(node, Filter):
             return self._filtered(node, rows)
         if isinstance(node, Project):
