@@ -145,16 +145,33 @@ def feed(pipeline: Any, times: list[int], key: str) -> None:
     pipeline.push("s", Batch.unread(batch))
 
 
-@pytest.mark.parametrize("window", [Sliding("ts", 10, 10), Sliding("ts", 50, 10)], ids=["tumbling", "sliding"])
-def test_a_group_that_hovers_at_the_threshold_hardly_switches(window: Sliding) -> None:
-    """Rows a pane go up and down around the number that is worth a cell; one way, once, is what that should cost."""
+def switches_of_a_hovering_group(window: Sliding) -> int:
+    """For some panes more rows a pane than are worth cells, for some fewer, again and again."""
     pipeline, windower = windower_of(counted(window))
-    memory = windower.standings.memory
-    worth = int(memory.least_rows(standings.UPPER)) + 1
-    for pane in range(60):
-        feed(pipeline, [10 * pane + 1] * (worth + (-2, 2)[pane % 2]), "a")
+    panes = window.range // window.slide
+    counts = np.arange(1, 1000)
+    burdens = windower.standings.memory.burden(panes * counts, np.full(len(counts), panes))
+    worth = int(counts[burdens > standings.UPPER][0])
+    for pane in range(160):
+        feed(pipeline, [10 * pane + 1] * (worth + (-2, 2)[pane // 16 % 2]), "a")
         pipeline.push("s", Punctuation(10 * pane))
-    assert 1 == windower.standings.switches
+    return windower.standings.switches
+
+
+WINDOWS = pytest.mark.parametrize("window", [Sliding("ts", 10, 10), Sliding("ts", 50, 10)], ids=["tumbling", "sliding"])
+
+
+@WINDOWS
+def test_a_group_that_hovers_at_the_threshold_hardly_switches(window: Sliding) -> None:
+    """One way, once, is what that should cost."""
+    assert 1 == switches_of_a_hovering_group(window)
+
+
+@WINDOWS
+def test_with_one_threshold_it_would_switch_to_and_fro(window: Sliding) -> None:
+    """What the second threshold is for; the test above would see it."""
+    with patch.multiple(standings, LOWER=standings.UPPER):
+        assert switches_of_a_hovering_group(window) > 4
 
 
 def test_a_dense_group_is_eager_and_a_sparse_one_is_not() -> None:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from windrow.aggregates.base import Custom, Integers, Values
 from windrow.operators.kernels.adaptive import number_answers
 from windrow.operators.kernels.panes import pane_slots
-from windrow.operators.kernels.sliding import TAIL
+from windrow.operators.kernels.sliding import ACTIVE, TAIL
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, GroupStates
 from windrow.operators.state.groups import NO_CODES, Codes
@@ -323,7 +323,9 @@ class AdaptWid(PanedWid):
     def _compact(self) -> None:
         """Forget the codes of groups without cells, once they may be most of all."""
         if self.standings.is_to_compact:
-            mapping = self.standings.compacted([self.cells.content()[1], self.timeline.codes_in_use()])
+            timeline = self.timeline
+            listed = timeline.active[: int(timeline.position[ACTIVE])]
+            mapping = self.standings.compacted([self.cells.content()[1], timeline.codes[: timeline.count], listed])
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:
