@@ -23,7 +23,7 @@ from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
 from windrow.operators.grid import LIMIT, Grid, refuse_time, to_units
 from windrow.operators.kernels import input as kernels
 from windrow.operators.singles import Singles
-from windrow.operators.state.keys import validity
+from windrow.operators.state.keys import present
 from windrow.semantics.progress import (
     START,
     AtEnd,
@@ -184,7 +184,7 @@ class Input:
 
     def _punctuated(self, data: pa.RecordBatch, column: str) -> Iterator[Element]:
         marks = data.column(column)
-        carried = validity(marks).view(np.bool_) if marks.null_count else np.ones(len(data), np.bool_)
+        carried = present(marks)
         single = self.singles.mask(data, carried)
         values = to_units(marks.fill_null(0)) if carried.any() else np.zeros(len(data), np.int64)
         start = 0
@@ -227,7 +227,7 @@ class Input:
         marks, times = data.column(self.policy.column), data.column(self.time)
         if not marks.null_count and not self.policy.per:
             return to_units(marks)
-        carried = validity(marks).view(np.bool_) if marks.null_count else np.ones(len(data), np.bool_)
+        carried = present(marks)
         places = np.where(carried, to_units(marks.fill_null(0)), to_units(times.fill_null(0)))
         # What is promised for one group says nothing about where the source is.
         return np.where(self.singles.mask(data, carried), -LIMIT, places)
@@ -235,7 +235,7 @@ class Input:
     def times_of(self, data: pa.RecordBatch) -> Integers:
         column = data.column(self.time)
         if column.null_count:
-            row = int(np.flatnonzero(validity(column) == 0)[0]) + self.counters.rows_in
+            row = int(np.flatnonzero(~present(column))[0]) + self.counters.rows_in
             raise DataError(
                 "must not be null: a row without a time belongs to no window",
                 parameter=self.time,

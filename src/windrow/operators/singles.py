@@ -16,7 +16,7 @@ from windrow.operators.base import GroupPunctuations
 from windrow.operators.grid import Grid
 from windrow.operators.kernels.input import group_cuts
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.state.keys import validity
+from windrow.operators.state.keys import present
 from windrow.semantics.progress import START, External, Policy, Punctuation
 
 Mask = npt.NDArray[np.bool_]
@@ -36,7 +36,7 @@ class Singles:
         """Which of the punctuation rows are for one group: those with a value in a column that names it."""
         single = np.zeros(len(data), np.bool_)
         for column in self._columns(data):
-            single |= validity(column).view(np.bool_) if column.null_count else True
+            single |= present(column)
         return single & carried
 
     def _columns(self, data: pa.RecordBatch) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +37,13 @@ class Cells:
         layout.settle(table.state)
         return Cells(*table.content())
 
-    def plus(self, other: Cells) -> Cells:
-        """Both, one after the other."""
-        pairs = zip(vars(self.state).values(), vars(other.state).values(), strict=True)
-        state = Table(*(np.concatenate(pair) for pair in pairs))
-        return Cells(np.concatenate([self.panes, other.panes]), np.concatenate([self.codes, other.codes]), state)
+    @staticmethod
+    def joined(parts: Sequence[Cells]) -> Cells:
+        """Cells one after the other; there must be some."""
+        if len(parts) == 1:
+            return parts[0]
+        panes, codes = (np.concatenate(arrays) for arrays in zip(*((p.panes, p.codes) for p in parts), strict=True))
+        return Cells(panes, codes, Table.joined(p.state for p in parts))
 
 
 class CellTable:

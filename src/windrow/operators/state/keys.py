@@ -30,6 +30,12 @@ def validity(array: Array) -> npt.NDArray[np.uint8]:
     return np.asarray(array.is_valid()).view(np.uint8)
 
 
+def present(array: Array) -> npt.NDArray[np.bool_]:
+    """Which rows hold a value."""
+    marks = validity(array)
+    return marks.view(np.bool_) if len(marks) else np.ones(len(array), np.bool_)
+
+
 def as_int64(array: Array) -> Integers:
     """The storage integers of an integer, boolean or temporal column; NULL slots hold anything."""
     kind = array.type

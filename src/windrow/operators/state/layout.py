@@ -53,6 +53,12 @@ class Table:
         # `take` knows that a row is a block of memory; indexing copies item by item.
         return Table(*(np.take(matrix, rows, axis=0) for matrix in (self.adds, self.maxs, self.pairs)))
 
+    @staticmethod
+    def joined(parts: Iterable[Table]) -> Table:
+        """Cells of the same columns, one after the other; there must be some."""
+        matrices = zip(*((part.adds, part.maxs, part.pairs) for part in parts), strict=True)
+        return Table(*(np.concatenate(same) for same in matrices))
+
     def __len__(self) -> int:
         return len(self.adds)
 

@@ -154,7 +154,7 @@ class Timeline:
         active = self.active[: int(self.position[ACTIVE])]
         held = np.sort(active[chosen[active]])
         last = np.full(len(held), (self.next_window - 1) * self.slide_panes - 1)
-        return Cells(last, held, self.running.take(held)).plus(cells)
+        return Cells.joined([Cells(last, held, self.running.take(held)), cells])
 
     def append(self, panes: Integers, codes: Codes, state: Table) -> None:
         """Closed cells, sorted, all of panes not closed before."""
@@ -280,11 +280,7 @@ class Timeline:
         old, count = self.cells.take(slice(self.count)), self.count
         all_panes = np.concatenate([self.panes[:count], panes])[order]
         all_codes = np.concatenate([self.codes[:count], codes])[order]
-        merged = Table(
-            np.concatenate([old.adds, state.adds])[order],
-            np.concatenate([old.maxs, state.maxs])[order],
-            np.concatenate([old.pairs, state.pairs])[order],
-        )
+        merged = Table.joined([old, state]).take(order)
         self._reserve_cells(max(64, 2 * len(all_panes)))
         self.count = 0
         self._put(all_panes, all_codes, merged)

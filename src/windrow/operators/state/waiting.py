@@ -110,12 +110,7 @@ class RowStates:
     def joined(cls, parts: Sequence[RowStates]) -> RowStates:
         if len(parts) == 1:
             return parts[0]
-        tables = [part.state for part in parts]
-        state = Table(
-            np.concatenate([t.adds for t in tables]),
-            np.concatenate([t.maxs for t in tables]),
-            np.concatenate([t.pairs for t in tables]),
-        )
+        state = Table.joined(part.state for part in parts)
         times, codes, marks = (
             np.concatenate([part.times for part in parts]),
             np.concatenate([part.codes for part in parts]),

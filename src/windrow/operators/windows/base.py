@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -222,12 +222,3 @@ def pick(codes: Codes, state: CustomState, wanted: Codes) -> tuple[CustomState, 
     inside = place < len(codes)
     present[inside] = codes[place[inside]] == wanted[inside]
     return state.take(place[present]), present
-
-
-def joined_tables(tables: Iterable[Table]) -> Table:
-    parts = list(tables)
-    return Table(
-        np.concatenate([t.adds for t in parts]),
-        np.concatenate([t.maxs for t in parts]),
-        np.concatenate([t.pairs for t in parts]),
-    )

@@ -40,11 +40,7 @@ class Buffer(RowWise):
         self.layout.settle(table)
         self.times = np.concatenate([self.times, rows.times])
         self.codes = np.concatenate([self.codes, rows.group_codes()])
-        self.cells = Table(
-            np.concatenate([self.cells.adds, table.adds]),
-            np.concatenate([self.cells.maxs, table.maxs]),
-            np.concatenate([self.cells.pairs, table.pairs]),
-        )
+        self.cells = Table.joined([self.cells, table])
 
     amend = add
 

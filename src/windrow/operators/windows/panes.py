@@ -186,7 +186,7 @@ class PanedWid:
 
     def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:
         open_cells = Cells(*self.cells.content())
-        return self.timeline.content(chosen, kept=kept).plus(open_cells.take(chosen[open_cells.codes]))
+        return Cells.joined([self.timeline.content(chosen, kept=kept), open_cells.take(chosen[open_cells.codes])])
 
     def forget_reported(self, reported: Integers) -> None:
         """Let go of what only windows up to the last reported one of each group (START: none) needed."""

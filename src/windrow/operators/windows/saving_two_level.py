@@ -11,7 +11,7 @@ from windrow.aggregates.arrays import arrow, tabled
 from windrow.errors import ConfigurationError
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.saving import from_table, scalars, table_of
-from windrow.operators.windows.stripes import Closing, joined
+from windrow.operators.windows.stripes import Closing
 
 if TYPE_CHECKING:
     from windrow.operators.windows.two_level import TwoLevel
@@ -50,7 +50,7 @@ def _late(level: TwoLevel) -> pa.Table:
     """Late cells with how many closings they wait for, in the order in which they came to their stripe."""
     waiting = [(turn, cells) for stripe in level.stripes for turn, cells in stripe.late]
     nothing = Cells(np.empty(0, np.int64), np.empty(0, np.int32), level.layout.empty(0))
-    cells = joined([nothing, *(cells for _, cells in waiting)])
+    cells = Cells.joined([nothing, *(cells for _, cells in waiting)])
     turns = np.repeat(*np.array([(0, 0), *((turn, len(cells)) for turn, cells in waiting)], np.int64).T)
     return table_of(cells.panes, cells.codes, cells.state).append_column("turn", arrow(turns))
 

@@ -25,7 +25,7 @@ from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.saving import load_rows_kept, load_sessions, save_rows_kept, save_sessions
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.valuerows import ValueRows
-from windrow.operators.windows.base import Closed, Plan, Rows, joined_tables
+from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.rowwise import keep_values
 from windrow.semantics.progress import END
 from windrow.semantics.windows import Session
@@ -66,7 +66,7 @@ class Sessions:
     def _merge(self, codes: Codes, starts: Integers, lasts: Integers, table: Table) -> None:
         codes = np.concatenate([self.codes, codes])
         starts, lasts = np.concatenate([self.starts, starts]), np.concatenate([self.lasts, lasts])
-        both = joined_tables([self.cells, table])
+        both = Table.joined([self.cells, table])
         order = np.lexsort((starts, codes))
         codes, starts, lasts, both = codes[order], starts[order], lasts[order], both.take(order)
         labels = np.empty(len(codes), np.int64)

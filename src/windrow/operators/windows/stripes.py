@@ -11,7 +11,7 @@ import numpy.typing as npt
 from windrow.aggregates.base import Integers
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.layout import LEAST, Table
-from windrow.operators.windows.base import Closed, joined_tables
+from windrow.operators.windows.base import Closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.semantics.progress import START
 
@@ -22,14 +22,6 @@ class Closing:
 
     bound: int
     last_pane: int
-
-
-def joined(parts: list[Cells]) -> Cells:
-    """Cells one after the other; there must be some."""
-    if len(parts) == 1:
-        return parts[0]
-    panes, codes = (np.concatenate(arrays) for arrays in zip(*((p.panes, p.codes) for p in parts), strict=True))
-    return Cells(panes, codes, joined_tables(p.state for p in parts))
 
 
 class Stripe:
@@ -58,7 +50,7 @@ class Stripe:
     def read(self) -> None:
         """Take in what was posted."""
         if self.letters:
-            cells = joined(self.letters)
+            cells = Cells.joined(self.letters)
             self.wid.put(replace(cells, codes=cells.codes - np.int32(self.base)))
             self.letters, self.posted = [], 0
 

@@ -24,7 +24,7 @@ from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.extents import last_closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.saving_two_level import load_two_level, save_two_level
-from windrow.operators.windows.stripes import Closing, Stripe, joined
+from windrow.operators.windows.stripes import Closing, Stripe
 from windrow.semantics.progress import END, START
 from windrow.semantics.windows import Landmark, Sliding
 
@@ -93,7 +93,7 @@ class TwoLevel(PanedWid):
     def _deliver(self) -> None:
         """Cells that were handed up, to their stripes."""
         if self.log:
-            for place, cells in self.by_stripe(joined(self.log)):
+            for place, cells in self.by_stripe(Cells.joined(self.log)):
                 self.stripes[place].post(cells)
             self._read(self.logged + self.size)
             self.log, self.logged = [], 0
@@ -194,7 +194,9 @@ class TwoLevel(PanedWid):
         self._settle()
         nothing = Cells(np.empty(0, np.int64), np.empty(0, np.int32), self.layout.empty(0))
         both = [stripe.content() for stripe in self.stripes]
-        return joined([nothing, *(opened for opened, _ in both)]), joined([nothing, *(held for _, held in both)])
+        return Cells.joined([nothing, *(opened for opened, _ in both)]), Cells.joined(
+            [nothing, *(held for _, held in both)]
+        )
 
     def fill(self, opened: Cells, held: Cells, done: Integers, next_windows: Integers) -> None:
         """Hold exactly these cells, in as many stripes as `done` and `next_windows` tell of."""
@@ -211,7 +213,7 @@ class TwoLevel(PanedWid):
     def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
         part = PanedWid(self.window, self.plan)
         opened, held = self.content()
-        cells = joined([held.take(chosen[held.codes]), opened.take(chosen[opened.codes])])
+        cells = Cells.joined([held.take(chosen[held.codes]), opened.take(chosen[opened.codes])])
         if len(cells):
             part.put(cells)
             part.last_pane = self.last_pane if self.forever else int(cells.panes.max())
