@@ -153,7 +153,7 @@ class Smoothing:
         """The promises that hold now."""
         before = len(self.due)
         while self.due and self.windower.is_done(self.due[0].number):
-            yield Punctuation(self.due.pop(0).promise)
+            yield Punctuation(self.operator.held_back(self.due.pop(0).promise))
         if len(self.due) < before:
             self.usual, self.answers = max(self.answers, self.usual // 2), 0
             if self.operator.node.emit is not Emit.EMPTY:

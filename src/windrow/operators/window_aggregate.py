@@ -239,7 +239,7 @@ class WindowOperator:
             self.ahead = None
         if self.algorithm.trial is None:
             self._compact()
-        yield Punctuation(self._promise(closed))
+        yield Punctuation(self.held_back(self._promise(closed)))
 
     def _compact(self) -> None:
         """Forget values and groups that no one knows any more."""
@@ -263,26 +263,25 @@ class WindowOperator:
             self.ahead = Ahead(self.grouping, self.node)
         yield from self._report_groups(self.ahead, self.ahead.advance(news))
         self.windower.forget_reported(self.ahead.reported)
-        promises = np.array([self._promise(c) for c in news.values.tolist()], np.int64)
+        promises = np.array([self.held_back(self._promise(c)) for c in news.values.tolist()], np.int64)
         yield from passed_on(self.node, self.passes, news, promises)
 
     def _promise(self, closed: int) -> int:
-        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late.
-
-        Empty windows of a group wait for its next row.
-        """
+        """The least end of a result to come. Landmark windows beyond the last row so far wait for a row, maybe late."""
         if closed == END:
             return END
         following = closed + self.window.slide
-        earliest = self.results.reported.earliest
-        if earliest is not None:
-            following = min(following, end_of(self.window, earliest + 1))
         if isinstance(self.window, Landmark) and self.results.first != END:
             last = max(
                 self.windower.last_window(closed), (self.results.first - self.window.origin) // self.window.slide
             )
             following = min(following, end_of(self.window, last + 1))
         return following - self.within
+
+    def held_back(self, promise: int) -> int:
+        """What is left of a promise because empty windows of a group wait for the next row of it."""
+        earliest = self.results.reported.earliest
+        return promise if promise == END or earliest is None else min(promise, end_of(self.window, earliest + 1))
 
     def _boundary(self, bound: int) -> int:
         if bound == END:
