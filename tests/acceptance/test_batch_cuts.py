@@ -186,6 +186,18 @@ def test_several_streams_are_read_alike_however_they_are_cut(policy: str, idle: 
         check(expected, asked)
 
 
+@pytest.mark.parametrize("policy", ["slack", "slack in rows"])
+def test_a_stream_united_with_itself(policy: str) -> None:
+    """Row after row comes in twice, however many of them are read at once."""
+    said, _ = POLICIES[policy]
+    given = rows(4, 60)
+    once = wr.stream(pa.Table.from_pylist(given, SCHEMA), time="ts", progress=said, name="s")
+    asked = once.union(once).group_by("k").window(range=10).agg(**AGGREGATES).late("side")
+    outcomes = [outcome(asked, batch_rows=size) for size in CUTS]
+    assert 0 < outcomes[0]["metrics"]["rows_late"]
+    assert [outcomes[0]] * len(CUTS) == outcomes
+
+
 def lagging(seed: int) -> list[list[dict[str, Any]]]:
     """Three streams of different pace and length: each falls behind the others at some time."""
     return [rows(seed, 40), rows(seed + 50, 60, step=1), rows(seed + 70, 30, step=9)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -86,8 +87,15 @@ class Pipeline:
         self.ends[0].on_late = deliver
 
     def push(self, source: str, element: Batch | Punctuation) -> None:
-        for stage in self.inputs[source]:
-            self.feed(stage, element)
+        """An element of a source into all places where it is read.
+
+        What these make of it goes on side by side, piece by piece: where a stream is united with itself, what is late
+        must not depend on how many rows came at once.
+        """
+        stages = self.inputs[source]
+        for pieces in zip_longest(*(_taken(stage.operator, element, 0) for stage in stages)):
+            for stage, piece in zip(stages, pieces, strict=True):
+                self._hand_on(stage, () if piece is None else (piece,))
 
     def feed(self, stage: Stage, element: Element, port: int = 0) -> None:
         """An element into a stage, and all that comes of it through the stages above."""
