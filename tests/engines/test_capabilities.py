@@ -177,6 +177,7 @@ ELSEWHERE = (
     "static DataFrames of Spark",
     "several queries in one pass",
     "checkpoint and restore",
+    "flush slow and lazy",
 )
 """Features that are about data and runs; each has tests of its own."""
 

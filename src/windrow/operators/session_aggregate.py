@@ -92,7 +92,7 @@ class SessionOperator:
         """For each group, the bound in force."""
         if self.ahead is None:
             return np.full(self.grouping.count, self.bound)
-        return self.ahead.boundaries(np.arange(self.grouping.count, dtype=np.int32), self.bound)
+        return self.ahead.boundaries(np.arange(self.grouping.groups.count, dtype=np.int32), self.bound)
 
     def _settle(self, before: Integers) -> Iterator[Element]:
         """Bounds have moved: report the sessions that are over, and the rows that were late for theirs."""

@@ -189,7 +189,7 @@ def write(given: wr.Query, spark: SparkSession, folder: Path) -> None:
 
 def made(shards: int = 2) -> Any:
     """As much of a query's frames as a claim looks at."""
-    return SimpleNamespace(job=SimpleNamespace(signature=["stream s"], shards=range(shards)))
+    return SimpleNamespace(bundle=SimpleNamespace(signature=["stream s"], shards=range(shards)))
 
 
 def test_a_folder_that_holds_a_run_is_refused_unless_it_is_restored(tmp_path: Path) -> None:
