@@ -29,7 +29,7 @@ SLACK = STEP * BAND
 BINS = (100, 1_000, 10_000, 100_000, 1_000_000)
 BAR, BAR_BINS = 5e6, 100_000
 MOST_BINS = 10_000
-"""With more, a row of the linear algorithm takes too long to wait for."""
+"""With more, the others take too long to wait for."""
 AGGREGATES: dict[str, dict[str, tuple[str, Any]]] = {
     "sum": {"total": ("sum(x)", wr.sum("x"))},
     "max": {"most": ("max(x)", wr.max("x"))},
@@ -129,11 +129,6 @@ def by_bins(data: pa.Table, bins: int, what: str) -> dict[str, npt.NDArray[np.in
     return found
 
 
-def rounds(settings: Settings) -> int:
-    """Fewer than elsewhere: DuckDB takes long where windows are."""
-    return min(3, settings.repeats)
-
-
 def same(answers: list[Any]) -> bool:
     """All answers add up to the same."""
     return len({_sums(found) for found in answers}) == 1
@@ -155,7 +150,7 @@ def linear(data: pa.Table, bins: int, what: str, settings: Settings) -> str:
         "windrow": lambda: answer(asked),
         "bins": lambda: by_bins(some, bins, what),
     }
-    spreads = side_by_side(works, rounds(settings), same)
+    spreads = side_by_side(works, settings.repeats, same)
     return beside(spreads, "bins", some.num_rows)
 
 
@@ -165,15 +160,14 @@ def beside(spreads: dict[str, Spread], name: str, rows: int) -> str:
 
 def line(data: pa.Table, groups: int, bins: int, what: str, settings: Settings) -> list[str]:
     asked, connection = query(data, bins, what, groups > 1), rivals.connect(data, 1)
-    works: dict[str, Callable[[], Any]] = {
-        "windrow": lambda: answer(asked),
-        "duckdb 1 thread": lambda: over(connection, bins, what, groups > 1),
-    }
-    spreads = side_by_side(works, rounds(settings), same)
+    works: dict[str, Callable[[], Any]] = {"windrow": lambda: answer(asked)}
+    if bins <= MOST_BINS:
+        works["duckdb 1 thread"] = lambda: over(connection, bins, what, groups > 1)
+    spreads = side_by_side(works, settings.repeats, same)
     rate = data.num_rows / spreads["windrow"].median
     judged = f"{amount(BAR)} {verdict(rate, BAR)}" if bins == BAR_BINS and what in BARRED else ""
     slow = linear(data, bins, what, settings) if groups == 1 else "-"
-    duckdb = beside(spreads, "duckdb 1 thread", data.num_rows)
+    duckdb = beside(spreads, "duckdb 1 thread", data.num_rows) if bins <= MOST_BINS else "-"
     return [what, str(groups), f"{bins:,}", spreads["windrow"].rate(data.num_rows), judged, duckdb, slow]
 
 
@@ -189,7 +183,7 @@ def late_line(data: pa.Table, share: float, settings: Settings) -> list[str]:
     some = with_late(data, share)
     asked = {what: query(some, BAR_BINS, what, grouped=False) for what in BARRED}
     works: dict[str, Callable[[], Any]] = {what: partial(answer, one) for what, one in asked.items()}
-    spreads = side_by_side(works, rounds(settings), lambda answers: len({found.num_rows for found in answers}) == 1)
+    spreads = side_by_side(works, settings.repeats, lambda answers: len({found.num_rows for found in answers}) == 1)
     return [f"{share:.1%}", *(spreads[what].rate(some.num_rows) for what in BARRED)]
 
 
@@ -198,7 +192,7 @@ def value_line(data: pa.Table, name: str, settings: Settings) -> list[str]:
     for bins in BINS[:-1]:
         windows = wr.stream(data, time="ts", progress=wr.slack(SLACK)).window(range=bins * STEP, slide="1 row")
         works[f"{bins:,}"] = partial(answer, windows.agg(value=VALUES[name]))
-    spreads = side_by_side(works, rounds(settings), lambda answers: len({found.num_rows for found in answers}) == 1)
+    spreads = side_by_side(works, settings.repeats, lambda answers: len({found.num_rows for found in answers}) == 1)
     return [name, *(spread.rate(data.num_rows) for spread in spreads.values())]
 
 

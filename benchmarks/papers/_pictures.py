@@ -30,9 +30,11 @@ class Panel:
 
 
 def save(panels: Sequence[Panel]) -> Path:
-    """Draw the panels beside each other and save them as build/papers/<name of the script>.png."""
-    figure, axes = plt.subplots(1, len(panels), figsize=(5.5 * len(panels), 4), squeeze=False, layout="constrained")
-    for panel, ax in zip(panels, axes[0], strict=True):
+    """Draw the panels, three in a row, and save them as build/papers/<name of the script>.png."""
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(5.5 * columns, 4 * rows), squeeze=False, layout="constrained")
+    for panel, ax in zip(panels, axes.flat, strict=False):
         _draw(panel, ax)
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{Path(sys.argv[0]).stem}.png"
