@@ -142,7 +142,7 @@ def _sums(found: Any) -> tuple[int, ...]:
 
 def linear(data: pa.Table, bins: int, what: str, settings: Settings) -> str:
     """The linear algorithm over as many rows as can be waited for, as a multiple of windrow's time over the same."""
-    if bins > MOST_BINS:
+    if bins > MOST_BINS or what not in BARRED:
         return "-"
     some = data.slice(0, min(data.num_rows, 3 * bins + 20_000))
     asked = query(some, bins, what, grouped=False)
@@ -161,13 +161,14 @@ def beside(spreads: dict[str, Spread], name: str, rows: int) -> str:
 def line(data: pa.Table, groups: int, bins: int, what: str, settings: Settings) -> list[str]:
     asked, connection = query(data, bins, what, groups > 1), rivals.connect(data, 1)
     works: dict[str, Callable[[], Any]] = {"windrow": lambda: answer(asked)}
-    if bins <= MOST_BINS:
+    beside_duckdb = bins <= MOST_BINS and what in BARRED
+    if beside_duckdb:
         works["duckdb 1 thread"] = lambda: over(connection, bins, what, groups > 1)
     spreads = side_by_side(works, settings.repeats, same)
     rate = data.num_rows / spreads["windrow"].median
     judged = f"{amount(BAR)} {verdict(rate, BAR)}" if bins == BAR_BINS and what in BARRED else ""
     slow = linear(data, bins, what, settings) if groups == 1 else "-"
-    duckdb = beside(spreads, "duckdb 1 thread", data.num_rows) if bins <= MOST_BINS else "-"
+    duckdb = beside(spreads, "duckdb 1 thread", data.num_rows) if beside_duckdb else "-"
     return [what, str(groups), f"{bins:,}", spreads["windrow"].rate(data.num_rows), judged, duckdb, slow]
 
 
