@@ -19,7 +19,8 @@ def stream(per: str = "") -> Query:
     return wr.stream(elements, time="ts", schema=SCHEMA, progress=progress, name="s")
 
 
-@pytest.mark.parametrize("per", ["", pytest.param("k", marks=same_on_connect)])
+@same_on_connect
+@pytest.mark.parametrize("per", ["", "k"])
 def test_ordered_output(engine: Engine, per: str) -> None:
     query = stream(per).group_by("k").window(range=60, slide=20).agg(**ALL).ordered_output()
     expected = engine.expected(query.plan, {"s": BY_GROUP if per else ELEMENTS}, SIZE)
@@ -28,7 +29,8 @@ def test_ordered_output(engine: Engine, per: str) -> None:
     assert repr(in_order(found.table, "window_end").to_pylist()) == repr(found.table.to_pylist())  # NaN is not NaN
 
 
-@pytest.mark.parametrize("flush", ["slow", pytest.param("lazy", marks=same_on_connect)])
+@same_on_connect
+@pytest.mark.parametrize("flush", ["slow", "lazy"])
 def test_windows_given_in_slices(engine: Engine, flush: str) -> None:
     query = (
         stream().group_by("k", "g").window(range=60, slide=20).agg(n=wr.count(), total=wr.sum("x"), most=wr.max("x"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,9 @@ from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.progress import END, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.windows import SlideBy, SlideByTuple
+
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
 
 POSITIVE = Call(">", (Column("x"), Literal(0)))
 FEW = ("count", "sum", "avg", "min", "max", "first", "last", "variance")
@@ -75,7 +79,7 @@ def comparable(rows: list[dict[str, Any]], names: list[str]) -> list[Any]:
     return streams.comparable({name: row[name] for name in names} for row in rows)
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=10_000 if SOAK else 500)
 @given(queries(), streams.elements(), st.sets(st.integers(0, 40)))
 def test_the_answer_of_the_oracle(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> None:
     try:
@@ -106,7 +110,7 @@ def promised(rows: list[Any], policy: Slack | SlackRows, slack: int) -> list[Any
     return [e for row, bound in zip(rows, known, strict=True) for e in (Punctuation(bound), row)]
 
 
-@settings(max_examples=600)
+@settings(max_examples=10_000 if SOAK else 300)
 @given(queries(FEW), streams.elements(), POLICIES, st.sets(st.integers(0, 40)))
 def test_rows_that_are_late_under_a_bound_of_their_own_batch(
     node: WindowAggregate, elements: list[Any], policy: tuple[Slack | SlackRows, int], cuts: set[int]
@@ -152,7 +156,7 @@ def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> li
     return [streams.comparable(r for b in batches for r in b.to_pylist()) for batches in (results, late)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=10_000 if SOAK else 100)
 @given(queries(), streams.elements(extremes=False), st.sets(st.integers(0, 41)))
 def test_saved_and_restored_between_any_two_elements(
     node: WindowAggregate, elements: list[Any], restored: set[int]
@@ -160,7 +164,7 @@ def test_saved_and_restored_between_any_two_elements(
     assert pushed(node, elements, set()) == pushed(node, elements, restored)
 
 
-@settings(max_examples=100)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(
     queries(functions=("count", "sum", "max", "last")), streams.elements(spread=1 << 51), st.sets(st.integers(0, 40))
 )

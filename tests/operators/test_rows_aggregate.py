@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -30,6 +31,9 @@ from windrow.semantics import oracle
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import END, External, Punctuation
 from windrow.semantics.windows import Emit, Rows
+
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
 
 PARTITIONS = st.sampled_from(((), (), ("k",), ("k",), ("g",), ("k", "g"), ("y",)))
 LENGTHS = st.one_of(st.integers(1, 4), st.integers(1, 12))
@@ -125,7 +129,7 @@ def check(node: WindowAggregate, elements: Sequence[Any], cuts: set[int], *, res
     assert driven.promises == sorted(set(driven.promises))
 
 
-@settings(max_examples=600)
+@settings(max_examples=10_000 if SOAK else 300)
 @given(st.data())
 def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     window = data.draw(WINDOWS)
@@ -138,7 +142,7 @@ def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     check(node, elements, data.draw(st.sets(st.integers(0, 40))), restored=data.draw(st.booleans()))
 
 
-@settings(max_examples=100)
+@settings(max_examples=10_000 if SOAK else 80)
 @given(WINDOWS, streams.elements(spread=1 << 51, extremes=False), st.sets(st.integers(0, 40)))
 def test_times_far_apart(window: Rows, elements: list[Any], cuts: set[int]) -> None:
     node = WindowAggregate(STREAM, replace(window, order="ts"), keys_of(window, ()), CALLS, late=Late.SIDE)

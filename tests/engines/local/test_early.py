@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
@@ -21,12 +23,15 @@ from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External
 from windrow.semantics.windows import Emit
 
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
+
 
 def told(results: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [{n: v for n, v in row.items() if n != "kind"} for row in results if row["kind"] == kind]
 
 
-@settings(max_examples=400)
+@settings(max_examples=10_000 if SOAK else 250)
 @given(data=st.data())
 def test_early_results_are_those_of_the_oracle_and_all_of_them_are_taken_back(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))

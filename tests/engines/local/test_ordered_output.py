@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,9 @@ from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.in_order import in_order as steps_of
 from windrow.semantics.progress import END, External, Punctuation
 from windrow.semantics.windows import Emit, Rows, Sliding, Window
+
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
 
 STREAM = Stream("s", SCHEMA, "ts", External())
 CUTS = st.sets(st.integers(0, 40))
@@ -67,7 +71,7 @@ def due(listener: Listener) -> list[dict[str, Any]]:
     return [row for row in listener.rows if bound == END or row["window_end"] < bound]
 
 
-@settings(max_examples=250)
+@settings(max_examples=10_000 if SOAK else 150)
 @given(data=st.data())
 def test_results_leave_in_order_as_soon_as_the_promise_has_passed_them(data: st.DataObject) -> None:
     window = data.draw(windows())
@@ -89,7 +93,7 @@ def test_results_leave_in_order_as_soon_as_the_promise_has_passed_them(data: st.
     assert len(listener.rows) == len(ordered.results)
 
 
-@settings(max_examples=80)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(data=st.data())
 def test_the_answer_is_that_of_the_oracle_also_with_promises_for_single_groups(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
@@ -119,7 +123,7 @@ def test_the_answer_is_that_of_the_oracle_also_with_promises_for_single_groups(d
         )
 
 
-@settings(max_examples=100)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(elements=streams.elements(late=False, extremes=False), window=streams.sliding(), cuts=CUTS)
 def test_a_window_leaves_with_the_punctuation_that_closes_it(
     elements: list[Any], window: Sliding, cuts: set[int]
@@ -138,7 +142,7 @@ def test_a_window_leaves_with_the_punctuation_that_closes_it(
 POSITIVE = Call(">", (Column("g"), Literal(0)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=10_000 if SOAK else 80)
 @given(elements=streams.elements(late=True), cuts=CUTS)
 def test_rows_of_a_filter_leave_sorted_and_late_ones_are_counted(elements: list[Any], cuts: set[int]) -> None:
     plan = OrderedOutput(Filter(STREAM, POSITIVE))
@@ -154,7 +158,7 @@ def test_rows_of_a_filter_leave_sorted_and_late_ones_are_counted(elements: list[
     assert len(results) == metrics.rows_used
 
 
-@settings(max_examples=60)
+@settings(max_examples=10_000 if SOAK else 40)
 @given(data=st.data())
 def test_sources_are_merged_whatever_their_batches(data: st.DataObject) -> None:
     names = ("a", "b", "c")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +28,9 @@ from windrow.semantics import oracle
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import END, Punctuation
 from windrow.semantics.windows import Sliding
+
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def plans(data: st.DataObject) -> tuple[WindowAggregate, list[AggregateCall]]:
     return WindowAggregate(STREAM, window, keys, tuple(calls), **settings), calls
 
 
-@settings(max_examples=1500)
+@settings(max_examples=10_000 if SOAK else 600)
 @given(data=st.data(), habits=HABITS)
 def test_any_thresholds_give_the_answer_of_the_oracle(data: st.DataObject, habits: Habits) -> None:
     plan, calls = plans(data)
@@ -104,7 +108,7 @@ def test_any_thresholds_give_the_answer_of_the_oracle(data: st.DataObject, habit
     assert len(expected.missed) == len(late)
 
 
-@settings(max_examples=300)
+@settings(max_examples=10_000 if SOAK else 200)
 @given(data=st.data(), habits=HABITS)
 def test_state_saved_and_restored_anywhere_gives_the_same_answer(data: st.DataObject, habits: Habits) -> None:
     plan, _ = plans(data)
