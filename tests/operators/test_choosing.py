@@ -70,7 +70,7 @@ def build_of(pipeline: Pipeline) -> Pipeline:
     return build(operator_of(pipeline).node, how=TRIAL)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(data=st.data(), strategy=STRATEGIES, enough=st.sampled_from([0, 3, 1000]))
 def test_whatever_is_chosen_whenever_the_answer_is_the_same(
     data: st.DataObject, strategy: Strategy, enough: int

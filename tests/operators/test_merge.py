@@ -108,7 +108,7 @@ def nodes(draw: st.DrawFn) -> WindowAggregate:
     return replace(node, aggregates=fit or (COUNT,))
 
 
-@settings(max_examples=25_000 if SOAK else 600)
+@settings(max_examples=25_000 if SOAK else 300)
 @given(data=st.data())
 def test_merge_does_what_process_does(data: st.DataObject) -> None:
     node = data.draw(nodes())
@@ -148,7 +148,7 @@ def test_merge_does_what_process_does(data: st.DataObject) -> None:
     assert seen(segments, operator_of(node), process) == seen(segments, operator_of(node), merge, restored)
 
 
-@settings(max_examples=10_000 if SOAK else 200)
+@settings(max_examples=10_000 if SOAK else 120)
 @given(data=st.data())
 def test_shards_that_witness_each_other_give_the_answers_of_one(data: st.DataObject) -> None:
     node = data.draw(nodes())

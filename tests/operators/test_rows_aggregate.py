@@ -129,7 +129,7 @@ def check(node: WindowAggregate, elements: Sequence[Any], cuts: set[int], *, res
     assert driven.promises == sorted(set(driven.promises))
 
 
-@settings(max_examples=10_000 if SOAK else 300)
+@settings(max_examples=10_000 if SOAK else 200)
 @given(st.data())
 def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     window = data.draw(WINDOWS)

@@ -119,7 +119,7 @@ def heard(node: WindowAggregate, flush: Flush, parts: Iterable[Any], restores: C
     return streams.comparable(told.answers), streams.comparable(told.late), promises, account
 
 
-@settings(max_examples=25_000 if SOAK else 400)
+@settings(max_examples=25_000 if SOAK else 200)
 @given(data=st.data())
 def test_slices_change_nothing_but_when_results_leave(data: st.DataObject) -> None:
     node = data.draw(nodes())
@@ -130,7 +130,7 @@ def test_slices_change_nothing_but_when_results_leave(data: st.DataObject) -> No
     assert expected == heard(node, data.draw(flushes()), parts_of(elements, cut), restores)
 
 
-@settings(max_examples=5_000 if SOAK else 150)
+@settings(max_examples=5_000 if SOAK else 80)
 @given(data=st.data())
 def test_times_that_lie_far_apart(data: st.DataObject) -> None:
     window = data.draw(streams.sliding())

@@ -52,7 +52,7 @@ def given_by(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> Iter
             yield from window.punctuate(made) if isinstance(made, Punctuation) else window.process(made)
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(KINDS, streams.elements(), st.sampled_from(((), ("g",))), st.sampled_from(Emit), st.sets(st.integers(0, 40)))
 def test_no_result_comes_below_a_promise(
     window: Window, elements: list[Any], keys: tuple[str, ...], emit: Emit, cuts: set[int]

@@ -31,7 +31,7 @@ FLUSHES = ("slow", "lazy")
 SMALL: dict[str, Any] = {"flush_rows": 1, "flush_cells": 2, "batch_rows": 7}
 
 
-@settings(max_examples=10_000 if SOAK else 200)
+@settings(max_examples=10_000 if SOAK else 100)
 @given(data=st.data())
 def test_slices_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))

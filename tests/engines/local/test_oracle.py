@@ -163,7 +163,7 @@ def last_revisions(results: list[dict[str, Any]], keys: list[str]) -> list[dict[
     return [{n: v for n, v in row.items() if n != "revision"} for row in final.values()]
 
 
-@settings(max_examples=10_000 if SOAK else 400)
+@settings(max_examples=10_000 if SOAK else 250)
 @given(data=st.data())
 def test_revisions_end_at_the_answer_with_the_late_rows_in_it(data: st.DataObject) -> None:
     window = data.draw(streams.sliding())

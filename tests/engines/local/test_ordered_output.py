@@ -71,7 +71,7 @@ def due(listener: Listener) -> list[dict[str, Any]]:
     return [row for row in listener.rows if bound == END or row["window_end"] < bound]
 
 
-@settings(max_examples=10_000 if SOAK else 150)
+@settings(max_examples=10_000 if SOAK else 100)
 @given(data=st.data())
 def test_results_leave_in_order_as_soon_as_the_promise_has_passed_them(data: st.DataObject) -> None:
     window = data.draw(windows())
@@ -142,7 +142,7 @@ def test_a_window_leaves_with_the_punctuation_that_closes_it(
 POSITIVE = Call(">", (Column("g"), Literal(0)))
 
 
-@settings(max_examples=10_000 if SOAK else 80)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(elements=streams.elements(late=True), cuts=CUTS)
 def test_rows_of_a_filter_leave_sorted_and_late_ones_are_counted(elements: list[Any], cuts: set[int]) -> None:
     plan = OrderedOutput(Filter(STREAM, POSITIVE))
