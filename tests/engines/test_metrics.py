@@ -28,6 +28,15 @@ def test_runs_one_after_the_other_add_up() -> None:
     assert (0.75, {"a": DONE, "b": SILENT}) == (both.elapsed, both.sources)
 
 
+def test_what_waits_in_several_runs_and_how_they_were_computed_adds_up_too() -> None:
+    first = Metrics(results_waiting=3, cells_evicted=4, longest_stall=0.5, strategies=[["panes", "one"]])
+    second = Metrics(results_waiting=1, cells_evicted=2, longest_stall=0.25, strategies=[["wid", "other"]])
+    both = first.plus(second)
+    assert (4, 6, 0.5) == (both.results_waiting, both.cells_evicted, both.longest_stall)
+    assert [["panes", "one"], ["wid", "other"]] == both.strategies
+    assert None is Metrics().plus(Metrics()).longest_stall
+
+
 def at(low: int) -> SourceMetrics:
     return SourceMetrics(1, low + 5, low)
 

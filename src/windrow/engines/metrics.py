@@ -21,6 +21,13 @@ class SourceMetrics:
     ended: bool = False
 
 
+_ADDED = (
+    *("rows_in", "rows_used", "rows_late", "rows_filtered", "results"),
+    *("open_windows", "state_bytes", "results_waiting", "cells_evicted", "strategies", "elapsed"),
+)
+"""What adds up over several runs."""
+
+
 @dataclass
 class Metrics:
     """Counts and progress of a query. Rows in = used (in full) + late (for some window) + filtered.
@@ -55,9 +62,12 @@ class Metrics:
 
     def plus(self, other: Metrics) -> Metrics:
         """Of two runs one after the other."""
-        names = ("rows_in", "rows_used", "rows_late", "rows_filtered", "results", "open_windows", "state_bytes")
-        counts = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return replace(other, **counts, elapsed=self.elapsed + other.elapsed, sources={**self.sources, **other.sources})
+        return replace(
+            other,
+            **{name: getattr(self, name) + getattr(other, name) for name in _ADDED},
+            longest_stall=max((m.longest_stall for m in (self, other) if m.longest_stall is not None), default=None),
+            sources={**self.sources, **other.sources},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
