@@ -331,27 +331,23 @@ def _merged(name: str, shapes: list[Shape]) -> pa.DataType:
     return kind
 
 
-def _distinct(node: Distinct) -> Shape:
-    shape = shape_of(node.input)
+def _timed(node: Node, parameter: str, rule: str, hint: str) -> Shape:
+    """The columns of a node that must have the progressing attribute among them."""
+    shape = shape_of(node)
     if shape.time is None:
-        raise QueryError(
-            "needs the progressing attribute among its columns, or state would grow without bound",
-            parameter="distinct",
-            value=f"columns {', '.join(shape.schema.names)}",
-            hint="keep the time column in the SELECT DISTINCT list",
-        )
+        value = f"columns {', '.join(shape.schema.names)}"
+        raise QueryError(f"needs the progressing attribute among {rule}", parameter=parameter, value=value, hint=hint)
     return shape
 
 
+def _distinct(node: Distinct) -> Shape:
+    rule = "its columns, or state would grow without bound"
+    return _timed(node.input, "distinct", rule, "keep the time column in the SELECT DISTINCT list")
+
+
 def _ordered(node: OrderedOutput) -> Shape:
-    shape = shape_of(node.input)
-    if shape.time is None:
-        raise QueryError(
-            "needs the progressing attribute among the columns, or nobody could see the order",
-            parameter="ordered output",
-            value=f"columns {', '.join(shape.schema.names)}",
-            hint="keep the time column (or window_end) in the SELECT, unchanged",
-        )
+    hint = "keep the time column (or window_end) in the SELECT, unchanged"
+    shape = _timed(node.input, "ordered output", "the columns, or nobody could see the order", hint)
     for part in walk(node):
         if isinstance(part, WindowAggregate) and (part.late is Late.REVISE or part.early is not None):
             _refuse_disorder(part)
