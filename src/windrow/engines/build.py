@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from windrow.engines.pipeline import End, Pipeline, Stage
 from windrow.engines.sharing import pane_groups
+from windrow.errors import UnsupportedError
 from windrow.operators.base import Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
@@ -199,6 +200,8 @@ def _operator(node: nodes.Node, grid: Grid | None, how: How) -> tuple[Operator, 
     if isinstance(node, nodes.OrderedOutput):
         shape = shape_of(node)
         return Sort(shape.schema, time=shape.time), "sort"
+    if isinstance(node, nodes.Join):
+        raise UnsupportedError("joins are not available yet")
     return _window(node, grid, how), "window"
 
 
@@ -300,7 +303,7 @@ def _idle_grid(grid: Grid, meld: Meld) -> Grid:
 def _idle_of(node: nodes.Node) -> Idle | None:
     """The idle policy of the stream under a chain of single-input nodes."""
     while not isinstance(node, nodes.Stream):
-        if isinstance(node, nodes.Union):
+        if isinstance(node, (nodes.Union, nodes.Join)):
             return None
         node = node.input
     return node.idle

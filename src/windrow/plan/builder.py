@@ -5,7 +5,7 @@ Text is parsed above this layer; here come amounts, names and expressions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from enum import Enum
@@ -16,6 +16,7 @@ from windrow.plan.check import shape_of
 from windrow.plan.kinds import parse_timestamp
 from windrow.plan.nodes import Node, Project, Stream, Union, WindowAggregate
 from windrow.plan.schema import Shape
+from windrow.plan.tree import inputs_of, map_inputs
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column
@@ -158,15 +159,6 @@ def change_windows(node: Node, **settings: Any) -> Node:
     return map_inputs(node, lambda child: change_windows(child, **settings))
 
 
-def map_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
-    """The node over changed inputs."""
-    if isinstance(node, Stream):
-        return node
-    if isinstance(node, Union):
-        return Union(tuple(change(child) for child in node.inputs))
-    return replace(node, input=change(node.input))
-
-
 def rename_streams(node: Node, names: Mapping[str, str]) -> Node:
     """The plan with its streams under other names, so that two plans can be put together."""
     if isinstance(node, Stream):
@@ -178,9 +170,7 @@ def is_aggregated(node: Node) -> bool:
     """Whether the rows of a plan are results of windows."""
     if isinstance(node, Stream):
         return False
-    if isinstance(node, Union):
-        return all(is_aggregated(child) for child in node.inputs)
-    return isinstance(node, WindowAggregate) or is_aggregated(node.input)
+    return isinstance(node, WindowAggregate) or all(map(is_aggregated, inputs_of(node)))
 
 
 def align(node: Node, names: list[str]) -> Node:

@@ -6,24 +6,38 @@ aggregates can be registered at any time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.aggregates import lookup
 from windrow.errors import InternalError, QueryError, UnsupportedError
+from windrow.plan.joins import join_shape
 from windrow.plan.kinds import Family, common, family_of, name_of, normal_time
-from windrow.plan.nodes import Distinct, Filter, Late, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import (
+    Distinct,
+    Filter,
+    Join,
+    Late,
+    Node,
+    OrderedOutput,
+    Project,
+    Stream,
+    Union,
+    WindowAggregate,
+)
+from windrow.plan.progress import carries_progress
 from windrow.plan.schema import Shape
 from windrow.plan.streams import check_stream
+from windrow.plan.tree import inputs_of, map_inputs, walk
 from windrow.plan.types import column_type, type_of
 from windrow.plan.windows import attribute_of, check_window, every_of
 from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
 
-__all__ = ["carries_progress", "check_supported", "check_window", "inputs_of", "shape_of", "walk"]
+__all__ = ["carries_progress", "check_supported", "check_window", "inputs_of", "map_inputs", "shape_of", "walk"]
 
 
 def shape_of(node: Node) -> Shape:
@@ -40,34 +54,6 @@ def shape_of(node: Node) -> Shape:
     return rule(node)
 
 
-def inputs_of(node: Node) -> tuple[Node, ...]:
-    """The nodes a node reads from, in order."""
-    if isinstance(node, Stream):
-        return ()
-    return node.inputs if isinstance(node, Union) else (node.input,)
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """The node and everything below it, top down."""
-    yield node
-    for child in inputs_of(node):
-        yield from walk(child)
-
-
-def carries_progress(node: Node, name: str) -> bool:
-    """Whether a column of the node is its progressing attribute, under whichever name it goes there."""
-    if isinstance(node, Stream):
-        return name == node.time
-    if isinstance(node, WindowAggregate):
-        return name == "window_end"
-    if isinstance(node, Union):
-        return all(carries_progress(child, name) for child in node.inputs)
-    if isinstance(node, Project):
-        source = dict(node.columns).get(name)
-        return isinstance(source, Column) and carries_progress(node.input, source.name)
-    return carries_progress(node.input, name)
-
-
 def gives_early(plan: Node) -> bool:
     """Whether some results of a plan are not final."""
     return any(isinstance(node, WindowAggregate) and node.early is not None for node in walk(plan))
@@ -80,6 +66,8 @@ def check_supported(node: Node) -> None:
             _check_supported_window(part)
         elif isinstance(part, (Project, Distinct)) and gives_early(part.input):
             _check_above_early(part)
+        elif isinstance(part, Join):
+            _check_below_join(part)
 
 
 def _check_above_early(node: Project | Distinct) -> None:
@@ -96,6 +84,17 @@ def _check_above_early(node: Project | Distinct) -> None:
             value=", ".join(name for name, _ in node.columns),
             hint="select kind too, or leave EMIT EARLY out",
         )
+
+
+def _check_below_join(node: Join) -> None:
+    """What has joined is not taken back."""
+    for part in walk(node):
+        if isinstance(part, WindowAggregate) and (part.early is not None or part.late is Late.REVISE):
+            what = "corrected later" if part.early is None else "taken back"
+            raise UnsupportedError(
+                f"joins over results that are {what} are not available",
+                hint="leave EMIT EARLY and LATE REVISE out of the inner query",
+            )
 
 
 def _check_supported_window(node: WindowAggregate) -> None:
@@ -331,6 +330,10 @@ def _merged(name: str, shapes: list[Shape]) -> pa.DataType:
     return kind
 
 
+def _join(node: Join) -> Shape:
+    return join_shape(node, (shape_of(node.left), shape_of(node.right)))
+
+
 def _timed(node: Node, parameter: str, rule: str, hint: str) -> Shape:
     """The columns of a node that must have the progressing attribute among them."""
     shape = shape_of(node)
@@ -373,4 +376,5 @@ _RULES: dict[type, Callable[[Any], Shape]] = {
     Union: _union,
     Distinct: _distinct,
     OrderedOutput: _ordered,
+    Join: _join,
 }

@@ -8,8 +8,19 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import Distinct, Filter, Late, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
+from windrow.plan.check import inputs_of, map_inputs, shape_of, walk
+from windrow.plan.nodes import (
+    Distinct,
+    Filter,
+    Join,
+    Late,
+    Node,
+    OrderedOutput,
+    Project,
+    Stream,
+    Union,
+    WindowAggregate,
+)
 from windrow.plan.windows import attribute_of
 from windrow.semantics.expressions import columns_of
 from windrow.semantics.progress import External
@@ -42,7 +53,7 @@ def prune(plan: Node) -> Node:
 def prune_together(plans: Sequence[Node]) -> list[Node]:
     """The same plans over streams that have only the columns that one of them reads."""
     columns = columns_read(*plans)
-    return [_pruned(plan, columns) for plan in plans]
+    return [_pruned(plan, _names(plan), columns) for plan in plans]
 
 
 def _need(node: Node, wanted: Set[str], read: _Read) -> None:
@@ -57,6 +68,9 @@ def _need(node: Node, wanted: Set[str], read: _Read) -> None:
         _need(node.input, _aggregated(node), read)
     elif isinstance(node, (Distinct, OrderedOutput)):
         _need(node.input, _names(node), read)
+    elif isinstance(node, Join):
+        for side, child in enumerate(inputs_of(node)):
+            _need(child, _joined(node, side, wanted), read)
     else:
         for child in node.inputs:
             _need(child, wanted | _given(node, read), read)
@@ -85,6 +99,15 @@ def _aggregated(node: WindowAggregate) -> set[str]:
     return names | set(partition) | {name for name in progress if name is not None}
 
 
+def _joined(node: Join, side: int, wanted: Set[str]) -> set[str]:
+    """What a join reads of one side: whole rows where late ones are given back."""
+    child = inputs_of(node)[side]
+    if node.late is not Late.DROP:
+        return _names(child)
+    names = wanted | set(columns_of(node.on) if node.on is not None else ())
+    return {source for name, source in node.names_of(side).items() if name in names} | {str(shape_of(child).time)}
+
+
 def _given(node: Node, read: _Read) -> set[str]:
     """The columns a node will have as far as is known."""
     if isinstance(node, Stream):
@@ -94,9 +117,29 @@ def _given(node: Node, read: _Read) -> set[str]:
     return _given(node.input, read) if isinstance(node, (Filter, Distinct)) else _names(node)
 
 
-def _pruned(node: Node, columns: dict[str, list[str]]) -> Node:
+def _pruned(node: Node, wanted: Set[str], columns: dict[str, list[str]]) -> Node:
+    """The node over streams that have only these columns; a join gives only what is wanted of it."""
     if isinstance(node, Stream):
         return replace(node, schema=pa.schema([node.schema.field(name) for name in columns[node.name]]))
-    if isinstance(node, Union):
-        return replace(node, inputs=tuple(_pruned(child, columns) for child in node.inputs))
-    return replace(node, input=_pruned(node.input, columns))
+    if isinstance(node, Join):
+        return _pruned_join(node, wanted, columns)
+    return map_inputs(node, lambda child: _pruned(child, _wanted_below(node, wanted), columns))
+
+
+def _wanted_below(node: Node, wanted: Set[str]) -> Set[str]:
+    """The columns of its input that a node with one reads to give the wanted ones, and the time."""
+    if isinstance(node, Filter):
+        return wanted | set(columns_of(node.predicate)) | {str(shape_of(node).time)}
+    if isinstance(node, Project):
+        return {name for _, expression in node.columns for name in columns_of(expression)}
+    if isinstance(node, WindowAggregate):
+        return _aggregated(node)
+    return _names(node)
+
+
+def _pruned_join(node: Join, wanted: Set[str], columns: dict[str, list[str]]) -> Join:
+    sides = [_pruned(child, _joined(node, side, wanted), columns) for side, child in enumerate(inputs_of(node))]
+    kept = [_names(side) for side in sides]
+    names = tuple(column for column in node.names if column.source in kept[column.side])
+    out = tuple(name for name in _names(node) if name in wanted or name == shape_of(node).time)
+    return replace(node, left=sides[0], right=sides[1], names=names, out=out)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.plan.nodes import Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Join, Node, Project, Stream, WindowAggregate
+from windrow.plan.tree import inputs_of
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
@@ -36,10 +37,11 @@ def unused_promises(node: Node, keys: Keys = frozenset()) -> Iterator[Stream]:
         if isinstance(node.policy, External) and not keys.issuperset(node.policy.per):
             yield node
         return
-    if isinstance(node, Union):
-        for child in node.inputs:
-            yield from unused_promises(child, keys)
-        return
     if isinstance(node, WindowAggregate):
         keys = usable_keys(node)
-    yield from unused_promises(node.input, keys_below(node, keys) if isinstance(node, Project) else keys)
+    elif isinstance(node, Project):
+        keys = keys_below(node, keys)
+    elif isinstance(node, Join):
+        keys = frozenset()
+    for child in inputs_of(node):
+        yield from unused_promises(child, keys)

@@ -10,9 +10,12 @@ from windrow.aggregates.base import value_type
 from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.estimates import describe_estimates
+from windrow.plan.explain_joins import join_details
+from windrow.plan.join_choice import choose_join
 from windrow.plan.nodes import (
     Distinct,
     Filter,
+    Join,
     Late,
     Lateness,
     Node,
@@ -28,6 +31,7 @@ from windrow.plan.windows import row_count, within_of
 from windrow.semantics.amounts import Amount, Domain, render
 from windrow.semantics.casting import to_string
 from windrow.semantics.expressions import Column, Expression
+from windrow.semantics.joins import AsOf
 from windrow.semantics.moments import moment
 from windrow.semantics.progress import External, Idle, Ordered, Policy, Slack, SlackRows
 from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
@@ -39,7 +43,7 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
     With statistics of the stream, strategies are chosen by what each would cost, which is told too.
     """
     shape_of(node)
-    lines = list(_tree(node, lambda window: choose(window, statistics, constants)))
+    lines = list(_tree(node, lambda part: _entry(part, statistics, constants)))
     if statistics is not None:
         for window in (part for part in walk(node) if isinstance(part, WindowAggregate)):
             found = list(describe_estimates(window, statistics, constants))
@@ -50,11 +54,17 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
 
 def title_of(node: Node) -> str:
     """A node in one line."""
-    return (_aggregate(node, choose(node)) if isinstance(node, WindowAggregate) else _DESCRIBE[type(node)](node)).title
+    return _entry(node).title
 
 
-def _tree(node: Node, chosen: Callable[[WindowAggregate], Choice]) -> Iterator[str]:
-    entry = _aggregate(node, chosen(node)) if isinstance(node, WindowAggregate) else _DESCRIBE[type(node)](node)
+def _entry(node: Node, statistics: Statistics | None = None, constants: Constants = MEASURED) -> _Entry:
+    if isinstance(node, WindowAggregate):
+        return _aggregate(node, choose(node, statistics, constants))
+    return _DESCRIBE[type(node)](node)
+
+
+def _tree(node: Node, described: Callable[[Node], _Entry]) -> Iterator[str]:
+    entry = described(node)
     children = inputs_of(node)
     yield entry.title
     rail = "│ " if children else "  "
@@ -63,7 +73,7 @@ def _tree(node: Node, chosen: Callable[[WindowAggregate], Choice]) -> Iterator[s
         yield f"{rail} {name:<{width}}  {text}"
     for index, child in enumerate(children):
         last = index == len(children) - 1
-        first, *rest = _tree(child, chosen)
+        first, *rest = _tree(child, described)
         yield ("└─ " if last else "├─ ") + first
         yield from ((("   " if last else "│  ") + line).rstrip() for line in rest)
 
@@ -211,6 +221,12 @@ def _union(node: Union) -> _Entry:
     return _Entry(f"Union of {len(node.inputs)}: rows as they come, progress is the least of all inputs")
 
 
+def _join(node: Join) -> _Entry:
+    kind = "as of" if isinstance(node.window, AsOf) else node.kind.value
+    title = f"Join ({kind}) of {node.aliases[0]} and {node.aliases[1]}"
+    return _Entry(title, tuple(join_details(node, choose_join(node))))
+
+
 def _distinct(_node: Distinct) -> _Entry:
     return _Entry("Distinct: each different row once")
 
@@ -234,4 +250,5 @@ _DESCRIBE: dict[type, Callable[[Any], _Entry]] = {
     Union: _union,
     Distinct: _distinct,
     OrderedOutput: _ordered,
+    Join: _join,
 }

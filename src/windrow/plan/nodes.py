@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Expression
+from windrow.semantics.joins import LEFT, RIGHT, JoinKind, JoinWindow
 from windrow.semantics.progress import AtEnd, Idle, Policy
 from windrow.semantics.windows import Emit, Window
 
@@ -129,14 +130,83 @@ class OrderedOutput:
     input: Node
 
 
-Node: TypeAlias = Stream | Filter | Project | WindowAggregate | Union | Distinct | OrderedOutput
+class JoinTime(Enum):
+    """Which time the progress of a join's results is on. `EARLIER` and `LATER` are columns of these names."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    EARLIER = "earlier"
+    LATER = "later"
+
+
+class JoinStrategy(Enum):
+    """How partners are found; `AUTO` lets the planner choose."""
+
+    AUTO = "auto"
+    INDEX = "index"
+    SCAN = "scan"
+    HANDSHAKE = "handshake"
+    OPOB = "opob"
+    """Ordered output by sorting results: a baseline to compare with."""
+    OPIB = "opib"
+    """Ordered output by sorting the inputs first: a baseline to compare with."""
+
+
+@dataclass(frozen=True)
+class JoinedColumn:
+    """A column of one side of a join under the name that the predicate and the results know it by."""
+
+    name: str
+    side: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Join:
+    """Pairs of rows of two inputs that are in each other's window and for which `on` is true.
+
+    `names` names every column of both sides once; `on` reads these names. `out` are the names that come out (None: all
+    that the kind gives). A row below what its own side promised is late and joins nothing.
+    """
+
+    left: Node
+    right: Node
+    kind: JoinKind
+    window: JoinWindow
+    on: Expression | None
+    names: tuple[JoinedColumn, ...]
+    aliases: tuple[str, str]
+    time: JoinTime = JoinTime.LEFT
+    out: tuple[str, ...] | None = None
+    late: Late = Late.DROP
+    strategy: JoinStrategy = JoinStrategy.AUTO
+
+    @property
+    def columns(self) -> tuple[JoinedColumn, ...]:
+        """The columns that come out, in order."""
+        given = [c for c in self.names if not (self.kind.is_half and c.side == RIGHT)]
+        return tuple(c for c in given if self.out is None or c.name in self.out)
+
+    def names_of(self, side: int) -> dict[str, str]:
+        """For the columns of one side: what its input calls them, by their names here."""
+        return {column.name: column.source for column in self.names if column.side == side}
+
+
+Node: TypeAlias = Stream | Filter | Project | WindowAggregate | Union | Distinct | OrderedOutput | Join
 
 __all__ = [
+    "LEFT",
+    "RIGHT",
     "AggregateCall",
     "Amount",
     "Distinct",
     "Domain",
     "Filter",
+    "Join",
+    "JoinKind",
+    "JoinStrategy",
+    "JoinTime",
+    "JoinedColumn",
     "Late",
     "Lateness",
     "Node",

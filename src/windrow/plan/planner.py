@@ -11,7 +11,8 @@ from windrow.errors import UnsupportedError
 from windrow.plan.check import shape_of
 from windrow.plan.costs import MEASURED, Constants, Statistics, estimates
 from windrow.plan.estimates import brief, kept_by
-from windrow.plan.nodes import Late, Node, Strategy, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Late, Node, Strategy, WindowAggregate
+from windrow.plan.tree import map_inputs
 from windrow.plan.types import type_of
 from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
@@ -61,13 +62,11 @@ def choose(node: WindowAggregate, statistics: Statistics | None = None, constant
 
 def decided(plan: Node, statistics: Statistics | None, constants: Constants = MEASURED) -> Node:
     """The plan with its strategies fixed by statistics of the stream, where there are any."""
-    if statistics is None or isinstance(plan, Stream):
+    if statistics is None:
         return plan
-    if isinstance(plan, Union):
-        return replace(plan, inputs=tuple(decided(child, statistics, constants) for child in plan.inputs))
     if isinstance(plan, WindowAggregate) and is_open(plan):
         plan = replace(plan, strategy=choose(plan, statistics, constants).strategy)
-    return replace(plan, input=decided(plan.input, statistics, constants))
+    return map_inputs(plan, lambda child: decided(child, statistics, constants))
 
 
 def _usual(node: WindowAggregate, window: Sliding) -> Choice:

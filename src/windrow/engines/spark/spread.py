@@ -15,9 +15,9 @@ from typing import TypeAlias
 from windrow.aggregates import UserAggregate, lookup
 from windrow.operators.partials import why_not_partial
 from windrow.operators.project import renamed_columns
-from windrow.plan.check import check_supported, inputs_of, shape_of, walk
+from windrow.plan.check import check_supported, inputs_of, map_inputs, shape_of, walk
 from windrow.plan.columns import prune_together
-from windrow.plan.nodes import Distinct, Filter, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Distinct, Filter, Join, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression, columns_of
 from windrow.semantics.progress import External
@@ -138,21 +138,14 @@ def _branch(stream: Stream, path: tuple[Node, ...], lowered: list[_Lowered], hea
 
 def _high(node: Node) -> Node:
     """The plan with every part without state replaced by streams that carry its columns."""
-    if is_stateless(node):
-        return _skeleton(node, node, ())
-    if isinstance(node, Union):
-        return replace(node, inputs=tuple(_high(child) for child in node.inputs))
-    assert not isinstance(node, Stream)
-    return replace(node, input=_high(node.input))
+    return _skeleton(node, node, ()) if is_stateless(node) else map_inputs(node, _high)
 
 
 def _promising(node: Node) -> Node:
     """The same plan over streams whose promises are told, not derived."""
     if isinstance(node, Stream):
         return replace(node, policy=External())
-    if isinstance(node, Union):
-        return replace(node, inputs=tuple(_promising(child) for child in node.inputs))
-    return replace(node, input=_promising(node.input))
+    return map_inputs(node, _promising)
 
 
 def _skeleton(node: Node, top: Node, above: tuple[Project, ...]) -> Node:
@@ -166,6 +159,7 @@ def _skeleton(node: Node, top: Node, above: tuple[Project, ...]) -> Node:
         return replace(node, schema=shape.schema, time=shape.time, policy=External(per=_per(node, above)))
     if isinstance(node, Union):
         return replace(node, inputs=tuple(_skeleton(child, top, above) for child in node.inputs))
+    assert not isinstance(node, Join)
     return _skeleton(node.input, top, (*above, node) if isinstance(node, Project) else above)
 
 

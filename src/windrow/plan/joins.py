@@ -1,0 +1,179 @@
+"""Whether a join makes sense, what its columns are called, and on which time its progress is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from windrow.errors import QueryError
+from windrow.plan.conditions import Conditions, conditions_of
+from windrow.plan.kinds import Family, common, family_of, name_of, normal_time
+from windrow.plan.nodes import Join, JoinedColumn, JoinTime, Late
+from windrow.plan.schema import Shape
+from windrow.plan.types import column_type, type_of
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
+
+DISTANT = 1 << 60
+"""No two times of a join may be further apart."""
+
+
+def joined_names(schemas: Sequence[pa.Schema], aliases: tuple[str, str]) -> tuple[JoinedColumn, ...]:
+    """A name for every column of both sides: its own, or after the alias where both sides have one of that name."""
+    both = set(schemas[LEFT].names) & set(schemas[RIGHT].names)
+    names: list[JoinedColumn] = []
+    for side in (LEFT, RIGHT):
+        for source in schemas[side].names:
+            name = f"{aliases[side]}_{source}" if source in both else source
+            if any(name == other.name for other in names):
+                raise QueryError(
+                    "would name two columns of the join",
+                    parameter=name,
+                    value=f"{source} of {aliases[side]}",
+                    hint="give one of the sides another alias, or select its columns under other names first",
+                )
+            names.append(JoinedColumn(name, side, source))
+    return tuple(names)
+
+
+def usual_time(kind: JoinKind) -> JoinTime:
+    """The time that every result has: the left one, unless rows without a left partner are given."""
+    return {JoinKind.RIGHT: JoinTime.RIGHT, JoinKind.FULL: JoinTime.EARLIER}.get(kind, JoinTime.LEFT)
+
+
+def schema_of(node: Join, shapes: tuple[Shape, Shape]) -> pa.Schema:
+    """All columns of both sides under their names in the join: what the predicate reads."""
+    return pa.schema([(c.name, column_type(c.source, shapes[c.side].schema)) for c in node.names])
+
+
+def conditions(node: Join, shapes: tuple[Shape, Shape]) -> Conditions:
+    """The predicate of a join, taken apart."""
+    left, right = (set(node.names_of(side)) for side in (LEFT, RIGHT))
+    return conditions_of(node.on, left, right, schema_of(node, shapes))
+
+
+def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
+    """The columns of a join and its progressing attribute, or the error for the first thing that is wrong."""
+    _check_times(node, shapes)
+    _check_names(node, shapes)
+    _check_window(node)
+    _check_predicate(node, schema_of(node, shapes))
+    _check_time(node)
+    if node.late is Late.REVISE:
+        raise QueryError(
+            "cannot be revise for a join: a result that has left is not taken back",
+            parameter="late",
+            value="revise",
+            allowed=("drop", "side"),
+        )
+    fields = [(c.name, column_type(c.source, shapes[c.side].schema)) for c in node.columns]
+    if node.time in (JoinTime.EARLIER, JoinTime.LATER):
+        fields.append((node.time.value, _time_type(shapes)))
+        return Shape(pa.schema(fields), node.time.value)
+    names = [name for name, _ in fields]
+    side = LEFT if node.time is JoinTime.LEFT else RIGHT
+    times = [c.name for c in node.columns if c.side == side and c.source == shapes[side].time]
+    return Shape(pa.schema(fields), next((name for name in times if name in names), None))
+
+
+def _time_type(shapes: tuple[Shape, Shape]) -> pa.DataType:
+    kinds = [shape.schema.field(str(shape.time)).type for shape in shapes]
+    return normal_time(common(*map(normal_time, kinds)) or kinds[LEFT])
+
+
+def _check_times(node: Join, shapes: tuple[Shape, Shape]) -> None:
+    for side, shape in enumerate(shapes):
+        if shape.time is None:
+            raise QueryError(
+                f"needs a progressing attribute on both sides, but {node.aliases[side]} does not keep it",
+                parameter="join",
+                value=f"columns {', '.join(shape.schema.names)}",
+                hint="keep the time column (or window_end) in the inner SELECT, unchanged",
+            )
+    kinds = [family_of(shape.schema.field(str(shape.time)).type) for shape in shapes]
+    if kinds[LEFT] is not kinds[RIGHT]:
+        times = [f"{shape.time}, a {kind.value}" for shape, kind in zip(shapes, kinds, strict=True)]
+        raise QueryError(
+            "needs times of one kind on both sides",
+            parameter="join",
+            value=" and ".join(times),
+            hint="declare one of the columns as the type of the other",
+        )
+
+
+def _check_names(node: Join, shapes: tuple[Shape, Shape]) -> None:
+    seen: set[str] = set()
+    for column in node.names:
+        column_type(column.source, shapes[column.side].schema)
+        taken = node.time in (JoinTime.EARLIER, JoinTime.LATER) and column.name == node.time.value
+        if column.name in seen or taken:
+            raise QueryError(
+                "would name two columns of the join", parameter=column.name, hint="rename one of them first"
+            )
+        seen.add(column.name)
+
+
+def _check_window(node: Join) -> None:
+    window = node.window
+    for name, value, least in _lengths(window):
+        if not least <= value < DISTANT:
+            rule = "must be positive" if value < least else "must be below 2^60 units"
+            raise QueryError(rule, parameter=name, value=value, hint="as in RANGE 3 MINUTES")
+    if isinstance(window, Between) and (window.low > window.high or max(-window.low, window.high) >= DISTANT):
+        raise QueryError(
+            "must hold for some pair of times",
+            parameter="window",
+            value=f"from {window.low} to {window.high}",
+            hint="the lower bound of the interval must not be above the upper one",
+        )
+    if isinstance(window, AsOf) and node.kind not in (JoinKind.INNER, JoinKind.LEFT):
+        raise QueryError(
+            "must be inner or left for an as-of join: each left row meets one right row",
+            parameter="kind",
+            value=node.kind.value,
+            hint="swap the sides, or use a window join",
+        )
+
+
+def _lengths(window: JoinWindow) -> list[tuple[str, int, int]]:
+    if isinstance(window, SameWindow):
+        return [("range", window.length, 1)]
+    if isinstance(window, LastRows):
+        return [("rows", window.left, 1), ("rows", window.right, 1)]
+    if isinstance(window, AsOf) and window.within is not None:
+        return [("within", window.within, 0)]
+    return []
+
+
+def _check_predicate(node: Join, schema: pa.Schema) -> None:
+    if node.on is None:
+        return
+    kind = type_of(node.on, schema)
+    if family_of(kind) not in (Family.BOOLEAN, Family.NULL):
+        raise QueryError(
+            "must be a condition (true or false)",
+            parameter="on",
+            value=f"{name_of(kind)} in {node.on}",
+            hint="compare columns of both sides, as in a.key = b.key",
+        )
+
+
+_TIMES = {
+    JoinKind.INNER: tuple(JoinTime),
+    JoinKind.LEFT: (JoinTime.LEFT, JoinTime.EARLIER, JoinTime.LATER),
+    JoinKind.RIGHT: (JoinTime.RIGHT, JoinTime.EARLIER, JoinTime.LATER),
+    JoinKind.FULL: (JoinTime.EARLIER, JoinTime.LATER),
+    JoinKind.SEMI: (JoinTime.LEFT,),
+    JoinKind.ANTI: (JoinTime.LEFT,),
+}
+
+
+def _check_time(node: Join) -> None:
+    if node.time not in _TIMES[node.kind]:
+        raise QueryError(
+            f"must be a time that every result of a {node.kind.value} join has",
+            parameter="time",
+            value=node.time.value,
+            allowed=tuple(time.value for time in _TIMES[node.kind]),
+            hint="rows without a partner have no time of the other side",
+        )
