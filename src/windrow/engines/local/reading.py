@@ -60,7 +60,7 @@ class Reader:
         return int(self.places[0])
 
     def take(self, limit: int) -> Element:
-        """Its next element: of a batch, the rows before the first one that lies above `limit`, and a stride at least."""
+        """Its next element: of a batch, the rows before the first one above `limit`, and a stride at least."""
         element = self._fill()
         self.waiting = None
         if isinstance(element, Punctuation) or limit == END:
