@@ -117,8 +117,8 @@ def _check_window(node: Join) -> None:
     window = node.window
     for name, value, least in _lengths(window):
         if not least <= value < DISTANT:
-            rule = "must be positive" if value < least else "must be below 2^60 units"
-            raise QueryError(rule, parameter=name, value=value, hint="as in RANGE 3 MINUTES")
+            low = "must be positive" if least else "must not be negative"
+            raise QueryError(low if value < least else "must be below 2^60 units", parameter=name, value=value)
     if isinstance(window, Between) and (window.low > window.high or max(-window.low, window.high) >= DISTANT):
         raise QueryError(
             "must hold for some pair of times",
