@@ -65,6 +65,13 @@ def refuse_impossible_join(node: Join, found: Conditions) -> None:
             value=strategy.value,
             hint="leave the strategy out",
         )
+    if isinstance(node.window, AsOf) and (found.bands or found.rest is not None):
+        raise UnsupportedError(
+            "must be equalities besides the comparison of times in an as-of join",
+            parameter="on",
+            value=str(node.on),
+            hint="filter the sides first, in subqueries, or use a window join",
+        )
     special = isinstance(node.window, (AsOf, LastRows))
     if special and strategy not in (JoinStrategy.AUTO, JoinStrategy.INDEX, JoinStrategy.SCAN):
         what = "an as-of join" if isinstance(node.window, AsOf) else "windows of rows"

@@ -133,6 +133,12 @@ def _check_window(node: Join) -> None:
             value=node.kind.value,
             hint="swap the sides, or use a window join",
         )
+    if isinstance(window, AsOf) and window.forward and window.within is None:
+        raise QueryError(
+            "must be given where rows wait for the next one of the other side: it may never come",
+            parameter="within",
+            hint="bound the distance, as in a.ts >= b.ts - INTERVAL '1' MINUTE",
+        )
 
 
 def _lengths(window: JoinWindow) -> list[tuple[str, int, int]]:
@@ -169,11 +175,12 @@ _TIMES = {
 
 
 def _check_time(node: Join) -> None:
-    if node.time not in _TIMES[node.kind]:
+    allowed = (JoinTime.LEFT,) if isinstance(node.window, AsOf) else _TIMES[node.kind]
+    if node.time not in allowed:
         raise QueryError(
             f"must be a time that every result of a {node.kind.value} join has",
             parameter="time",
             value=node.time.value,
-            allowed=tuple(time.value for time in _TIMES[node.kind]),
-            hint="rows without a partner have no time of the other side",
+            allowed=tuple(time.value for time in allowed),
+            hint="rows without a partner have no time of the other side, and an as-of join goes by the left one",
         )
