@@ -7,6 +7,7 @@ come may meet them: looking back without a limit, that is the last one of each k
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from windrow.operators.state.waiting import RowsOfPartitions
 from windrow.plan.conditions import Equality
 from windrow.plan.joins import conditions, schema_of
 from windrow.plan.kinds import common
-from windrow.plan.nodes import LEFT, RIGHT, Join, JoinedColumn, Late
+from windrow.plan.nodes import LEFT, RIGHT, Join, Late
 from windrow.plan.schema import Shape
 from windrow.plan.types import type_of
 from windrow.semantics.joins import AsOf, JoinKind
@@ -141,17 +142,10 @@ class AsOfJoin:
 
     def _joined(self, left: RowsOfPartitions, right: RowsOfPartitions, partners: Integers) -> Batch:
         nothing = partners == NONE
-        found = right.data.take(arrow(np.where(nothing, 0, partners), null=nothing)) if len(right) else None
-        columns = [self._column(column, left, found) for column in self.node.columns]
+        found = right.data.take(arrow(np.where(nothing, 0, partners), null=nothing))
+        columns = [(left.data, found)[column.side].column(column.name) for column in self.node.columns]
         self.counters.results += len(left)
         return Batch(pa.record_batch(columns, schema=self.output.schema), left.times)
-
-    def _column(self, column: JoinedColumn, left: RowsOfPartitions, found: pa.RecordBatch | None) -> Array:
-        if column.side == LEFT:
-            return left.data.column(column.name)
-        if found is None:
-            return pa.nulls(len(left), self.output.schema.field(column.name).type)
-        return found.column(column.name)
 
     def _purge(self) -> None:
         """Forget right rows that no left row to come, or still waiting, looks at."""
@@ -190,12 +184,12 @@ class AsOfJoin:
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        *self.bounds, self.bound = tables["bounds"]["bound"].to_pylist()
+        bounds: list[Any] = tables["bounds"]["bound"].to_pylist()
+        *self.bounds, self.bound = bounds
         for side, name in enumerate(SIDES):
             times = np.array(tables[name][PLACE].combine_chunks())
-            data = pa.record_batch(
-                tables[name].drop_columns([PLACE]).combine_chunks().columns, schema=self.schemas[side]
-            )
+            columns: list[Any] = [tables[name][column].combine_chunks() for column in self.schemas[side].names]
+            data = pa.RecordBatch.from_arrays(columns, schema=self.schemas[side])
             self.held[side] = RowsOfPartitions(data, times, self.keys.encode(data, side))
 
 

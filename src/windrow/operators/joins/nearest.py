@@ -67,7 +67,7 @@ def _ranks(column: Array) -> list[Integers]:
     elif pa.types.is_null(column.type):
         keys = np.zeros(len(column), np.int64)
     else:
-        ranked = pc.rank(column, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
+        ranked = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
         keys = ranked.to_numpy(zero_copy_only=False).astype(np.int64)
     return [present, np.where(present > 0, keys, 0)]
 
