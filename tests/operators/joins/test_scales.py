@@ -17,7 +17,7 @@ from windrow.plan.conditions import Band
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import LEFT, RIGHT
 
-WHOLE = {pa.int8(): 7, pa.int32(): 31, pa.uint32(): 32, pa.int64(): 63}
+WHOLE: dict[pa.DataType, int] = {pa.int8(): 7, pa.int32(): 31, pa.uint32(): 32, pa.int64(): 63}
 FLOATS = (pa.float32(), pa.float64())
 EDGES = (math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, 1e-45, 3.4028235e38, 1.7e308, 0.1, float(1 << 53))
 
@@ -81,5 +81,5 @@ def test_places_keep_the_order_and_the_values_of_floats(kind: pa.DataType) -> No
 
 
 def test_timestamps_of_any_unit_have_one_scale() -> None:
-    moments = [pa.array([1_500_000], pa.timestamp("us")), pa.array([1500], pa.timestamp("ms", "UTC"))]
+    moments: list[Any] = [pa.array([1_500_000], pa.timestamp("us")), pa.array([1500], pa.timestamp("ms", "UTC"))]
     assert [Scale.of(array.type).places(array).tolist() for array in moments] == [[1_500_000]] * 2
