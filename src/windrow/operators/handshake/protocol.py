@@ -226,6 +226,11 @@ class Worker(Generic[Block]):
         for segment in self.segments:
             segment.settled_rows = segment.rows
 
+    def adopt(self, side: int, block: Block) -> None:
+        """Hold a block that has met all blocks there are."""
+        self.local.insert(side, block)
+        self.segments[side].insert(block, True)
+
 
 def linked(
     locals_: Sequence[Local[Block]], limit: int | None = None, make: type[Worker[Block]] = Worker
