@@ -1,10 +1,11 @@
 """Window joins in process: an equality by hash, the band join of the handshake paper by index, and what they keep.
 
-Equality: two streams whose rows have about one partner within a second, by the number of keys; the same join by DuckDB and
-polars over the whole tables for comparison. Bar: 3 M rows/s, those of both streams counted.
-Band: R(x int, y float) and S(a int, b float), uniform in 1..10,000, `x BETWEEN a - 10 AND a + 10` and the same for y, windows of
-15 minutes. Bisection on the highest rate that is sustained: both windows are filled, then seconds of the streams must
-take no longer than they last. Bar: 100,000 rows/s a stream (the paper's 44 cores: 3,290), on two threads.
+Equality: two streams whose rows have about one partner within a second, by the number of keys; the same join by
+DuckDB and polars over the whole tables for comparison. Bar: 3 M rows/s, those of both streams counted.
+Band: R(x int, y float) and S(a int, b float), uniform in 1..10,000, `x BETWEEN a - 10 AND a + 10` and the same for y,
+windows of 15 minutes. Bisection on the highest rate that is sustained: both windows are filled, then seconds of the
+streams must take no longer than they last. Bar: 100,000 rows/s a stream (the paper's 44 cores: 3,290), on two
+threads.
 Memory: rows kept over rows that a row to come can still meet, while streams run out of order. Bar: 1.2.
 """
 
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 import numpy as np

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.arrays import tabled
+
 PORTS = 65_536
 COLUMNS = ("srcIP", "srcPort", "destIP", "destPort")
 
@@ -26,7 +28,7 @@ class Flows:
         ends = dict(zip(COLUMNS, self._ends(), strict=True))
         if back:
             ends = dict(zip(COLUMNS, [ends[name] for name in (*COLUMNS[2:], *COLUMNS[:2])], strict=True))
-        return pa.table({**{name: values[flow] for name, values in ends.items()}, "ts": times})
+        return tabled(**{name: values[flow] for name, values in ends.items()}, ts=times)
 
     def _ends(self) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
         random = np.random.default_rng(self.seed)

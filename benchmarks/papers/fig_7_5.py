@@ -23,6 +23,7 @@ from _in_order import Arrival, feed, out_of_order
 from _pictures import Panel, save
 
 import windrow as wr
+from windrow.aggregates.arrays import tabled
 from windrow.plan.nodes import Node
 
 MINUTES, RATE, CONNECTIONS = 300, 200, 50
@@ -33,7 +34,7 @@ LAG = 2
 def link(seed: int, minutes: int) -> pa.Table:
     random = np.random.default_rng(seed)
     times = np.repeat(np.arange(minutes), RATE)
-    return pa.table({"connection": random.integers(0, CONNECTIONS, len(times)), "ts": times})
+    return tabled(connection=random.integers(0, CONNECTIONS, len(times)), ts=times)
 
 
 def query(links: dict[str, pa.Table], length: int, joint: bool) -> Node:

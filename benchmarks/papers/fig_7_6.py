@@ -12,6 +12,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def measured(pipeline: Pipeline, links: dict[str, pa.Table]) -> Run:
 
     def note(batch: pa.RecordBatch) -> None:
         waits.extend([time.process_time() - begun] * len(batch))
-        answers.extend(batch.column("pairs").to_pylist())
+        answers.extend(batch.column("pairs").to_numpy().tolist())
 
     pipeline.on_result = note
     begun = time.process_time()
@@ -97,15 +98,20 @@ def main(settings: Settings) -> None:
     ]  # fmt: skip
     headings = [f"{what} {name.removesuffix('-Join')}" for what in ("state", "latency", "time") for name in JOINS]
     table("Q7-2", ["window", "pairs", *headings], rows)
-    panels = []
-    for label, unit, value in (
-        ("peak state", "MB", lambda run: run.peak / 1e6),
-        ("latency", "ms", lambda run: 1e3 * run.latency),
-        ("time", "s", lambda run: run.seconds),
-    ):
-        lines = {name: [(float(length), value(runs[name])) for length, runs in found.items()] for name in JOINS}
-        panels.append(Panel(label, "window, s", f"{label}, {unit}", lines))
-    save(panels)
+    save([drawn(label, found) for label in MEASURES])
+
+
+MEASURES: dict[str, tuple[str, Callable[[Run], float]]] = {
+    "peak state": ("MB", lambda run: run.peak / 1e6),
+    "latency": ("ms", lambda run: 1e3 * run.latency),
+    "time": ("s", lambda run: run.seconds),
+}
+
+
+def drawn(label: str, found: dict[int, dict[str, Run]]) -> Panel:
+    unit, value = MEASURES[label]
+    lines = {name: [(float(length), value(runs[name])) for length, runs in found.items()] for name in JOINS}
+    return Panel(label, "window, s", f"{label}, {unit}", lines)
 
 
 if __name__ == "__main__":

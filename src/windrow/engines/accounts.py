@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from windrow.engines.pipeline import End, Stage
 from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.joins.asof import AsOfJoin
+from windrow.operators.joins.in_order import InOrderJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.rows_aggregate import RowsOperator
@@ -13,7 +15,7 @@ from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 
 WINDOWS = (WindowOperator, SessionOperator, PerRowOperator, RowsOperator)
-JOINS = (JoinOperator, HandshakeJoin)
+JOINS = (JoinOperator, HandshakeJoin, AsOfJoin, InOrderJoin)
 
 
 def late_and_filtered(end: End) -> tuple[int, int]:

@@ -9,12 +9,13 @@ from typing import TypeAlias
 
 from windrow.engines.pipeline import End, Pipeline, Stage
 from windrow.engines.sharing import pane_groups
-from windrow.errors import UnsupportedError
 from windrow.operators.base import Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
 from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.joins.asof import AsOfJoin
+from windrow.operators.joins.in_order import InOrderJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import reach_of
 from windrow.operators.meld import Meld
@@ -288,22 +289,27 @@ def _window(
     )
 
 
-def _join(node: nodes.Join, grid: Grid | None, how: How) -> JoinOperator | HandshakeJoin:
+def _join(node: nodes.Join, grid: Grid | None, how: How) -> Operator:
     """The operator of a join; other ways to join than looking partners up have their place here."""
     if isinstance(node.window, AsOf):
-        raise UnsupportedError("as-of joins are not available yet")
+        choose_join(node)
+        return AsOfJoin(node, shapes_below(node), shape_of(node))
     shapes = shapes_below(node)
     choice = choose_join(node, how.threads)
     if choice.strategy is JoinStrategy.HANDSHAKE:
         return HandshakeJoin(node, shapes, shape_of(node), choice.conditions, threads=how.threads)
     passes = frozenset() if grid is None else grid.keys
-    return JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
+    join = JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
+    return InOrderJoin(join) if choice.strategy is JoinStrategy.OPIB else join
 
 
 def _join_grid(node: nodes.Join) -> Grid:
     """What a join can use of the promises of its inputs: all of them; one side may be a window's reach ahead."""
     if isinstance(node.window, LastRows):
         return Grid(by_arrival=True)
+    if isinstance(node.window, AsOf):
+        ahead = READ_AHEAD[shape_of(node).domain]
+        return Grid(pace=max(ahead, node.window.within or 0), together=True)
     return Grid(pace=reach_of(node.window), together=True)
 
 
