@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.language.streams import MINUTE, SECOND
-from windrow.errors import UnsupportedError
 from windrow.language import parse, to_sql
 from windrow.plan.nodes import Filter, Project, Stream, Union, WindowAggregate
 from windrow.semantics.expressions import Call, Column, Literal
@@ -110,30 +109,3 @@ def test_the_answer_has_the_selected_columns_and_the_bounds(name: str) -> None:
 def test_the_plan_reads_back_from_its_sql(name: str) -> None:
     script = parse(read(name))
     assert script.queries == parse(to_sql(script.queries[0]), script.streams).queries
-
-
-JOINS = {
-    "Q3-1": (
-        "SELECT * FROM Main1 [WA ts, RANGE 3 min], Main2 [WA ts, RANGE 2 min] WHERE Main1.srcIP = Main2.destIP;",
-        "Main2",
-    ),
-    "Q5-8": (
-        "SELECT Main1.srcIP, Main2.ts FROM Main1 [RANGE 3 minutes, WA ts], Main2 [RANGE 2 minutes, WA ts] "
-        "WHERE Main1.srcIP = Main2.destIP",
-        "Main2",
-    ),
-    "Q8-4": (
-        "SELECT M1.srcIP, M1.ts FROM M1, M2 Union C as M3 [RANGE TUMBLING 1 minute, WA ts] WHERE M1.srcIP = M3.destIP",
-        "M2 Union C as M3",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", JOINS)
-def test_joins_are_refused_where_they_stand(name: str) -> None:
-    text, pointed = JOINS[name]
-    with pytest.raises(UnsupportedError, match=r"\Ajoins are not available yet\. Hint: read one stream") as caught:
-        parse(text)
-    where = caught.value.position
-    assert where is not None
-    assert pointed == where.text[where.start : where.end]

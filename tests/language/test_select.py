@@ -128,16 +128,6 @@ UNAVAILABLE = [
     ("SELECT symbol FROM trades ORDER BY price", f"`ORDER BY` {LATER}", "price"),
     ("SELECT symbol FROM trades LIMIT 5", f"`LIMIT` {LATER}", "5"),
     (
-        "SELECT symbol FROM trades JOIN packets ON symbol = srcIP",
-        "joins are not available yet. Hint: read one stream, or put streams together with FROM a UNION b.",
-        "packets",
-    ),
-    (
-        "SELECT symbol FROM trades, packets",
-        "joins are not available yet. Hint: read one stream, or put streams together with FROM a UNION b.",
-        "packets",
-    ),
-    (
         "SELECT symbol FROM trades INTERSECT SELECT srcIP FROM packets",
         "`query` must be SELECT or UNION of SELECTs. Hint: write SELECT ... FROM stream.",
         "symbol FROM trades INTERSECT SELECT srcIP FROM packets",

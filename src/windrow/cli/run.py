@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
     from windrow.query import Query
 
-STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer")
+STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer", "index", "scan", "handshake", "opob", "opib")
+"""The first five are for windows, `auto` and the others for joins."""
 ONLY = {
     "local": ("threads", "every"),
     "spark": ("shards", "memory", "rate", "json_lines", "once"),
@@ -41,7 +42,9 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
     "kafka://HOST:PORT/TOPIC, parquet:FOLDER, json:FOLDER, csv:FOLDER or console:.",
 )
 @click.option("--late", metavar="PATH", help="Write late rows with the windows they missed (LATE SIDE).")
-@click.option("--strategy", type=click.Choice(STRATEGIES), help="How windows are computed, whatever the query says.")
+@click.option(
+    "--strategy", type=click.Choice(STRATEGIES), help="How to compute windows or joins, whatever the text says."
+)
 @click.option("--checkpoint", metavar="DIR", help="Keep the state of the run in DIR.")
 @click.option("--restore", is_flag=True, help="Go on from the last checkpoint in DIR.")
 @click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="Rows a micro-batch; in process, a batch.")
@@ -188,9 +191,9 @@ def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
 def _treats_late_rows(query: Query) -> bool:
     """Whether the query itself says what becomes of late rows; --late asks for them only where it does not."""
     from windrow.plan.check import walk
-    from windrow.plan.nodes import Late, WindowAggregate
+    from windrow.plan.nodes import Join, Late, WindowAggregate
 
-    return any(isinstance(node, WindowAggregate) and node.late is not Late.DROP for node in walk(query.plan))
+    return any(isinstance(node, (WindowAggregate, Join)) and node.late is not Late.DROP for node in walk(query.plan))
 
 
 def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from windrow.errors import QueryError, UnsupportedError
 from windrow.language.calls import Called, calls_of, clauses_of, has_aggregate, is_aggregate, read_call
 from windrow.language.clauses import SUFFIXES, Suffix
 from windrow.language.items import Item, is_star, read_items, unique
+from windrow.language.joins import is_for_joins
 from windrow.language.names import spelling
 from windrow.language.over import refuse_beside_over
 from windrow.language.places import place, pointing, position
@@ -111,7 +112,7 @@ class Aggregation:
     def _window_per_value(self) -> Window:
         group = self.select.args.get("group")
         for syntax in group.expressions if group else ():
-            name = self.scope.find(syntax)
+            name = self.scope.find(self._group_target(syntax))
             if name is not None and carries_progress(self.relation.node, name):
                 self.per_value = True
                 return Sliding(name, range=1, slide=1)
@@ -126,6 +127,10 @@ class Aggregation:
         time = self.relation.shape.time
         if time is None:
             return "keep the time column (or window_end) in the inner SELECT, then put a window on it"
+        if self.select.args.get("joins"):
+            return (
+                f"write it after the aggregate: count(*) [RANGE 1 MINUTE WATTR {time}]; those in FROM are of the join"
+            )
         return f"write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR {time}], or group by {time}"
 
     def _first_aggregate(self) -> exp.Expr:
@@ -317,7 +322,8 @@ class Aggregation:
 
     def _suffixes(self) -> tuple[Suffix, ...]:
         suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
-        return suffixes
+        joins = bool(self.select.args.get("joins"))
+        return tuple(s for s in suffixes if s.field != "time" and not (joins and is_for_joins(s)))
 
     def _check(self, node: Node, columns: list[tuple[Item, str, Expression]]) -> None:
         """Whether it all fits together, with each error at the part of the text that is to blame."""

@@ -18,7 +18,7 @@ from windrow.semantics.progress import Idle, Policy
 CLAUSE = "window clause"
 """The key under which a table or an aggregate of the syntax tree carries its window clause."""
 SUFFIXES = "query suffixes"
-"""The key under which a SELECT of the syntax tree carries EMIT, LATE, LATENESS and STRATEGY."""
+"""The key under which a SELECT of the syntax tree carries EMIT, LATE, LATENESS, STRATEGY and TIMED BY."""
 ORDERED_OUTPUT = "ordered output"
 """The key under which a whole query carries the place of ORDERED OUTPUT."""
 
@@ -33,16 +33,18 @@ class Span:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column named inside a window clause; `function` is `rank` in `rank(ts)`."""
+    """A column named inside a window clause; `function` is `rank` in `rank(ts)`, `least` in `least(a.ts, b.ts)`."""
 
     name: str
     span: Span
     function: str | None = None
+    qualifier: str | None = None
+    other: Attribute | None = None
 
     @property
     def is_arrival(self) -> bool:
         """Whether this is the arrival sequence rather than a column."""
-        return self.function is None and self.name.lower() in ("row-num", "row_num", "rownum")
+        return self.function is self.qualifier is None and self.name.lower() in ("row-num", "row_num", "rownum")
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Suffix:
-    """A setting after a SELECT: a field of `WindowAggregate`, its value and its place."""
+    """A setting after a SELECT: a field of `WindowAggregate` or `Join`, its value and its place."""
 
     field: str
     value: Any

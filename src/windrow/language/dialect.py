@@ -97,11 +97,15 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
             self._match_r_paren()
         else:
             this = super()._parse_table(*args, **kwargs)
-        if this and self._match(TokenType.L_BRACKET):
-            this.meta[CLAUSE] = self._parse_window_clause_parts()
+        self._parse_clause_after(this)
         if this and not this.args.get("alias") and (alias := self._parse_table_alias()):
             this.set("alias", alias)
+            self._parse_clause_after(this)
         return this
+
+    def _parse_clause_after(self, this: exp.Expr | None) -> None:
+        if this and CLAUSE not in this.meta and self._match(TokenType.L_BRACKET):
+            this.meta[CLAUSE] = self._parse_window_clause_parts()
 
     def _match_stream_union(self) -> bool:
         """Step over UNION [ALL] when a stream follows it and not another query."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -26,13 +26,28 @@ class Item:
         return is_aggregate(self.syntax)
 
     @property
+    def is_column(self) -> bool:
+        """Whether the item is a column under its own name."""
+        return isinstance(self.syntax, exp.Column) and not self.is_alias
+
+    @property
     def default_name(self) -> str:
         return self.name or f"column_{self.number}"
 
 
 def read_items(select: exp.Select, scope: Scope) -> list[Item]:
     """The items in order; stars stay stars."""
-    return [_item(syntax, scope, number) for number, syntax in enumerate(select.expressions, 1)]
+    items = [_item(syntax, scope, number) for number, syntax in enumerate(select.expressions, 1)]
+    return [_told_apart(item, items, scope) for item in items]
+
+
+def _told_apart(item: Item, items: list[Item], scope: Scope) -> Item:
+    """The item, called as in the join where columns of two inputs would have the same name."""
+    alike = [other for other in items if other.name == item.name]
+    if item.name is None or not item.is_column or len(alike) < 2:
+        return item
+    assert isinstance(item.syntax, exp.Column)
+    return replace(item, name=scope.told_apart(item.syntax))
 
 
 def _item(syntax: exp.Expr, scope: Scope, number: int) -> Item:
@@ -43,6 +58,8 @@ def _item(syntax: exp.Expr, scope: Scope, number: int) -> Item:
         return Item(syntax, syntax.name, number)
     if isinstance(syntax, exp.Sub) and scope.find(syntax):
         return Item(syntax, spelling(scope.text, syntax), number)
+    if isinstance(syntax, exp.Anonymous) and scope.find(syntax):
+        return Item(syntax, scope.find(syntax), number)
     return Item(syntax, None, number)
 
 

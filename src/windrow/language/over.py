@@ -11,7 +11,7 @@ from sqlglot import exp
 from windrow.errors import QueryError, UnsupportedError, WindrowError
 from windrow.language.amounts import amount_of
 from windrow.language.clauses import Attribute, Clause, Part, Span
-from windrow.language.names import spelling
+from windrow.language.names import attribute_at
 from windrow.language.places import head, place, span_of
 from windrow.semantics.amounts import Amount
 
@@ -45,7 +45,7 @@ def _attribute(syntax: exp.Expr, clause: str, text: str) -> Attribute:
             hint="compute it in a subquery: FROM (SELECT ..., upper(k) AS k FROM s)",
             position=place(text, syntax),
         )
-    return Attribute(spelling(text, syntax).split(".")[-1], span_of(syntax))
+    return attribute_at(text, syntax)
 
 
 def refuse_other_frames(window: exp.Window, text: str) -> None:

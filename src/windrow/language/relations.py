@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
-from windrow.language.clauses import CLAUSE, Clause, StreamUnion
-from windrow.language.names import Scope
-from windrow.language.places import did_you_mean, find_name, place, pointing
+from windrow.language.clauses import CLAUSE, Attribute, Clause, StreamUnion
+from windrow.language.names import Scope, Side
+from windrow.language.places import did_you_mean, find_name, place, pointing, position
 from windrow.language.table_functions import is_window_function, read_window_function
 from windrow.language.windows import PlacedWindow, WindowReader
-from windrow.plan.check import shape_of
+from windrow.plan.check import carries_progress, shape_of
 from windrow.plan.nodes import Node, Union
+from windrow.plan.progress import timed_by
 from windrow.plan.schema import Shape
+
+BOTH_TIMES = ("earlier", "later")
+"""The columns that a join gives only where its progress is on them."""
 
 
 @dataclass(frozen=True)
@@ -33,39 +37,84 @@ class Context:
 
 @dataclass(frozen=True)
 class Relation:
-    """An input of a query: its node, the names that qualify its columns, the windows written next to it."""
+    """What a query reads: its node, the inputs whose names qualify its columns, the windows written next to it.
+
+    Of a join, `merged` and `times` are as in `Scope`.
+    """
 
     context: Context
     node: Node
     shape: Shape
-    qualifiers: tuple[str, ...]
+    sides: tuple[Side, ...]
     windows: tuple[PlacedWindow, ...] = ()
+    merged: Mapping[str, str] = field(default_factory=dict)
+    times: tuple[str, str] | None = None
+
+    @staticmethod
+    def of(context: Context, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
+        """A relation of one input."""
+        return Relation(context, node, shape, (Side(qualifiers, {name: name for name in shape.schema.names}),))
 
     @property
     def scope(self) -> Scope:
-        return Scope(self.context.text, self.shape.schema, self.qualifiers)
+        return Scope(self.context.text, self.shape.schema, self.sides, self.merged, self.times)
 
     @property
     def reader(self) -> WindowReader:
-        return WindowReader(self.context.text, self.node, self.shape)
+        return WindowReader(self.scope, self.node, self.shape)
+
+    @property
+    def is_join(self) -> bool:
+        return self.times is not None
 
     def over(self, node: Node) -> Relation:
         """The same relation after a filter."""
         return replace(self, node=node)
+
+    def timed(self, name: str) -> Relation:
+        """The relation with its progress on another time of a join below, where the column is one."""
+        node = timed_by(self.node, name)
+        return replace(self, node=node, shape=shape_of(node))
+
+    def timed_for(self, clauses: Iterable[Clause]) -> Relation:
+        """The relation with its progress on the time that window clauses name."""
+        for clause in clauses:
+            for keyword in ("WATTR", "RATTR", "ORDER BY"):
+                for attribute in clause.attributes(keyword):
+                    if not attribute.is_arrival:
+                        return self.timed_as(attribute)
+        return self
+
+    def timed_as(self, attribute: Attribute) -> Relation:
+        """The relation with its progress on a time that is named somewhere in the text."""
+        word = attribute.name.lower()
+        with pointing(position(self.context.text, attribute.span)):
+            if (
+                word in BOTH_TIMES
+                and self.scope.resolve(word) is None
+                and carries_progress(timed_by(self.node, word), word)
+            ):
+                return self.timed(word)
+            return self.timed(self.scope.attribute(attribute))
 
 
 ReadQuery = Callable[[exp.Expr, Context], Node]
 
 
 def read_relation(syntax: exp.Expr, context: Context, read_query: ReadQuery) -> Relation:
-    """The relation that FROM names, with its window clauses resolved."""
+    """The one relation that FROM names, with its window clauses resolved."""
+    relation, clauses = read_input(syntax, context, read_query)
+    relation = relation.timed_for(clauses)
+    return replace(relation, windows=tuple(relation.reader.read(clause) for clause in clauses))
+
+
+def read_input(syntax: exp.Expr, context: Context, read_query: ReadQuery) -> tuple[Relation, tuple[Clause, ...]]:
+    """A relation of FROM and the window clauses written next to it."""
     function = _window_function(syntax)
     if function is not None:
         return _read_function(function, syntax, context, read_query)
     node, names, clauses = _read_source(syntax, context, read_query)
-    relation = Relation(context, node, context.shape(node, syntax), names)
-    windows = tuple(relation.reader.read(clause) for clause in clauses)
-    return replace(relation, windows=windows)
+    return Relation.of(context, node, context.shape(node, syntax), names), clauses
 
 
 def _read_source(
@@ -76,8 +125,10 @@ def _read_source(
     if isinstance(syntax, StreamUnion):
         parts = [_read_source(part, context, read_query) for part in syntax.expressions]
         node: Node = Union(tuple(inner for part in parts for inner in _opened(part[0])))
-        names += tuple(name for part in parts for name in part[1])
-        return node, names, own + tuple(clause for part in parts for clause in part[2])
+        # In `a UNION b AS m` the name is that of the union.
+        last = (parts[-1][1],) if syntax.expressions[-1].alias else ()
+        names += tuple(name for group in (*last, *(part[1] for part in parts)) for name in group)
+        return node, tuple(dict.fromkeys(names)), own + tuple(clause for part in parts for clause in part[2])
     if isinstance(syntax, exp.Subquery):
         _refuse_joins(syntax, context.text)
         return read_query(syntax.this, context), names, own
@@ -116,16 +167,11 @@ def _what_there_is(context: Context) -> str:
 
 def _refuse_joins(syntax: exp.Expr, text: str) -> None:
     for join in syntax.args.get("joins") or ():
-        raise joins_unavailable(join, text)
-
-
-def joins_unavailable(join: exp.Expr, text: str) -> UnsupportedError:
-    """The error for a second relation in FROM."""
-    return UnsupportedError(
-        "joins are not available yet",
-        hint="read one stream, or put streams together with FROM a UNION b",
-        position=place(text, join.this),
-    )
+        raise UnsupportedError(
+            "joins in parentheses are not available",
+            hint="write them as a subquery: (SELECT * FROM a JOIN b ON ...) AS q",
+            position=place(text, join.this),
+        )
 
 
 def _window_function(syntax: exp.Expr) -> exp.Expr | None:
@@ -136,9 +182,11 @@ def _window_function(syntax: exp.Expr) -> exp.Expr | None:
     return call if isinstance(call, exp.Anonymous) and is_window_function(call.name) else None
 
 
-def _read_function(function: exp.Expr, syntax: exp.Expr, context: Context, read_query: ReadQuery) -> Relation:
+def _read_function(
+    function: exp.Expr, syntax: exp.Expr, context: Context, read_query: ReadQuery
+) -> tuple[Relation, tuple[Clause, ...]]:
     called = read_window_function(function, context.text)
-    relation = read_relation(called.table, context, read_query)
-    names = (*relation.qualifiers, *((syntax.alias,) if syntax.alias else ()))
-    window = relation.reader.read(called.clause)
-    return replace(relation, windows=(window,), qualifiers=names)
+    relation, _ = read_input(called.table, context, read_query)
+    side = relation.sides[0]
+    names = (*((syntax.alias,) if syntax.alias else ()), *side.qualifiers)
+    return replace(relation, sides=(replace(side, qualifiers=names),)), (called.clause,)

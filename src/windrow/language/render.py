@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.language.render_expressions import expression_sql, literal_sql, name_sql
+from windrow.language.render_joins import join_sql
 from windrow.language.render_windows import settings_sql, window_sql
 from windrow.plan.check import shape_of
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
     Filter,
+    Join,
     Node,
     OrderedOutput,
     Project,
@@ -39,6 +41,8 @@ def to_sql(node: Node) -> str:
         return f"{to_sql(node.input)} ORDERED OUTPUT"
     if isinstance(node, WindowAggregate):
         return _aggregate(node)
+    if isinstance(node, Join):
+        return join_sql(node, _from)
     if isinstance(node, Filter):
         return _filter(node)
     if isinstance(node, Project):

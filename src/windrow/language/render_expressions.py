@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -70,17 +71,16 @@ def _interval_sql(units: int) -> str:
     return f"INTERVAL '{units}' MICROSECOND"
 
 
-def expression_sql(expression: Expression) -> str:
-    """An expression, in parentheses wherever order could be in doubt."""
+def expression_sql(expression: Expression, column_sql: Callable[[str], str] = name_sql) -> str:
+    """An expression, in parentheses wherever order could be in doubt; `column_sql` spells the columns."""
     if isinstance(expression, Column):
-        return name_sql(expression.name)
+        return column_sql(expression.name)
     if isinstance(expression, Literal):
         return literal_sql(expression.value)
-    return _call_sql(expression)
+    return _call_sql(expression, [expression_sql(argument, column_sql) for argument in expression.arguments])
 
 
-def _call_sql(call: Call) -> str:
-    arguments = [expression_sql(argument) for argument in call.arguments]
+def _call_sql(call: Call, arguments: list[str]) -> str:
     if call.function in BINARY:
         return f"({arguments[0]} {call.function.upper()} {arguments[1]})"
     if call.function == "not":

@@ -10,7 +10,7 @@ from windrow.language.render_expressions import name_sql, string_sql
 from windrow.plan.nodes import Late, Lateness, Strategy, Stream, WindowAggregate
 from windrow.semantics.amounts import Domain, render
 from windrow.semantics.progress import AtEnd, External, Ordered, Policy, Slack, SlackRows
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LONG = {"w": "WEEK", "d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND", "ms": "MILLISECOND", "us": "MICROSECOND"}
@@ -30,7 +30,7 @@ def window_sql(window: Window, domain: Domain) -> str:
         length = units_sql(window.range, domain)
         return f"[RANGE {length} RATTR {name} SLIDE {window.every} ROWS SATTR {by}{_partition_sql(window)}]"
     length = "ALL" if isinstance(window, Landmark) else units_sql(window.range, domain)
-    return f"[RANGE {length} SLIDE {units_sql(window.slide, domain)} WATTR {name}{_origin_sql(window, domain)}]"
+    return f"[RANGE {length} SLIDE {units_sql(window.slide, domain)} WATTR {name}{origin_sql(window.origin, domain)}]"
 
 
 def _partition_sql(window: Rows | SlideByTuple) -> str:
@@ -47,12 +47,13 @@ def units_sql(units: int, domain: Domain) -> str:
     return f"{number} {_LONG[unit]}{'' if number == '1' else 'S'}" if unit else number
 
 
-def _origin_sql(window: Sliding | Landmark, domain: Domain) -> str:
-    if not window.origin:
+def origin_sql(origin: int, domain: Domain) -> str:
+    """Where windows are counted from; nothing where that is 0."""
+    if not origin:
         return ""
     if domain is Domain.INTEGER:
-        return f" ORIGIN {window.origin}"
-    moment = _EPOCH + timedelta(microseconds=window.origin)
+        return f" ORIGIN {origin}"
+    moment = _EPOCH + timedelta(microseconds=origin)
     return f" ORIGIN TIMESTAMP '{moment.isoformat(sep=' ')}'"
 
 

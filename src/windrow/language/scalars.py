@@ -203,6 +203,9 @@ class Scalars:
         return self._named(node, "trim", [node.this])
 
     def _function(self, node: exp.Anonymous) -> Expression:
+        found = self.scope.find(node)
+        if found is not None:
+            return Column(found)
         return self._named(node, node.name.lower(), node.expressions)
 
     def _named(self, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Expression:

@@ -13,6 +13,8 @@ from sqlglot.errors import ParseError, TokenError
 from windrow.errors import Position, QueryError
 from windrow.language.clauses import CreateStream
 from windrow.language.dialect import Misread, WindrowDialect, WindrowParser
+from windrow.language.join_conditions import read_condition
+from windrow.language.join_names import condition_scope, sides_of
 from windrow.language.names import Scope
 from windrow.language.places import find_name, position
 from windrow.language.relations import Context
@@ -20,6 +22,7 @@ from windrow.language.scalars import Scalars
 from windrow.language.select import read_statement
 from windrow.language.streams import OpenStream, read_stream
 from windrow.plan.check import walk
+from windrow.plan.join_builder import Both
 from windrow.plan.nodes import Node, Stream
 from windrow.semantics.expressions import Expression
 
@@ -64,16 +67,25 @@ def parse(text: str, streams: Mapping[str, Stream] | None = None, open_stream: O
     return Script(known, tuple(queries))
 
 
-def parse_expression(text: str, schema: pa.Schema) -> Expression:
-    """The scalar expression of a text over the columns of a schema, checked.
+def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> Expression:
+    """The scalar expression of a text over the columns of a schema, checked; those of a join may bear its aliases.
 
     >>> print(parse_expression("symbol = 'UBSN'", pa.schema({"symbol": pa.string()})))
     (symbol = 'UBSN')
     """
+    return Scalars(Scope(text, schema, sides_of(plan))).read(_one_tree(text))
+
+
+def parse_condition(text: str, both: Both) -> Expression:
+    """The condition of a join, over the columns of both sides: `a.key = b.key`."""
+    return read_condition(_one_tree(text), condition_scope(text, both))
+
+
+def _one_tree(text: str) -> exp.Expr:
     trees = _read(text, expression=True)
     if len(trees) != 1:
         raise QueryError("must be one expression", parameter="expression", value=text, hint="write price > 0")
-    return Scalars(Scope(text, schema)).read(trees[0])
+    return trees[0]
 
 
 def _statements(text: str) -> list[exp.Expr]:

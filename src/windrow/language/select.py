@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from sqlglot import exp
@@ -11,11 +12,15 @@ from windrow.language.aggregation import Aggregation
 from windrow.language.calls import has_aggregate, refuse_over
 from windrow.language.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.items import Item, is_star, read_items, unique
+from windrow.language.joins import Joining, is_for_joins
+from windrow.language.names import Side
 from windrow.language.places import place, pointing, position
-from windrow.language.relations import Context, Relation, joins_unavailable, read_relation
+from windrow.language.relations import Context, Relation, read_relation
 from windrow.language.scalars import Scalars
+from windrow.language.timing import timed_for_query
 from windrow.plan.check import shape_of
-from windrow.plan.nodes import Distinct, Filter, Node, OrderedOutput, Project, Union
+from windrow.plan.conditions import conjunction
+from windrow.plan.nodes import Distinct, Filter, JoinStrategy, Node, OrderedOutput, Project, Strategy, Union
 from windrow.semantics.expressions import Column, Expression
 
 _UNDERSTOOD = frozenset({"expressions", "from_", "where", "group", "having", "distinct", "with_", "joins"})
@@ -88,8 +93,6 @@ def _renamed(node: Node, names: list[str]) -> Node:
 
 
 def _select(select: exp.Select, context: Context) -> Node:
-    for join in select.args.get("joins") or ():
-        raise joins_unavailable(join, context.text)
     _refuse_others(select, context.text, _UNDERSTOOD)
     if not select.expressions:
         raise QueryError(
@@ -99,13 +102,15 @@ def _select(select: exp.Select, context: Context) -> Node:
             position=place(context.text, select),
         )
     refuse_over(select, context.text)
-    relation = _filtered(_from(select, context), select)
+    relation = _read_from(select, context)
+    aggregates = _is_aggregation(select, relation)
+    relation = timed_for_query(select, relation, aggregates=aggregates)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise UnsupportedError(
             "is not available", parameter="DISTINCT ON", position=place(context.text, distinct.args["on"])
         )
-    node = Aggregation(select, relation).plan() if _is_aggregation(select, relation) else _plain(select, relation)
+    node = Aggregation(select, relation).plan() if aggregates else _plain(select, relation)
     if distinct is None:
         return node
     node = Distinct(node)
@@ -127,8 +132,9 @@ def _refuse_others(syntax: exp.Expr, text: str, understood: frozenset[str]) -> N
             )
 
 
-def _from(select: exp.Select, context: Context) -> Relation:
-    source = select.args.get("from_")
+def _read_from(select: exp.Select, context: Context) -> Relation:
+    """What FROM names, with WHERE above it."""
+    source, where = select.args.get("from_"), select.args.get("where")
     if source is None:
         raise QueryError(
             "must be given",
@@ -136,15 +142,32 @@ def _from(select: exp.Select, context: Context) -> Relation:
             hint="write SELECT ... FROM stream",
             position=place(context.text, select),
         )
-    return read_relation(source.this, context, read_query)
+    if not select.args.get("joins"):
+        _refuse_settings_of_joins(select, context.text)
+        return _filtered(read_relation(source.this, context, read_query), [where.this] if where else [])
+    joining = Joining(select, context, read_query)
+    return _filtered(joining.read(), joining.above)
 
 
-def _filtered(relation: Relation, select: exp.Select) -> Relation:
-    where = select.args.get("where")
-    if where is None:
+def _refuse_settings_of_joins(select: exp.Select, text: str) -> None:
+    for suffix in select.meta.get(SUFFIXES, ()):
+        if isinstance(suffix.value, JoinStrategy):
+            raise QueryError(
+                "is for joins, and this query has none",
+                parameter="strategy",
+                value=suffix.value.value,
+                hint="leave it out",
+                position=position(text, suffix.span),
+            )
+
+
+def _filtered(relation: Relation, conditions: list[exp.Expr]) -> Relation:
+    scalars = Scalars(relation.scope)
+    predicate = conjunction([scalars.read(condition) for condition in conditions])
+    if predicate is None:
         return relation
-    node = Filter(relation.node, Scalars(relation.scope).read(where.this))
-    relation.context.shape(node, where.this)
+    node = Filter(relation.node, predicate)
+    relation.context.shape(node, conditions[0])
     return relation.over(node)
 
 
@@ -168,30 +191,75 @@ def _plain(select: exp.Select, relation: Relation) -> Node:
             hint="write SELECT count(*) ..., or leave the window out to get the rows themselves",
             position=relation.windows[0].where,
         )
+    _refuse_settings_of_windows(select, text)
+    if len(items) == 1 and is_star(items[0].syntax) and len(_meant(items[0].syntax, relation)) == len(relation.sides):
+        _refuse_others(items[0].syntax, text, frozenset({"this", "table"}))
+        return relation.node
+    return _projected(items, relation)
+
+
+def _refuse_settings_of_windows(select: exp.Select, text: str) -> None:
     for suffix in select.meta.get(SUFFIXES, ()):
+        if suffix.field == "time" or (select.args.get("joins") and is_for_joins(suffix)):
+            continue
+        if select.args.get("joins") and suffix.field == "strategy":
+            if suffix.value is Strategy.AUTO:
+                continue
+            raise QueryError(
+                "must be one of joins",
+                parameter="strategy",
+                value=suffix.value.value,
+                allowed=tuple(strategy.value for strategy in JoinStrategy),
+                position=position(text, suffix.span),
+            )
         raise QueryError(
             "belongs to a window, and this query has none",
             parameter=suffix.field,
             hint="leave it out, or put a window after the stream",
             position=position(text, suffix.span),
         )
-    if len(items) == 1 and is_star(items[0].syntax):
-        _refuse_others(items[0].syntax, text, frozenset({"this", "table"}))
-        return relation.node
-    return _projected(items, relation)
 
 
 def _projected(items: list[Item], relation: Relation) -> Node:
     scalars = Scalars(relation.scope)
     columns: list[tuple[str, Expression]] = []
+    shared = _shared_names(items, relation)
     for item in items:
         if is_star(item.syntax):
             _refuse_others(item.syntax, relation.context.text, frozenset({"this", "table"}))
-            columns += [(name, Column(name)) for name in relation.shape.schema.names]
+            columns += _starred(item.syntax, relation, shared)
         else:
             taken = [name for name, _ in columns]
-            columns.append((item.name or unique(item.default_name, taken), scalars.read(item.syntax)))
+            name = relation.scope.told_apart(item.syntax) if item.name in shared and item.is_column else item.name
+            columns.append((name or unique(item.default_name, taken), scalars.read(item.syntax)))
     node = Project(relation.node, tuple(columns))
     with pointing(place(relation.context.text, items[-1].syntax)):
         shape_of(node)
     return node
+
+
+def _meant(star: exp.Expr, relation: Relation) -> list[Side]:
+    """The inputs whose columns a star stands for."""
+    table = star.args.get("table") if isinstance(star, exp.Column) else None
+    return relation.scope.qualified(table.name, place(relation.context.text, table)) if table else [*relation.sides]
+
+
+def _shared_names(items: list[Item], relation: Relation) -> set[str]:
+    """Names that stars after an input (`a.*`) and other items would give to two columns."""
+    stars = [_meant(item.syntax, relation) for item in items if is_star(item.syntax)]
+    parts = [sides for sides in stars if len(sides) < len(relation.sides)]
+    own = [name for sides in parts for side in sides for name in side.columns]
+    names = Counter([*own, *(item.name for item in items if item.name is not None)])
+    return {name for name in own if names[name] > 1}
+
+
+def _starred(star: exp.Expr, relation: Relation, shared: set[str]) -> list[tuple[str, Expression]]:
+    """The columns that a star stands for: those of one input under their own names, unless another has the name."""
+    sides = _meant(star, relation)
+    if len(sides) == len(relation.sides):
+        return [(name, Column(name)) for name in relation.shape.schema.names]
+    return [
+        (f"{side.alias}_{own}" if own in shared else own, Column(name))
+        for side in sides
+        for own, name in side.columns.items()
+    ]

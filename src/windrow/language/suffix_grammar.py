@@ -1,4 +1,4 @@
-"""The settings after a SELECT, in any order: EMIT, LATE, LATENESS, STRATEGY; and ORDERED OUTPUT after a query."""
+"""The settings after a SELECT: EMIT, LATE, LATENESS, STRATEGY, TIMED BY in any order; ORDERED OUTPUT after a query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from windrow.language.clauses import ORDERED_OUTPUT, Span, Suffix
 from windrow.language.places import pointing, position
 from windrow.language.words import SUFFIX_WORDS, Words
 from windrow.plan.builder import choice
-from windrow.plan.nodes import Late, Lateness, Strategy
+from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
 from windrow.semantics.windows import Emit
 
 _CHOICES: dict[str, type[Enum]] = {"EMIT": Emit, "LATE": Late, "LATENESS": Lateness, "STRATEGY": Strategy}
@@ -66,12 +66,23 @@ class SuffixGrammar(Words):
         if first.text.upper() == "EMIT" and self._match_text_seq("EARLY"):
             self._need("EVERY")
             return [Suffix("early", self._amount("early"), self._span(first))]
+        if first.text.upper() == "TIMED":
+            self._need("BY")
+            return [Suffix("time", self._attribute("a time of the join"), self._span(first))]
         field = first.text.lower()
         word = self._word(f"a word after {first.text.upper()}")
         with pointing(position(self.sql, self._span(word))):
-            value = choice(_CHOICES[first.text.upper()], word.text, field)
+            value = self._chosen(field, word.text)
         suffixes = [Suffix(field, value, self._span(first))]
         if field == "late" and self._match_text_seq("WITHIN"):
             within = self._prev
             suffixes.append(Suffix("within", self._amount("within"), self._span(within)))
         return suffixes
+
+    @staticmethod
+    def _chosen(field: str, word: str) -> Enum:
+        """The value that a word means; a strategy may be one of windows or one of joins."""
+        joining = {member.value: member for member in JoinStrategy if member is not JoinStrategy.AUTO}
+        if field == "strategy" and word.lower() in joining:
+            return joining[word.lower()]
+        return choice(_CHOICES[field.upper()], word, field)

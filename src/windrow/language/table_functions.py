@@ -9,7 +9,7 @@ from sqlglot import exp
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language.amounts import amount_of
 from windrow.language.clauses import Attribute, Clause, Part, WindowFunctionTable
-from windrow.language.names import spelling
+from windrow.language.names import attribute_at
 from windrow.language.places import head, span_of
 
 _ARGUMENTS = {
@@ -46,10 +46,10 @@ def read_window_function(call: exp.Expr, text: str) -> CalledWindow:
     parts = [Part("WATTR", (attribute,), attribute.span)]
     for keyword, argument in zip(_ARGUMENTS[name], amounts, strict=False):
         parts.append(Part(keyword, amount_of(argument, text, "window function argument"), span_of(argument)))
-    partition = tuple(Attribute(column.name, span_of(column)) for column in table.expressions)
+    partition = tuple(attribute_at(text, column) for column in table.expressions)
     if partition:
         parts.append(Part("PATTR", partition, span_of(table)))
-    clause = Clause(tuple(parts), span_of(call))
+    clause = Clause(tuple(parts), span_of(call), tumbling=name == "TUMBLE")
     if name == "CUMULATE":
         _check_cumulate(clause, call, text)
     return CalledWindow(table.this, clause)
@@ -66,7 +66,7 @@ def _split(call: exp.Expr, name: str, text: str) -> tuple[exp.Expr, Attribute, l
     if len(descriptor.expressions) != 1:
         raise _usage(call, name, text)
     column = descriptor.expressions[0]
-    return arguments[0], Attribute(spelling(text, column).split(".")[-1], span_of(column)), arguments[2:]
+    return arguments[0], attribute_at(text, column), arguments[2:]
 
 
 def _usage(call: exp.Expr, name: str, text: str) -> QueryError:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from windrow.errors import Position, QueryError, WindrowError
 from windrow.language.clauses import Attribute, Clause, Part, Unbounded
-from windrow.language.places import find_name, position
+from windrow.language.names import Scope
+from windrow.language.places import position
 from windrow.plan.builder import WindowSpec
 from windrow.plan.check import carries_progress, check_window
 from windrow.plan.nodes import Node
 from windrow.plan.schema import Shape
-from windrow.plan.types import unknown_column
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.windows import Rows, SlideBy, SlideByTuple, Window
 
@@ -41,21 +41,25 @@ class PlacedWindow:
 class WindowReader:
     """Resolves clauses against one input."""
 
-    text: str
+    scope: Scope
     node: Node
     shape: Shape
+
+    @property
+    def text(self) -> str:
+        return self.scope.text
 
     def read(self, clause: Clause) -> PlacedWindow:
         """The window a clause describes, or an error under the part that is wrong."""
         self._check_parts(clause)
-        counted = self._counts_rows(clause)
-        partition = tuple(self._column(attribute) for attribute in clause.attributes("PATTR"))
+        counted = self.counts_rows(clause)
+        partition = tuple(self.scope.attribute(attribute) for attribute in clause.attributes("PATTR"))
         spec = WindowSpec(
             range=_range(clause, counted),
             slide=_amount(clause, "SLIDE", counted or bool(clause.attributes("SATTR"))),
             origin=_origin(clause),
             gap=_amount(clause, "GAP", False),
-            on=self._on(clause),
+            on=self.attribute(clause),
             by=self._by(clause),
             partition=partition if counted or self._slides_by_rows(clause) else (),
             order_by=self._order(clause),
@@ -108,7 +112,7 @@ class WindowReader:
                 position=position(self.text, slide.span),
             )
 
-    def _counts_rows(self, clause: Clause) -> bool:
+    def counts_rows(self, clause: Clause) -> bool:
         """Whether the range is in rows: by its unit, or because the window is on the arrival sequence."""
         part = clause.part("RANGE")
         in_rows = part is not None and isinstance(part.value, Amount) and part.value.is_rows
@@ -139,13 +143,13 @@ class WindowReader:
         slide = _amount(clause, "SLIDE", bool(clause.attributes("SATTR")))
         return slide is not None and slide.is_rows
 
-    def _on(self, clause: Clause) -> str | None:
+    def attribute(self, clause: Clause) -> str | None:
         """The windowing attribute, which must be the one the input's progress is on."""
         named = [a for keyword in ("WATTR", "RATTR") for a in clause.attributes(keyword) if not a.is_arrival]
         if not named:
             self._check_progress(clause)
             return None
-        name = self._column(named[0])
+        name = self.scope.attribute(named[0])
         if not carries_progress(self.node, name):
             raise QueryError(
                 f"must be the progressing attribute, which is {self.shape.time or 'not among the columns'}",
@@ -159,7 +163,7 @@ class WindowReader:
         return name
 
     def _check_progress(self, clause: Clause) -> None:
-        if self.shape.time is None and not self._counts_rows(clause):
+        if self.shape.time is None and not self.counts_rows(clause):
             raise QueryError(
                 "needs a progressing attribute, but the inner query does not keep it",
                 parameter="window",
@@ -173,7 +177,9 @@ class WindowReader:
         for attribute in clause.attributes("SATTR"):
             if attribute.is_arrival:
                 return SlideBy.ARRIVAL.value
-            if attribute.function == "rank" and self._column(attribute) == (self._on(clause) or self.shape.time):
+            if attribute.function == "rank" and self.scope.attribute(attribute) == (
+                self.attribute(clause) or self.shape.time
+            ):
                 return SlideBy.RANK.value
             raise QueryError(
                 "must be row_num or rank of the range's attribute",
@@ -187,7 +193,7 @@ class WindowReader:
     def _order(self, clause: Clause) -> str | None:
         """The attribute that rows are counted by instead of their arrival: the one the input's progress is on."""
         for attribute in clause.attributes("ORDER BY"):
-            name = self._column(attribute)
+            name = self.scope.attribute(attribute)
             if any(other.is_arrival for other in clause.attributes("WATTR")):
                 raise QueryError(
                     "does not go with row_num, by which rows count as they arrive",
@@ -206,13 +212,6 @@ class WindowReader:
                 )
             return name
         return None
-
-    def _column(self, attribute: Attribute) -> str:
-        names = self.shape.schema.names
-        name = find_name(attribute.name, names) or find_name(attribute.name.replace("-", "_"), names)
-        if name is None:
-            raise unknown_column(attribute.name, names).at(position(self.text, attribute.span))
-        return name
 
 
 def _range(clause: Clause, counted: bool) -> Amount | str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import Token, TokenType, parser
@@ -20,7 +21,7 @@ else:
 WINDOW_WORDS = frozenset(
     {"RANGE", "SLIDE", "WA", "WATTR", "PA", "PATTR", "ORDER BY", "RATTR", "SATTR", "ORIGIN", "GAP", "ROWS"}
 )
-SUFFIX_WORDS = frozenset({"EMIT", "LATE", "LATENESS", "STRATEGY"})
+SUFFIX_WORDS = frozenset({"EMIT", "LATE", "LATENESS", "STRATEGY", "TIMED"})
 DECLARATION_WORDS = frozenset({"FROM", "WITH", "PROGRESS", "ORDERED", "SLACK", "PUNCTUATED", "IDLE"})
 _NO_UNITS = (WINDOW_WORDS - {"ROWS"}) | SUFFIX_WORDS | DECLARATION_WORDS | {"WITHIN", "WALL"}
 _UNIT_TOKENS = frozenset({TokenType.VAR, TokenType.ROW, TokenType.ROWS})
@@ -69,20 +70,27 @@ class Words(_Base):
 
     def _name(self, expected: str) -> tuple[str, Span]:
         """A name, hyphenated names included; a qualifier in front (`M1.ts`) is dropped."""
+        attribute = self._qualified(expected)
+        return attribute.name, attribute.span
+
+    def _qualified(self, expected: str) -> Attribute:
+        """A name, hyphenated names included, and its qualifier."""
         first = self._word(expected)
-        name = first.text
+        qualifier, name = None, first.text
         while self._curr and self._curr.token_type in (TokenType.DASH, TokenType.DOT) and self._is_connected():
-            qualified = self._curr.token_type == TokenType.DOT
+            dotted = self._curr.token_type == TokenType.DOT
             self._advance()
             rest = self._word("the rest of the name").text
-            name = rest if qualified else f"{name}-{rest}"
-        return name, self._span(first)
+            qualifier, name = (name, rest) if dotted else (qualifier, f"{name}-{rest}")
+        return Attribute(name, self._span(first), qualifier=qualifier)
 
     def _attribute(self, expected: str) -> Attribute:
-        """A column or `rank(column)`."""
-        name, span = self._name(expected)
+        """A column, `rank(column)`, or `least(column, column)`."""
+        first = self._qualified(expected)
         if not self._match(TokenType.L_PAREN):
-            return Attribute(name, span)
-        column, inner = self._name("a column")
+            return first
+        column = self._qualified("a column")
+        other = self._qualified("a column") if self._match(TokenType.COMMA) else None
         self._match_r_paren()
-        return Attribute(column, Span(span.start, inner.end + 1), function=name.lower())
+        span = Span(first.span.start, (other or column).span.end + 1)
+        return replace(column, span=span, function=first.name.lower(), other=other)

@@ -14,7 +14,18 @@ from typing import Any, TypeAlias, TypeVar
 from windrow.errors import QueryError
 from windrow.plan.check import shape_of
 from windrow.plan.kinds import parse_timestamp
-from windrow.plan.nodes import Node, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import (
+    Filter,
+    Join,
+    JoinStrategy,
+    Late,
+    Node,
+    Project,
+    Strategy,
+    Stream,
+    Union,
+    WindowAggregate,
+)
 from windrow.plan.schema import Shape
 from windrow.plan.tree import inputs_of, map_inputs
 from windrow.plan.types import type_of
@@ -147,8 +158,10 @@ def choice(kind: type[_Choice], value: _Choice | str, parameter: str) -> _Choice
 
 
 def change_windows(node: Node, **settings: Any) -> Node:
-    """The plan with settings (emit, late, lateness, within, strategy) on the window nearest to its answer."""
-    if isinstance(node, WindowAggregate):
+    """The plan with settings (emit, late, lateness, within, strategy) on the window or join nearest to its answer."""
+    if isinstance(node, Join):
+        return replace(node, **_settings_of_join(settings))
+    if isinstance(node, WindowAggregate) and not _is_for_join(node.input, settings):
         return replace(node, **settings)
     if isinstance(node, Stream):
         raise QueryError(
@@ -157,6 +170,28 @@ def change_windows(node: Node, **settings: Any) -> Node:
             hint="call window(...) and agg(...) first",
         )
     return map_inputs(node, lambda child: change_windows(child, **settings))
+
+
+def _is_for_join(below: Node, settings: Mapping[str, Any]) -> bool:
+    """Whether settings of a window are those of the join whose results it takes: they are never late for it."""
+    if isinstance(below, (Filter, Project)):
+        return _is_for_join(below.input, settings)
+    return isinstance(settings.get("strategy"), JoinStrategy) or (isinstance(below, Join) and "late" in settings)
+
+
+def _settings_of_join(settings: Mapping[str, Any]) -> dict[str, Any]:
+    named = {name: value for name, value in settings.items() if value is not None}
+    if named.get("strategy") is Strategy.AUTO:
+        named["strategy"] = JoinStrategy.AUTO
+    for name, value in named.items():
+        if not isinstance(value, (Late, JoinStrategy)):
+            raise QueryError(
+                "belongs to a window, and this is a join",
+                parameter=name,
+                value=value.value if isinstance(value, Enum) else str(value),
+                hint=f"a join has late (drop, side) and strategy ({', '.join(s.value for s in JoinStrategy)})",
+            )
+    return named
 
 
 def rename_streams(node: Node, names: Mapping[str, str]) -> Node:

@@ -128,6 +128,14 @@ def split_interval(
 
     Both ends must be bounded, or it is no interval: then everything remains.
     """
+    low, high, rest = split_distance(on, times, schema)
+    return (None, on) if low is None or high is None else (Between(low, high), rest)
+
+
+def split_distance(
+    on: Expression | None, times: tuple[str, str], schema: pa.Schema
+) -> tuple[int | None, int | None, Expression | None]:
+    """The least and the greatest right time less left time that a predicate allows, and what remains of it."""
     sides = _Sides(({times[LEFT]}, {times[RIGHT]}), schema)
     low: list[int] = []
     high: list[int] = []
@@ -142,9 +150,7 @@ def split_interval(
             rest.append(part)
         else:
             _bound(half, low, high)
-    if not low or not high:
-        return None, on
-    return Between(max(low), min(high)), conjunction(rest)
+    return max(low, default=None), min(high, default=None), conjunction(rest)
 
 
 def _bound(half: _Half, low: list[int], high: list[int]) -> None:

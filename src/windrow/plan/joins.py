@@ -18,13 +18,19 @@ DISTANT = 1 << 60
 """No two times of a join may be further apart."""
 
 
-def joined_names(schemas: Sequence[pa.Schema], aliases: tuple[str, str]) -> tuple[JoinedColumn, ...]:
-    """A name for every column of both sides: its own, or after the alias where both sides have one of that name."""
+def joined_names(
+    schemas: Sequence[pa.Schema], aliases: tuple[str, str], kind: JoinKind = JoinKind.INNER
+) -> tuple[JoinedColumn, ...]:
+    """A name for every column of both sides: its own, or after the alias where both sides have one of that name.
+
+    Where only left rows come out, they keep their names.
+    """
     both = set(schemas[LEFT].names) & set(schemas[RIGHT].names)
     names: list[JoinedColumn] = []
     for side in (LEFT, RIGHT):
         for source in schemas[side].names:
-            name = f"{aliases[side]}_{source}" if source in both else source
+            kept = source not in both or (kind.is_half and side == LEFT)
+            name = source if kept else f"{aliases[side]}_{source}"
             if any(name == other.name for other in names):
                 raise QueryError(
                     "would name two columns of the join",
@@ -54,7 +60,7 @@ def conditions(node: Join, shapes: tuple[Shape, Shape]) -> Conditions:
 
 def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
     """The columns of a join and its progressing attribute, or the error for the first thing that is wrong."""
-    _check_times(node, shapes)
+    check_times(node.aliases, shapes)
     _check_names(node, shapes)
     _check_window(node)
     _check_predicate(node, schema_of(node, shapes))
@@ -81,11 +87,12 @@ def _time_type(shapes: tuple[Shape, Shape]) -> pa.DataType:
     return normal_time(common(*map(normal_time, kinds)) or kinds[LEFT])
 
 
-def _check_times(node: Join, shapes: tuple[Shape, Shape]) -> None:
+def check_times(aliases: tuple[str, str], shapes: tuple[Shape, Shape]) -> None:
+    """Refuse sides without a progressing attribute, or with two that cannot be compared."""
     for side, shape in enumerate(shapes):
         if shape.time is None:
             raise QueryError(
-                f"needs a progressing attribute on both sides, but {node.aliases[side]} does not keep it",
+                f"needs a progressing attribute on both sides, but {aliases[side]} does not keep it",
                 parameter="join",
                 value=f"columns {', '.join(shape.schema.names)}",
                 hint="keep the time column (or window_end) in the inner SELECT, unchanged",

@@ -34,7 +34,10 @@ from windrow.plan.nodes import (
     Stream,
     WindowAggregate,
 )
+from windrow.plan.progress import timed_by
 from windrow.plan.types import column_type
+from windrow.query.binding import fresh_names
+from windrow.query.joining import Joins
 from windrow.query.opening import open_data, watermark_slack
 from windrow.query.running import Result, gather, stream_batches
 from windrow.query.settings import WindowSettings
@@ -90,7 +93,7 @@ def _name_from(path: str | None) -> str:
     return stem if stem and not stem[0].isdigit() else "stream"
 
 
-def to_expression(value: str | Expression, schema: pa.Schema) -> Expression:
+def to_expression(value: str | Expression, schema: pa.Schema, plan: Node | None = None) -> Expression:
     """A column by its exact name, else an expression read from text; expressions stay as they are."""
     if isinstance(value, (Column, Literal, Call)):
         return value
@@ -102,11 +105,11 @@ def to_expression(value: str | Expression, schema: pa.Schema) -> Expression:
         return Column(value)
     from windrow.language import parse_expression
 
-    return parse_expression(value, schema)
+    return parse_expression(value, schema, plan)
 
 
 @dataclass(frozen=True, eq=False)
-class Query(WindowSettings):
+class Query(WindowSettings, Joins):
     """A plan and the data its streams are bound to. Nothing runs until an answer is asked for."""
 
     plan: Node
@@ -123,7 +126,7 @@ class Query(WindowSettings):
 
     def where(self, predicate: str | Expression) -> Query:
         """The rows for which the predicate is true."""
-        return self._with(Filter(self.plan, to_expression(predicate, self.schema)))
+        return self._with(Filter(self.plan, to_expression(predicate, self.schema, self.plan)))
 
     def having(self, predicate: str | Expression) -> Query:
         """The results for which the predicate is true; it reads the columns of the answer."""
@@ -137,7 +140,7 @@ class Query(WindowSettings):
         for name in columns:
             column_type(name, schema)
         kept = tuple((name, Column(name)) for name in columns)
-        made = tuple((name, to_expression(text, schema)) for name, text in expressions.items())
+        made = tuple((name, to_expression(text, schema, self.plan)) for name, text in expressions.items())
         return self._with(Project(self.plan, kept + made))
 
     def distinct(self) -> Query:
@@ -148,7 +151,7 @@ class Query(WindowSettings):
         """All rows of all queries as they come; progress is the least of all."""
         plans, sources = [self.plan], dict(self.sources)
         for other in others:
-            names = _fresh_names(other.sources, sources)
+            names = fresh_names(other.sources, sources)
             plans.append(align(rename_streams(other.plan, names), shape_of(self.plan).schema.names))
             sources.update({names[name]: source for name, source in other.sources.items()})
         plan = flatten_union(*plans) if others else self.plan
@@ -261,18 +264,6 @@ class Query(WindowSettings):
         return ";\n".join([*map(stream_sql, streams), to_sql(self.plan)])
 
 
-def _fresh_names(wanted: Mapping[str, Source], taken: Mapping[str, Source]) -> dict[str, str]:
-    """A name for each stream that no other data has: `trades`, `trades_2`, ..."""
-    names: dict[str, str] = {}
-    for name, source in wanted.items():
-        fresh, number = name, 1
-        while fresh in names.values() or taken.get(fresh, source) is not source:
-            number += 1
-            fresh = f"{name}_{number}"
-        names[name] = fresh
-    return names
-
-
 def _need(package: str) -> None:
     from importlib.util import find_spec
 
@@ -297,7 +288,7 @@ class GroupedQuery(WindowSettings):
         schema = self.query.schema
         for name in columns:
             column_type(name, schema)
-        made = tuple((name, to_expression(text, schema)) for name, text in expressions.items())
+        made = tuple((name, to_expression(text, schema, self.query.plan)) for name, text in expressions.items())
         return replace(self, keys=self.keys + tuple((name, Column(name)) for name in columns) + made)
 
     def window(
@@ -317,16 +308,19 @@ class GroupedQuery(WindowSettings):
         (`range="unbounded"`, `slide`), the last rows (`rows`, or `range="100 rows"`), or per row (`slide="1 row"`).
 
         `partition` names columns that the results are grouped by, and of whose every value the last rows are meant;
-        `order_by` counts rows by the progressing attribute, where otherwise they count as they arrive.
+        `on` may be any time of a join below, or "earlier" or "later" of both; `order_by` counts rows by the progressing
+        attribute, where otherwise they count as they arrive.
         """
         if rows is not None and range is not None:
             raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
         length = range if rows is None else f"{rows} rows"
         parts = (partition,) if isinstance(partition, str) else tuple(partition)
+        timed = on or order_by
+        query = self.query if timed is None else self.query._with(timed_by(self.query.plan, timed))
         for name in parts:
-            column_type(name, self.query.schema)
+            column_type(name, query.schema)
         spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by)
-        return replace(self, spec=spec.window(shape_of(self.query.plan)), partition=parts)
+        return replace(self, query=query, spec=spec.window(shape_of(query.plan)), partition=parts)
 
     def _set(self, **settings: Any) -> GroupedQuery:
         return replace(self, settings={**self.settings, **settings})
@@ -348,5 +342,5 @@ class GroupedQuery(WindowSettings):
     def _call(self, name: str, spec: AggregateSpec) -> AggregateCall:
         if not isinstance(spec, AggregateSpec):
             raise QueryError("must be an aggregate", parameter=name, value=spec, hint=f"say {name}=wr.sum('price')")
-        argument = None if spec.argument is None else to_expression(spec.argument, self.query.schema)
+        argument = None if spec.argument is None else to_expression(spec.argument, self.query.schema, self.query.plan)
         return AggregateCall(name, spec.function, argument, spec.parameters)

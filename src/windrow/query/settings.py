@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from windrow.plan.builder import Length, choice
-from windrow.plan.nodes import Late, Lateness, Strategy
+from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
 from windrow.semantics.amounts import Amount
 from windrow.semantics.windows import Emit
 
@@ -35,6 +35,16 @@ class WindowSettings:
         """Whether a row that missed a window still counts in its others: "generous" or "consistent"."""
         return self._set(lateness=choice(Lateness, mode, "lateness"))
 
-    def strategy(self: Settable, strategy: Strategy | str) -> Settable:
-        """How windows are computed: "auto", "wid", "panes", "adaptive" or "buffer"."""
-        return self._set(strategy=choice(Strategy, strategy, "strategy"))
+    def strategy(self: Settable, strategy: Strategy | JoinStrategy | str) -> Settable:
+        """How windows are computed ("auto", "wid", "panes", "adaptive", "buffer") or joins ("index", "scan", ...)."""
+        return self._set(strategy=choose_strategy(strategy))
+
+
+def choose_strategy(word: Strategy | JoinStrategy | str) -> Strategy | JoinStrategy:
+    """The strategy of windows or, by another word, of joins that a word names."""
+    joining = {strategy.value: strategy for strategy in JoinStrategy if strategy is not JoinStrategy.AUTO}
+    if isinstance(word, JoinStrategy):
+        return word
+    if isinstance(word, str) and word.strip().lower() in joining:
+        return joining[word.strip().lower()]
+    return choice(Strategy, word, "strategy")

@@ -1,0 +1,78 @@
+"""Which time of a join a query goes by: the one its window, its groups or its select list name."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from windrow.errors import QueryError
+from windrow.language.calls import clauses_of
+from windrow.language.clauses import SUFFIXES, Attribute
+from windrow.language.items import is_star
+from windrow.language.places import position
+from windrow.language.relations import BOTH_TIMES, Relation
+from windrow.plan.join_builder import is_timed_by
+from windrow.plan.progress import timed_by
+
+
+def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool) -> Relation:
+    """The relation with its progress where the query needs it."""
+    for suffix in select.meta.get(SUFFIXES, ()):
+        if suffix.field == "time":
+            return _timed_by(suffix.value, relation)
+    if relation.windows:
+        return relation
+    having = select.args.get("having")
+    trees = [*select.expressions, *([having] if having else [])]
+    clauses = [clause for tree in trees for clause in clauses_of(tree, relation.context.text)]
+    if clauses:
+        return relation.timed_for(clauses)
+    group = select.args.get("group")
+    if aggregates:
+        return _timed_by_first(_targets(group, select) if group else [], relation)
+    is_direct = relation.times is not None and not any(is_star(tree) for tree in select.expressions)
+    return _timed_by_first([_unaliased(tree) for tree in select.expressions], relation) if is_direct else relation
+
+
+def _timed_by(attribute: Attribute, relation: Relation) -> Relation:
+    timed = relation.timed_as(attribute)
+    name = attribute.name.lower() if attribute.name.lower() in BOTH_TIMES else timed.scope.attribute(attribute)
+    if not is_timed_by(timed.node, name):
+        raise QueryError(
+            "must be a time of the join",
+            parameter="timed by",
+            value=attribute.name,
+            hint="write TIMED BY a.ts, b.ts, least(a.ts, b.ts) or greatest(a.ts, b.ts)",
+            position=position(relation.context.text, attribute.span),
+        )
+    return timed
+
+
+def _timed_by_first(trees: list[exp.Expr], relation: Relation) -> Relation:
+    """The relation timed by the first of its times among some columns: the one it has already, if it can be."""
+    scope = relation.scope
+    names = [name for tree in trees if (name := scope.find(tree) or scope.time_of(tree)) is not None]
+    for name in names:
+        if is_timed_by(timed_by(relation.node, name), name):
+            return relation.timed(name)
+    return relation
+
+
+def _targets(group: exp.Expr, select: exp.Select) -> list[exp.Expr]:
+    """What GROUP BY lists, aliases and positions of the select list resolved."""
+    named = {tree.alias: tree.this for tree in select.expressions if isinstance(tree, exp.Alias)}
+    listed = [_unaliased(tree) for tree in select.expressions]
+    found = []
+    for syntax in group.expressions:
+        number = int(syntax.name) if isinstance(syntax, exp.Literal) and syntax.name.isdigit() else 0
+        if 1 <= number <= len(listed):
+            found.append(listed[number - 1])
+        else:
+            plain = isinstance(syntax, exp.Column) and not syntax.table
+            found.append(named.get(syntax.name, syntax) if plain else syntax)
+    return found
+
+
+def _unaliased(tree: exp.Expr) -> exp.Expr:
+    while isinstance(tree, (exp.Alias, exp.Paren)):
+        tree = tree.this
+    return tree

@@ -1,0 +1,202 @@
+"""Joins in Python: the words of `join` and `asof_join` as plan nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from windrow.errors import QueryError
+from windrow.plan.builder import Length, choice, rename_streams
+from windrow.plan.check import shape_of, walk
+from windrow.plan.conditions import conjunction, split_interval
+from windrow.plan.join_builder import Both, apart, between, last_rows, sliding, tumbling
+from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, JoinStrategy, JoinTime, Late, Node, Stream
+from windrow.plan.types import column_type
+from windrow.query.binding import fresh_names
+from windrow.semantics.expressions import Call, Column, Expression, Literal
+from windrow.semantics.joins import AsOf, JoinWindow
+
+if TYPE_CHECKING:
+    from windrow.sources.base import Source
+
+Joined = TypeVar("Joined", bound="Joins")
+On: TypeAlias = str | Expression | Sequence[str] | None
+"""A condition as text (`a.key = b.key AND a.price > b.price`), or the names of columns that are equal."""
+TwoLengths: TypeAlias = Length | tuple[Length, Length]
+
+
+@dataclass(frozen=True)
+class JoinWords:
+    """The window of a join as users say it; exactly one of the words is given."""
+
+    range: TwoLengths | None = None
+    tumbling: Length | None = None
+    origin: Length | datetime | date | None = None
+    rows: int | tuple[int, int] | None = None
+    between: tuple[Length, Length] | None = None
+
+    def window(self, both: Both, on: Expression | None) -> tuple[JoinWindow, Expression | None]:
+        """The window, and what remains of the condition: an interval of times may stand there instead."""
+        given = [word for word in ("range", "tumbling", "rows", "between") if getattr(self, word) is not None]
+        if len(given) > 1:
+            raise QueryError("does not go with " + given[1], parameter=given[0], hint="say one of them")
+        if self.origin is not None and self.tumbling is None:
+            raise QueryError("goes with tumbling", parameter="origin", value=str(self.origin), hint="leave it out")
+        if self.range is not None:
+            return sliding(*_two(self.range), both.domain), on
+        if self.tumbling is not None:
+            return tumbling(self.tumbling, both.domain, self.origin), on
+        if self.rows is not None:
+            return last_rows(*_two(self.rows)), on
+        if self.between is not None:
+            return between(*self.between, both.domain), on
+        return _interval(both, on)
+
+
+def _two(value: Any) -> tuple[Length, Length]:
+    return value if isinstance(value, tuple) else (value, value)
+
+
+def _interval(both: Both, on: Expression | None) -> tuple[JoinWindow, Expression | None]:
+    window, rest = split_interval(on, both.times, both.schema)
+    if window is None:
+        raise QueryError(
+            "must be bounded in time, or every row would be kept for ever",
+            parameter="join",
+            hint="say range='3 min', tumbling='5 min', rows=100 or between=('-5 s', '3 s'), or compare the times in on",
+        )
+    return window, rest
+
+
+@dataclass(frozen=True)
+class AsOfWords:
+    """Which row is the nearest, as users say it."""
+
+    forward: bool
+    strict: bool
+    within: Length | None
+
+    def window(self, both: Both, on: Expression | None) -> tuple[JoinWindow, Expression | None]:
+        """The window; the condition stays as it is."""
+        reach = None if self.within is None else apart(self.within, both.domain)
+        return AsOf(self.forward, self.strict, reach), on
+
+
+class Joins:
+    """The steps of a query that put it together with another, row by row."""
+
+    plan: Node
+    sources: Mapping[str, Source]
+
+    def join(
+        self: Joined,
+        other: Joins,
+        on: On = None,
+        *,
+        how: JoinKind | str = "inner",
+        range: TwoLengths | None = None,
+        tumbling: Length | None = None,
+        origin: Length | datetime | date | None = None,
+        rows: int | tuple[int, int] | None = None,
+        between: tuple[Length, Length] | None = None,
+        aliases: tuple[str, str] | None = None,
+        time: JoinTime | str | None = None,
+        late: Late | str = "drop",
+        strategy: JoinStrategy | str = "auto",
+    ) -> Joined:
+        """Pairs of rows of both queries that are in each other's window and for which `on` is true.
+
+        `on` is text over both sides by their aliases (`a.key = b.key`; the names of the streams unless `aliases` are
+        given) or a list of columns that are equal. The window: `range` of both sides or a pair of them, `tumbling`, the
+        last `rows` by arrival, or `between`: how long after the left row the right one may be. `how`: inner, left,
+        right, full, semi or anti. `time`: whether progress is on the left, right, earlier or later time.
+        """
+        words = JoinWords(range, tumbling, origin, rows, between)
+        settings = {"time": time, "late": late, "strategy": strategy}
+        return self._joined(other, on, how, words, aliases, settings)
+
+    def asof_join(
+        self: Joined,
+        other: Joins,
+        on: On = None,
+        *,
+        how: JoinKind | str = "inner",
+        within: Length | None = None,
+        forward: bool = False,
+        strict: bool = False,
+        aliases: tuple[str, str] | None = None,
+        late: Late | str = "drop",
+        strategy: JoinStrategy | str = "auto",
+    ) -> Joined:
+        """Each row with the last row of the other query at or before its time; `forward`: the first at or after it.
+
+        `strict` leaves out equal times, `within` bounds how far apart the two may be; `how` is inner or left.
+        """
+        words = AsOfWords(forward, strict, within)
+        return self._joined(other, on, how, words, aliases, {"late": late, "strategy": strategy})
+
+    def _joined(
+        self: Joined,
+        other: Joins,
+        on: On,
+        how: JoinKind | str,
+        words: JoinWords | AsOfWords,
+        aliases: tuple[str, str] | None,
+        settings: Mapping[str, Any],
+    ) -> Joined:
+        names = fresh_names(other.sources, self.sources)
+        right = rename_streams(other.plan, names)
+        left_name, right_name = _checked(aliases or (_alias(self.plan), _alias(right)))
+        both = Both(self.plan, right, (left_name, right_name), choice(JoinKind, how, "how"))
+        window, condition = words.window(both, read_on(on, both))
+        node = both.join(window, condition, **_settings(**settings))
+        shape_of(node)
+        sources = {**self.sources, **{names[name]: source for name, source in other.sources.items()}}
+        return replace(self, plan=node, sources=sources)  # type: ignore[type-var]
+
+
+def _settings(late: Late | str, strategy: JoinStrategy | str, time: JoinTime | str | None = None) -> Mapping[str, Any]:
+    return {
+        "late": choice(Late, late, "late"),
+        "strategy": choice(JoinStrategy, strategy, "strategy"),
+        "time": None if time is None else choice(JoinTime, time, "time"),
+    }
+
+
+def _alias(plan: Node) -> str:
+    """What a side is called unless it is given a name: its first stream, or what was joined before."""
+    if isinstance(plan, Join):
+        return "_".join(plan.aliases)
+    return next(node.name for node in walk(plan) if isinstance(node, Stream))
+
+
+def _checked(aliases: tuple[str, str]) -> tuple[str, str]:
+    if aliases[LEFT].lower() == aliases[RIGHT].lower():
+        raise QueryError(
+            "must be two different names",
+            parameter="aliases",
+            value=", ".join(aliases),
+            hint="say aliases=('a', 'b'), then on='a.key = b.key'",
+        )
+    return aliases
+
+
+def read_on(on: On, both: Both) -> Expression | None:
+    """The condition of a join over the names that its columns have there."""
+    if on is None or isinstance(on, (Column, Literal, Call)):
+        return on
+    if isinstance(on, str):
+        if all(on in shape.schema.names for shape in both.shapes):
+            return _equal(on, both)
+        from windrow.language import parse_condition
+
+        return parse_condition(on, both)
+    return conjunction([_equal(name, both) for name in on])
+
+
+def _equal(name: str, both: Both) -> Expression:
+    for shape in both.shapes:
+        column_type(name, shape.schema)
+    return Call("=", tuple(Column(both.called(side)[name]) for side in (LEFT, RIGHT)))
