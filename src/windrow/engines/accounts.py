@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from windrow.engines.pipeline import End, Stage
+from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.joins.asof import AsOfJoin
+from windrow.operators.joins.in_order import InOrderJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.rows_aggregate import RowsOperator
@@ -12,13 +15,14 @@ from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
 
 WINDOWS = (WindowOperator, SessionOperator, PerRowOperator, RowsOperator)
+JOINS = (JoinOperator, HandshakeJoin, AsOfJoin, InOrderJoin)
 
 
 def late_and_filtered(end: End) -> tuple[int, int]:
     """Late and filtered rows of a query's sources: what happens to results of inner windows is not counted here."""
     ports = {port for entry in end.entries for port in _first_ports(entry, end)}  # those of a union once
-    joins = [(stage.operator, port) for stage, port in ports if isinstance(stage.operator, JoinOperator)]
-    stages = {stage for stage, _ in ports if not isinstance(stage.operator, JoinOperator)}
+    joins = [(stage.operator, port) for stage, port in ports if isinstance(stage.operator, JOINS)]
+    stages = {stage for stage, _ in ports if not isinstance(stage.operator, JOINS)}
     counters = [stage.operator.counters for stage in stages]
     late = sum(c.late for c in counters) + sum(join.late[port] for join, port in joins)
     return late, sum(c.filtered for c in counters)
@@ -29,7 +33,7 @@ def _first_ports(stage: Stage, end: End) -> Iterator[tuple[Stage, int]]:
     for above, port in stage.after:
         if end in above.queries:
             yield above, port
-            if not isinstance(above.operator, (*WINDOWS, JoinOperator)):
+            if not isinstance(above.operator, (*WINDOWS, *JOINS)):
                 yield from _first_ports(above, end)
 
 
@@ -44,7 +48,7 @@ def state_bytes(stages: Iterable[Stage]) -> int:
 
 def rows_stored(stages: Iterable[Stage]) -> int:
     """Rows that joins keep for those that may still meet them."""
-    return sum(stage.operator.stored_rows for stage in stages if isinstance(stage.operator, JoinOperator))
+    return sum(stage.operator.stored_rows for stage in stages if isinstance(stage.operator, JOINS))
 
 
 def strategies(stages: Iterable[Stage]) -> list[list[str]]:

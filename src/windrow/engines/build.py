@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 from windrow.engines.pipeline import End, Pipeline, Stage
 from windrow.engines.sharing import pane_groups
-from windrow.errors import UnsupportedError
 from windrow.operators.base import Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
+from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.joins.asof import AsOfJoin
+from windrow.operators.joins.in_order import InOrderJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import reach_of
 from windrow.operators.meld import Meld
@@ -32,7 +34,7 @@ from windrow.plan.check import check_supported, inputs_of, shape_of, walk
 from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.describe import keys_below, usable_keys
 from windrow.plan.join_choice import choose_join, shapes_below
-from windrow.plan.nodes import Strategy
+from windrow.plan.nodes import JoinStrategy, Strategy
 from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.amounts import Domain
@@ -289,14 +291,18 @@ def _window(
     )
 
 
-def _join(node: nodes.Join, grid: Grid | None, how: How) -> JoinOperator:
+def _join(node: nodes.Join, grid: Grid | None, how: How) -> Operator:
     """The operator of a join; other ways to join than looking partners up have their place here."""
     if isinstance(node.window, AsOf):
-        raise UnsupportedError("as-of joins are not available yet")
+        choose_join(node)
+        return AsOfJoin(node, shapes_below(node), shape_of(node))
     shapes = shapes_below(node)
     choice = choose_join(node, how.threads)
+    if choice.strategy is JoinStrategy.HANDSHAKE:
+        return HandshakeJoin(node, shapes, shape_of(node), choice.conditions, threads=how.threads)
     passes = frozenset() if grid is None else grid.keys
-    return JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
+    join = JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
+    return InOrderJoin(join) if choice.strategy is JoinStrategy.OPIB else join
 
 
 def _join_grid(node: nodes.Join) -> Grid:

@@ -36,11 +36,13 @@ def describe_join_window(node: Join, domain: Domain) -> str:
         within = "" if window.within is None else f", at most {render(window.within, domain)} apart"
         return f"as of: the {which} row of {right} {where} the time of {left}{within}"
     assert isinstance(window, Between)
-    return f"{right} {_moved(window.low, domain)} to {_moved(window.high, domain)} {left}"
+    return f"{right} {_moved(window.low, left, domain)} to {_moved(window.high, left, domain)}"
 
 
-def _moved(amount: int, domain: Domain) -> str:
-    return f"{render(abs(amount), domain)} {'before' if amount < 0 else 'after'}"
+def _moved(amount: int, other: str, domain: Domain) -> str:
+    if not amount:
+        return f"the time of {other}"
+    return f"{render(abs(amount), domain)} {'before' if amount < 0 else 'after'} {other}"
 
 
 def _time_name(node: Join) -> str:

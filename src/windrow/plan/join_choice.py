@@ -9,7 +9,7 @@ from windrow.errors import UnsupportedError
 from windrow.plan.check import shape_of
 from windrow.plan.conditions import Band, Conditions
 from windrow.plan.joins import conditions
-from windrow.plan.nodes import Join, JoinStrategy
+from windrow.plan.nodes import Join, JoinStrategy, JoinTime
 from windrow.plan.schema import Shape
 from windrow.semantics.joins import RIGHT, AsOf, LastRows
 
@@ -64,6 +64,20 @@ def refuse_impossible_join(node: Join, found: Conditions) -> None:
             parameter="strategy",
             value=strategy.value,
             hint="leave the strategy out",
+        )
+    if isinstance(node.window, AsOf) and (found.bands or found.rest is not None):
+        raise UnsupportedError(
+            "must be equalities besides the comparison of times in an as-of join",
+            parameter="on",
+            value=str(node.on),
+            hint="filter the sides first, in subqueries, or use a window join",
+        )
+    if strategy is JoinStrategy.OPIB and (RIGHT in node.kind.outer_sides or node.time is not JoinTime.LEFT):
+        raise UnsupportedError(
+            "gives results in order of the left time, which not all of these have",
+            parameter="strategy",
+            value=strategy.value,
+            hint="leave the strategy out, and ask for ORDERED OUTPUT",
         )
     special = isinstance(node.window, (AsOf, LastRows))
     if special and strategy not in (JoinStrategy.AUTO, JoinStrategy.INDEX, JoinStrategy.SCAN):

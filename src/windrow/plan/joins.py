@@ -125,8 +125,8 @@ def _check_window(node: Join) -> None:
     window = node.window
     for name, value, least in _lengths(window):
         if not least <= value < DISTANT:
-            rule = "must be positive" if value < least else "must be below 2^60 units"
-            raise QueryError(rule, parameter=name, value=value, hint="as in RANGE 3 MINUTES")
+            low = "must be positive" if least else "must not be negative"
+            raise QueryError(low if value < least else "must be below 2^60 units", parameter=name, value=value)
     if isinstance(window, Between) and (window.low > window.high or max(-window.low, window.high) >= DISTANT):
         raise QueryError(
             "must hold for some pair of times",
@@ -140,6 +140,12 @@ def _check_window(node: Join) -> None:
             parameter="kind",
             value=node.kind.value,
             hint="swap the sides, or use a window join",
+        )
+    if isinstance(window, AsOf) and window.forward and window.within is None:
+        raise QueryError(
+            "must be given where rows wait for the next one of the other side: it may never come",
+            parameter="within",
+            hint="bound the distance, as in a.ts >= b.ts - INTERVAL '1' MINUTE",
         )
 
 
@@ -177,11 +183,12 @@ _TIMES = {
 
 
 def _check_time(node: Join) -> None:
-    if node.time not in _TIMES[node.kind]:
+    allowed = (JoinTime.LEFT,) if isinstance(node.window, AsOf) else _TIMES[node.kind]
+    if node.time not in allowed:
         raise QueryError(
             f"must be a time that every result of a {node.kind.value} join has",
             parameter="time",
             value=node.time.value,
-            allowed=tuple(time.value for time in _TIMES[node.kind]),
-            hint="rows without a partner have no time of the other side",
+            allowed=tuple(time.value for time in allowed),
+            hint="rows without a partner have no time of the other side, and an as-of join goes by the left one",
         )

@@ -210,7 +210,7 @@ class Driven:
     """An operator and what it gave."""
 
     plan: Join
-    make: Callable[[], JoinOperator]
+    make: Callable[[], Any]
     results: list[tuple[Any, ...]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)
     promises: list[int] = field(default_factory=list)

@@ -46,7 +46,10 @@ def pieces(arrived: list[Arrival], cuts: list[bool]) -> Iterator[tuple[int, Any]
 
 
 def driven(plan: Join, arrived: list[Arrival], cuts: list[bool], saves: list[bool], masks: list[bool]) -> Driven:
-    run = Driven(plan, lambda: operator_of(plan))
+    return driven_by(Driven(plan, lambda: operator_of(plan)), arrived, cuts, saves, masks)
+
+
+def driven_by(run: Driven, arrived: list[Arrival], cuts: list[bool], saves: list[bool], masks: list[bool]) -> Driven:
     ends: list[Arrival] = [(LEFT, Punctuation(END)), (RIGHT, Punctuation(END))]
     junk = {"ts": 3, "k": "a", "g": 1, "x": 1, "y": 1.0}
     for place, (side, piece) in enumerate(pieces([*arrived, *ends], cuts)):

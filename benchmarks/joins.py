@@ -1,0 +1,216 @@
+"""Window joins in process: an equality by hash, the band join of the handshake paper by index, and what they keep.
+
+Equality: two streams whose rows have about one partner within a second, by the number of keys; the same join by
+DuckDB and polars over the whole tables for comparison. Bar: 3 M rows/s, those of both streams counted.
+Band: R(x int, y float) and S(a int, b float), uniform in 1..10,000, `x BETWEEN a - 10 AND a + 10` and the same for y,
+windows of 15 minutes. Bisection on the highest rate that is sustained: both windows are filled, then seconds of the
+streams must take no longer than they last. Bar: 100,000 rows/s a stream (the paper's 44 cores: 3,290), on two
+threads.
+Memory: rows kept over rows that a row to come can still meet, while streams run out of order. Bar: 1.2.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from _harness import Settings, Spread, amount, begin, side_by_side, table, verdict
+
+import windrow as wr
+from windrow.engines.build import How, build
+from windrow.engines.local import Options, run
+from windrow.operators.base import Batch
+from windrow.operators.joins.operator import JoinOperator
+from windrow.plan.columns import prune
+from windrow.plan.nodes import Node
+
+SECOND = 1_000_000
+ROWS, KEYS = 2_000_000, (1_000, 100_000, 1_000_000)
+BAR, BAND_BAR, MEMORY_BAR = 3e6, 100_000, 1.2
+MINUTES, DOMAIN, WIDTH = 15, 10_000, 10
+
+
+# An equality
+
+
+def keyed(rows: int, keys: int, seed: int) -> pa.Table:
+    """Rows in order of arrival, up to 50 ms out of order, at a rate that gives about one partner within a second."""
+    random = np.random.default_rng(seed)
+    due = np.sort(random.integers(0, rows * SECOND // (keys // 2 or 1), rows))
+    return pa.table({"k": random.integers(0, keys, rows), "ts": due - random.integers(0, SECOND // 20, rows), "v": due})
+
+
+def equality(keys: int, rows: int) -> tuple[dict[str, pa.Table], wr.Query]:
+    sides = {"a": keyed(rows, keys, 1), "b": keyed(rows, keys, 2)}
+    slack = wr.slack(SECOND // 20)
+    streams = {name: wr.stream(data, time="ts", progress=slack, name=name) for name, data in sides.items()}
+    text = "SELECT a.k, a.ts AS one, b.ts AS other, a.v AS u, b.v AS v FROM a, b WHERE a.k = b.k AND " + APART
+    return sides, wr.sql(text, **streams)
+
+
+APART = f"a.ts BETWEEN b.ts - {SECOND // 2} AND b.ts + {SECOND // 2}"
+
+
+def answered(query: wr.Query, threads: int = 1) -> int:
+    found = 0
+
+    def note(batch: pa.RecordBatch) -> None:
+        nonlocal found
+        found += len(batch)
+
+    run(query.plan, query.sources, on_result=note, options=Options(threads=threads))
+    return found
+
+
+def by_duckdb(sides: dict[str, pa.Table], threads: int) -> int:
+    connection = duckdb.connect()
+    connection.execute(f"SET threads = {threads}")
+    for name, data in sides.items():
+        connection.register(name, data)
+    columns = "a.k, a.ts AS one, b.ts AS other, a.v AS u, b.v AS v"
+    return len(connection.sql(f"SELECT {columns} FROM a JOIN b ON a.k = b.k AND {APART}").to_arrow_table())
+
+
+def by_polars(sides: dict[str, pa.Table]) -> int:
+    a, b = (pl.from_arrow(data) for data in sides.values())
+    assert isinstance(a, pl.DataFrame)
+    assert isinstance(b, pl.DataFrame)
+    joined = a.lazy().join(b.lazy(), on="k", suffix="_b")
+    return joined.filter((pl.col("ts") - pl.col("ts_b")).abs() <= SECOND // 2).collect().height
+
+
+def equalities(settings: Settings) -> None:
+    rows, lines = settings.rows(ROWS), []
+    for keys in KEYS:
+        sides, query = equality(keys, rows)
+        found = answered(query)
+        works = {
+            "windrow": lambda query=query: answered(query),
+            "windrow 2 threads": lambda query=query: answered(query, 2),
+            "duckdb 1 thread": lambda sides=sides: by_duckdb(sides, 1),
+            "polars": lambda sides=sides: by_polars(sides),
+        }
+        spreads = side_by_side(works, settings.repeats, same=lambda answers: len(set(answers)) == 1)
+        rate = 2 * rows / spreads["windrow"].median
+        lines.append(
+            [amount(keys), f"{found / rows:.2f}", *(_rate(spread, 2 * rows) for spread in spreads.values()),
+             verdict(rate, BAR)]
+        )  # fmt: skip
+    headings = ["keys", "partners a row", "windrow", "2 threads", "duckdb, whole tables", "polars, whole tables"]
+    table(f"Equality within {SECOND // 2:,} us, rows/s", [*headings, f"bar {amount(BAR)}"], lines)
+
+
+def _rate(spread: Spread, rows: int) -> str:
+    return spread.rate(rows)
+
+
+# The band join of the paper
+
+
+@dataclass(frozen=True)
+class BandJoin:
+    """Both streams at a rate, for as long as their windows and some seconds more."""
+
+    rate: int
+    seconds: float
+    threads: int = 2
+
+    def plan(self) -> Node:
+        """A count above the join, so that every pair leaves it."""
+        window = f"[RANGE {MINUTES * 60 * SECOND}, WA ts]"
+        text = f"""
+            SELECT count(*) [RANGE {SECOND}, SLIDE {SECOND}, WA R.ts] AS pairs FROM R {window}, S {window}
+            WHERE R.x BETWEEN S.a - {WIDTH} AND S.a + {WIDTH} AND R.y BETWEEN S.b - {WIDTH}.0 AND S.b + {WIDTH}.0"""
+        nothing = {"R": ("x", "y"), "S": ("a", "b")}
+        streams = {
+            name: wr.stream(_pairs(*names, 0, 1, 0, 0), time="ts", progress=wr.ordered(), name=name)
+            for name, names in nothing.items()
+        }
+        return prune(wr.sql(text, **streams).plan)
+
+    def sustained(self) -> tuple[float, int]:
+        """Seconds of the clock for each second of the streams, and the pairs found in them."""
+        pipeline = build(self.plan(), how=How(threads=self.threads))
+        (join,) = (s.operator for s in pipeline.stages if isinstance(s.operator, JoinOperator))
+        start = MINUTES * 60 * SECOND
+        join.restore(filled(join, self.rate, start))
+        found = 0
+
+        def note(batch: pa.RecordBatch) -> None:
+            nonlocal found
+            found += sum(batch.column("pairs").to_pylist())
+
+        pipeline.on_result = note
+        steps = 4
+        spans = [(start + step * SECOND // steps, SECOND // steps) for step in range(int(self.seconds * steps))]
+        batches = [
+            (name, _pairs(*names, first, length, self.rate // steps, seed).to_batches()[0])
+            for seed, (first, length) in enumerate(spans)
+            for name, names in (("R", ("x", "y")), ("S", ("a", "b")))
+        ]
+        began = time.perf_counter()
+        for name, batch in batches:
+            pipeline.push(name, Batch.unread(batch))
+        return (time.perf_counter() - began) / self.seconds, found
+
+
+def _pairs(one: str, other: str, start: int, length: int, rows: int, seed: int) -> pa.Table:
+    random = np.random.default_rng([seed, ord(one)])
+    return pa.table(
+        {
+            one: random.integers(1, DOMAIN + 1, rows).astype(np.int32),
+            other: random.uniform(1, DOMAIN, rows).astype(np.float32),
+            "ts": start + np.arange(rows) * length // max(rows, 1),
+        }
+    ).combine_chunks()
+
+
+def filled(join: JoinOperator, rate: int, start: int) -> dict[str, pa.Table]:
+    """The state of a join whose windows are full at `start`."""
+    tables = join.state()
+    rows = rate * MINUTES * 60
+    for side, names in (("left", ("x", "y")), ("right", ("a", "b"))):
+        data = _pairs(*names, 0, start, rows, 7)
+        tables[side] = join.saved_rows(side, data)
+    return tables
+
+
+def bisected(low: int, high: int, seconds: float, tries: int) -> list[list[str]]:
+    """Rates tried, until the highest sustained one is known to within a twentieth or so."""
+    lines = []
+    for _ in range(tries):
+        rate = (low + high) // 2
+        factor, found = BandJoin(rate, seconds).sustained()
+        lines.append([amount(rate), f"{1 / factor:.2f}", amount(found / seconds), "yes" if factor <= 1 else "no"])
+        low, high = (rate, high) if factor <= 1 else (low, rate)
+    lines.append([f"highest: {amount(low)}", "", "", verdict(low, BAND_BAR)])
+    return lines
+
+
+def bands(settings: Settings) -> None:
+    BandJoin(2_000, 1).sustained()  # warms up
+    low, high = (2_000, 20_000) if settings.quick else (80_000, 240_000)
+    lines = bisected(low, high, 4, 3 if settings.quick else 5)
+    headings = ["rows/s a stream", "seconds of the streams a second", "pairs/s", f"sustained, bar {amount(BAND_BAR)}"]
+    table("The paper's band join by index, 15-minute windows, two threads", headings, lines)
+
+
+# What is kept
+
+
+def memory(settings: Settings) -> None:
+    raise NotImplementedError
+
+
+def main(settings: Settings) -> None:
+    equalities(settings)
+    bands(settings)
+    memory(settings)
+
+
+if __name__ == "__main__":
+    main(begin(__doc__))

@@ -1,0 +1,108 @@
+"""Blocks of rows as plain columns: what is stored of them, and the bounds within which they look for partners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.base import Integers
+from windrow.operators.joins.encoding import Encoded, Flags, Probes
+
+Unsigned: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that can join something: ids, times, columns to compare, and what they look for.
+
+    A stored value lies in a probe's bounds when `value - low` is at most `width`, modulo the size of the type.
+    """
+
+    ids: Integers
+    times: Integers
+    columns: tuple[Unsigned, ...]
+    firsts: Integers
+    lasts: Integers
+    lows: tuple[Unsigned, ...]
+    widths: tuple[Unsigned, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @staticmethod
+    def able(stored: Encoded, probes: Probes) -> Flags:
+        """The rows that can join something: no NULL is compared, and something may lie between their bounds."""
+        able = probes.first <= probes.last
+        for low, high in zip(probes.lows, probes.highs, strict=True):
+            able &= low <= high
+        return able if stored.alive is None else able & stored.alive
+
+    @staticmethod
+    def of(ids: Integers, stored: Encoded, probes: Probes) -> Rows:
+        """Rows that are all able to join something. Where nothing else is compared, times are."""
+        columns, lows, highs = list(stored.bands), list(probes.lows), list(probes.highs)
+        if stored.words is not None:
+            assert probes.words is not None
+            columns, lows, highs = [stored.words, *columns], [probes.words, *lows], [probes.words, *highs]
+        if not columns:
+            columns, lows, highs = [stored.times], [probes.first], [probes.last]
+        widths = [_unsigned(high) - _unsigned(low) for low, high in zip(lows, highs, strict=True)]
+        return Rows(
+            ids,
+            stored.times,
+            tuple(map(_unsigned, columns)),
+            probes.first,
+            probes.last,
+            tuple(map(_unsigned, lows)),
+            tuple(widths),
+        )
+
+    def take(self, rows: Flags | slice) -> Rows:
+        return Rows(
+            self.ids[rows],
+            self.times[rows],
+            tuple(column[rows] for column in self.columns),
+            self.firsts[rows],
+            self.lasts[rows],
+            tuple(low[rows] for low in self.lows),
+            tuple(width[rows] for width in self.widths),
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Rows]) -> Rows:
+        """One after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return Rows(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.times for part in parts]),
+            _side_by_side([part.columns for part in parts]),
+            np.concatenate([part.firsts for part in parts]),
+            np.concatenate([part.lasts for part in parts]),
+            _side_by_side([part.lows for part in parts]),
+            _side_by_side([part.widths for part in parts]),
+        )
+
+
+def _side_by_side(parts: Sequence[tuple[Unsigned, ...]]) -> tuple[Unsigned, ...]:
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def _unsigned(numbers: npt.NDArray[Any]) -> Unsigned:
+    kind = np.uint32 if numbers.dtype.itemsize == 4 else np.uint64
+    return np.ascontiguousarray(numbers).view(kind)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What moves along the chain."""
+
+    number: int
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)

@@ -1,0 +1,163 @@
+"""A chain of workers on threads of this process.
+
+Each thread runs its worker until there is nothing to do, and sleeps then; whoever gives it something wakes it. Queues
+need no lock: the two sides of each are different threads, and appending and taking are atomic. A lock guards only who
+sleeps. As every thread is woken by one that is awake, or by the driver, nothing is under way when all sleep.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Generic
+
+from windrow.operators.handshake.protocol import Acknowledgement, Block, Local, Worker, linked
+from windrow.semantics.joins import LEFT, RIGHT
+
+WAITING = 8
+"""So many messages may wait at an end before the driver does."""
+
+
+class Chain(Generic[Block]):
+    """What the driver sees: blocks in, expiries in, and rest."""
+
+    def __init__(self, locals_: Sequence[Local[Block]]) -> None:
+        self.crew = _Crew(linked(locals_))
+        self.numbers = [0, 0]
+        """Of the next block of each side."""
+        for place in range(len(locals_)):
+            # The threads know the crew alone: a chain that nobody holds any more lets them go.
+            threading.Thread(target=self.crew.run, args=(place,), daemon=True, name=f"handshake {place}").start()
+        weakref.finalize(self, self.crew.stop)
+
+    def enter(self, side: int, block: Block) -> None:
+        """A block into its end of the chain, once there is room."""
+        self.numbers[side] = block.number + 1
+        self.crew.send(side, block)
+
+    def expire(self, side: int, number: int) -> None:
+        """A block may go, when all that entered before have met it; it comes out at the other end."""
+        self.crew.send(1 - side, Acknowledgement(number))
+
+    def settle(self) -> None:
+        """Come to rest, then let all pairs meet that have not yet."""
+        crew = self.crew
+        crew.rest()
+        fresh = [(worker.fresh(LEFT), worker.fresh(RIGHT)) for worker in crew.workers]
+        if not any(left or right for left, right in fresh):
+            return
+        for place, worker in enumerate(crew.workers):
+            lefts = [block for one, _ in fresh[:place] for block in one]
+            rights = [block for _, one in fresh[place + 1 :] for block in one]
+            crew.order(place, _settling(worker, lefts, rights, list(self.numbers)))
+        crew.rest()
+
+    def spread(self, side: int, blocks: Sequence[Block]) -> None:
+        """Blocks that have met all there is, oldest first, over the workers of a chain that held none of that side."""
+        self.crew.rest()
+        workers = self.crew.workers[:: -1 if side == LEFT else 1]
+        for place, block in enumerate(blocks):
+            workers[place * len(workers) // len(blocks)].adopt(side, block)
+        for worker in workers:
+            worker.settled[side] = self.numbers[side]
+
+
+def _settling(worker: Worker[Block], lefts: list[Block], rights: list[Block], numbers: list[int]) -> Callable[[], None]:
+    return lambda: worker.settle(lefts, rights, numbers)
+
+
+class _Crew(Generic[Block]):
+    """The workers, and who of them sleeps."""
+
+    def __init__(self, workers: list[Worker[Block]]) -> None:
+        self.workers = workers
+        self.lock = threading.Lock()
+        self.alarms = [threading.Condition(self.lock) for _ in workers]
+        self.asleep = [False] * len(workers)
+        self.orders: list[Callable[[], None] | None] = [None] * len(workers)
+        self.awake = len(workers)
+        self.changed = threading.Condition(self.lock)
+        """All sleep, or there is room at an end."""
+        self.is_driver_waiting = False
+        self.is_stopped = False
+        self.failure: BaseException | None = None
+
+    # The driver's part
+
+    def send(self, end: int, message: Block | Acknowledgement) -> None:
+        place = 0 if end == LEFT else len(self.workers) - 1
+        channel = self.workers[place].inbox[end]
+        if len(channel.messages) >= WAITING:
+            self._wait(lambda: len(channel.messages) < WAITING)
+        channel.send(message)
+        self._wake(place)
+
+    def rest(self) -> None:
+        self._wait(lambda: self.awake == 0)
+
+    def _wait(self, until: Callable[[], bool]) -> None:
+        with self.lock:
+            self.is_driver_waiting = True
+            self.changed.wait_for(lambda: until() or self.is_stopped)
+            self.is_driver_waiting = False
+        if self.failure is not None:
+            raise self.failure
+
+    def order(self, place: int, work: Callable[[], None]) -> None:
+        """Something to be done on a worker's own thread; it must be asleep."""
+        self.orders[place] = work
+        self._wake(place)
+
+    def stop(self) -> None:
+        with self.lock:
+            self.is_stopped = True
+            self.changed.notify_all()
+            for alarm in self.alarms:
+                alarm.notify()
+
+    # The threads' part
+
+    def run(self, place: int) -> None:
+        try:
+            while self._sleep(place):
+                self._work(place)
+        except BaseException as failure:
+            self.failure = failure
+            self.stop()
+
+    def _work(self, place: int) -> None:
+        worker, order = self.workers[place], self.orders[place]
+        if order is not None:
+            self.orders[place] = None
+            order()
+        while not self.is_stopped and worker.step():
+            for near in (place - 1, place + 1):
+                if 0 <= near < len(self.workers) and self.asleep[near] and self.workers[near].can_step():
+                    self._wake(near)
+            if self.is_driver_waiting:
+                with self.lock:
+                    self.changed.notify_all()
+
+    def _sleep(self, place: int) -> bool:
+        """Until there is something to do; False when the chain is stopped."""
+        with self.lock:
+            # First asleep, then look: what is sent after the look finds it asleep.
+            self.asleep[place] = True
+            if not self._has_work(place):
+                self.awake -= 1
+                self.changed.notify_all()
+                self.alarms[place].wait_for(lambda: not self.asleep[place] or self.is_stopped)
+            self.asleep[place] = False
+            return not self.is_stopped
+
+    def _has_work(self, place: int) -> bool:
+        return self.orders[place] is not None or self.workers[place].can_step()
+
+    def _wake(self, place: int) -> None:
+        if self.asleep[place]:
+            with self.lock:
+                if self.asleep[place]:
+                    self.asleep[place] = False
+                    self.awake += 1
+                    self.alarms[place].notify()

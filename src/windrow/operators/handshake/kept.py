@@ -1,0 +1,118 @@
+"""The rows of one side that a chain may still find partners for: their columns, and whether they have met one.
+
+The chain knows rows by their ids, which are given as they come. Rows lie in chunks by id; small neighbours are put
+together, and a chunk is let go when all of its rows have left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.base import Integers
+from windrow.operators.joins.results import Picked
+from windrow.semantics.progress import END
+
+CHUNK = 1 << 16
+
+
+@dataclass
+class _Chunk:
+    first: int
+    rows: Picked
+    done: npt.NDArray[np.bool_]
+    """Rows that have met a partner, or left."""
+    latest: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Kept:
+    """Rows by id."""
+
+    def __init__(self, count: int = 0) -> None:
+        self.count = count
+        """The next id."""
+        self.chunks: list[_Chunk] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self.chunks))
+
+    def add(self, rows: Picked, done: npt.NDArray[np.bool_] | None = None) -> Integers:
+        """Keep rows; gives their ids."""
+        ids = np.arange(self.count, self.count + len(rows))
+        if len(rows):
+            marks = np.zeros(len(rows), np.bool_) if done is None else done
+            self._push(_Chunk(self.count, rows, marks, int(rows.times.max())))
+        self.count += len(rows)
+        return ids
+
+    def _push(self, chunk: _Chunk) -> None:
+        """Each chunk is at least twice as long as the next, or long enough, unless one between them is gone."""
+        while self.chunks and len(self.chunks[-1]) < min(CHUNK, 2 * len(chunk)):
+            before = self.chunks[-1]
+            if before.first + len(before) < chunk.first:
+                break
+            self.chunks.pop()
+            rows = Picked.together([before.rows, chunk.rows])
+            done = np.concatenate([before.done, chunk.done])
+            chunk = _Chunk(before.first, rows, done, max(before.latest, chunk.latest))
+        self.chunks.append(chunk)
+
+    def gather(self, ids: Integers) -> Picked:
+        """Rows by id, in this order; at least one."""
+        places, order = self._placed(ids)
+        parts = [self.chunks[place].rows.take(offsets) for place, offsets in places]
+        whole = Picked.together(parts)
+        back = np.empty(len(ids), np.int64)
+        back[order] = np.arange(len(ids))
+        return whole.take(back)
+
+    def mark(self, ids: Integers) -> Integers:
+        """Note that rows have met a partner; gives those for which it is the first, each once."""
+        ids = np.unique(ids)
+        news = np.zeros(len(ids), np.bool_)
+        places, _ = self._placed(ids)
+        start = 0
+        for place, offsets in places:
+            news[start : start + len(offsets)] = ~self.chunks[place].done[offsets]
+            self.chunks[place].done[offsets] = True
+            start += len(offsets)
+        return ids[news]
+
+    def _placed(self, ids: Integers) -> tuple[list[tuple[int, Integers]], Integers]:
+        """The chunks of ids with the places there, and the order in which these are given."""
+        firsts = np.array([chunk.first for chunk in self.chunks])
+        chunks = np.searchsorted(firsts, ids, side="right") - 1
+        order = np.argsort(chunks, kind="stable")
+        cuts = np.flatnonzero(np.diff(chunks[order])) + 1
+        parts = np.split(order, cuts) if len(ids) else []
+        return [(int(chunks[part[0]]), ids[part] - firsts[chunks[part[0]]]) for part in parts], order
+
+    def leave(self, limit: int) -> Iterator[Picked]:
+        """Rows below the limit go; those that never met a partner are given."""
+        for chunk in self.chunks:
+            below = chunk.rows.times < limit if limit != END else np.ones(len(chunk), np.bool_)
+            alone = np.flatnonzero(below & ~chunk.done)
+            if len(alone):
+                chunk.done[alone] = True
+                yield chunk.rows.take(alone)
+        self.chunks = [chunk for chunk in self.chunks if chunk.latest >= limit and limit != END]
+
+    def leaving(self, limit: int) -> int:
+        """How many rows there are in chunks that could be let go."""
+        return sum(len(chunk) for chunk in self.chunks if chunk.latest < limit or limit == END)
+
+    @property
+    def nbytes(self) -> int:
+        data = sum(chunk.rows.data.nbytes for chunk in self.chunks if chunk.rows.data is not None)
+        return data + sum(chunk.rows.times.nbytes + chunk.done.nbytes for chunk in self.chunks)
+
+    def done(self, ids: Integers) -> npt.NDArray[np.bool_]:
+        """Which of some rows, in the order of ids, have met a partner."""
+        places, _ = self._placed(ids)
+        return np.concatenate([self.chunks[place].done[offsets] for place, offsets in places])

@@ -1,0 +1,234 @@
+"""Handshake join as an operator: rows go into a chain of workers, and pairs come out of it some time later.
+
+What a join promises of its results holds for what is still in the chain, so a promise waits until the chain is
+settled and its pairs are out. That happens only when there is something new to promise, or much to let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.arrays import tabled
+from windrow.aggregates.base import Integers
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.handshake.blocks import Rows
+from windrow.operators.handshake.driver import BLOCK, Driver
+from windrow.operators.handshake.kept import Kept
+from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows, save_waiting
+from windrow.operators.joins.encoding import Encoder, Flags
+from windrow.operators.joins.late import late_of_join
+from windrow.operators.joins.progress import promise
+from windrow.operators.joins.reach import first_met
+from windrow.operators.joins.results import Columns, Picked, Results
+from windrow.operators.lateness import late_schema_of_join
+from windrow.plan.conditions import Conditions
+from windrow.plan.joins import schema_of
+from windrow.plan.nodes import Join, Late
+from windrow.plan.schema import Shape
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows
+from windrow.semantics.progress import START, Punctuation, check_advance
+
+PAIRS = 1 << 16
+"""Pairs that are tried together."""
+SIDES = ("left", "right")
+
+
+class HandshakeJoin:
+    """Port 0 takes the left rows, port 1 the right ones."""
+
+    def __init__(
+        self,
+        node: Join,
+        shapes: tuple[Shape, Shape],
+        output: Shape,
+        conditions: Conditions,
+        *,
+        threads: int = 1,
+        block: int = BLOCK,
+    ) -> None:
+        assert not isinstance(node.window, (AsOf, LastRows))
+        self.node = node
+        self.window = node.window
+        left, right = (Encoder(conditions, side, schema_of(node, shapes)) for side in (LEFT, RIGHT))
+        self.encoders = (left, right)
+        self.columns = Columns(node, shapes, conditions, left)
+        self.results = Results(self.columns, output.schema)
+        self.late_schema = late_schema_of_join(node, shapes)
+        self.driver = Driver(threads, block)
+        self.kept = (Kept(), Kept())
+        self.bounds = [START, START]
+        self.promised = START
+        self.late = [0, 0]
+        """Late rows of each side."""
+        self.waiting: list[Batch] = []
+        """Results that were found as state was saved."""
+        self.counters = Counters()
+
+    # Rows in
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        batch = batch.compact()
+        self.counters.rows_in += len(batch)
+        bounds = self.bounds[port] if batch.bounds is None else np.maximum(batch.bounds, self.bounds[port])
+        late = batch.times < bounds
+        if late.any():
+            yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
+            batch = _chosen(batch, ~late)
+        if len(batch):
+            self._put(batch, port)
+        yield from self._given()
+
+    def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
+        self.counters.late += len(batch)
+        self.late[port] += len(batch)
+        if self.node.late is Late.SIDE:
+            yield LateRows(late_of_join(self.node, port, batch, bounds, self.late_schema))
+
+    def _put(self, batch: Batch, port: int) -> None:
+        """Rows that can join something go into the chain; the others have no partner, now and for ever."""
+        data = self.columns.renamed(batch.data, port)
+        encoded, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
+        probes = self.encoders[port].probes(encoded, self.window)
+        able = Rows.able(encoded, probes)
+        if not able.all():
+            self._alone(picked.take(np.flatnonzero(~able)), port)
+            chosen = np.flatnonzero(able)
+            encoded, probes, picked = encoded.take(chosen), probes.take(chosen), picked.take(chosen)
+        self.driver.put(port, Rows.of(self.kept[port].add(picked), encoded, probes))
+
+    # Pairs out
+
+    def _given(self) -> Iterator[Element]:
+        """All results that are known by now."""
+        yield from self._told(self.waiting)
+        self.waiting = []
+        for lefts, rights in self._found():
+            yield from self._told(self._pairs(lefts, rights))
+        yield from self._told(self.results.flush())
+
+    def _found(self) -> Iterator[tuple[Integers, Integers]]:
+        """The pairs of ids that workers found, many at a time."""
+        parts: list[tuple[Integers, Integers]] = []
+        for part in self.driver.collect():
+            parts.append(part)
+            if sum(len(lefts) for lefts, _ in parts) >= PAIRS:
+                yield _joined(parts)
+                parts = []
+        if parts:
+            yield _joined(parts)
+
+    def _pairs(self, lefts: Integers, rights: Integers) -> Iterator[Batch]:
+        """What becomes of candidates: those for which the predicate holds are marked, and given."""
+        left, right = self.kept[LEFT].gather(lefts), self.kept[RIGHT].gather(rights)
+        holds = self.columns.holds(left, right)
+        if holds is not None:
+            chosen = np.flatnonzero(holds)
+            lefts, rights, left, right = lefts[chosen], rights[chosen], left.take(chosen), right.take(chosen)
+        if len(lefts) == 0:
+            return
+        firsts = self.kept[LEFT].mark(lefts) if self._marks(LEFT) else lefts
+        if self._marks(RIGHT):
+            self.kept[RIGHT].mark(rights)
+        if not self.node.kind.is_half:
+            yield from self.results.add(left, right)
+        elif self.node.kind is JoinKind.SEMI and len(firsts):
+            yield from self.results.add(self.kept[LEFT].gather(firsts), None)
+
+    def _marks(self, side: int) -> bool:
+        """Whether it matters if rows of a side have met a partner."""
+        return side in self.node.kind.outer_sides or (self.node.kind.is_half and side == LEFT)
+
+    def _alone(self, rows: Picked, side: int) -> None:
+        """Rows without a partner wait to be given, where that is wanted."""
+        wanted = self._marks(side) and self.node.kind is not JoinKind.SEMI
+        if wanted and len(rows):
+            self.waiting += self.results.add(*((rows, None) if side == LEFT else (None, rows)))
+
+    def _told(self, batches: Iterable[Batch]) -> Iterator[Element]:
+        for batch in batches:
+            self.counters.results += len(batch)
+            yield batch
+
+    # Punctuations in
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
+        bounds = self.bounds[LEFT], self.bounds[RIGHT]
+        least = min(bounds[LEFT], self._limit(LEFT)), min(bounds[RIGHT], self._limit(RIGHT))
+        value = promise(self.node.time, self.node.kind, bounds, least)
+        if value > self.promised or self._has_much_to_leave():
+            self.driver.settle()
+            yield from self._given()
+            self._let_go()
+        yield from self._given()
+        if value > self.promised:
+            self.promised = value
+            yield Punctuation(value)
+
+    def _limit(self, side: int) -> int:
+        """Rows of a side below this time can meet no row to come."""
+        return first_met(self.window, 1 - side, self.bounds[1 - side])
+
+    def _has_much_to_leave(self) -> bool:
+        leaving = sum(kept.leaving(self._limit(side)) for side, kept in enumerate(self.kept))
+        return 2 * leaving > sum(map(len, self.kept))
+
+    def _let_go(self) -> None:
+        """Rows that can meet no row to come, once all pairs have met."""
+        for side in (LEFT, RIGHT):
+            for rows in self.kept[side].leave(self._limit(side)):
+                self._alone(rows, side)
+            self.driver.expire(side, self.bounds[1 - side])
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """What holds for some rows of a side says nothing of its partners."""
+        return ()
+
+    # State
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(kept.nbytes for kept in self.kept) + self.driver.nbytes
+
+    @property
+    def stored_rows(self) -> int:
+        return sum(map(len, self.kept))
+
+    def state(self) -> dict[str, pa.Table]:
+        """Between two elements, as if all pairs had met; what they gave waits for the next element."""
+        self.driver.settle()
+        for lefts, rights in self._found():
+            self.waiting += self._pairs(lefts, rights)
+        self._let_go()
+        self.waiting += self.results.flush()
+        numbers = [*self.bounds, *self.late, self.promised]
+        tables = {"bounds": tabled(value=np.array(numbers)), "waiting": save_waiting(self.waiting, self.results.output)}
+        for side, name in enumerate(SIDES):
+            ids, columns = self.driver.content(side, self._limit(side))
+            if len(ids):
+                tables[name] = save_rows(self.kept[side], ids, columns)
+        return tables
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        numbers: list[int] = tables["bounds"]["value"].to_numpy().tolist()
+        self.bounds, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4]
+        self.waiting = load_waiting(tables["waiting"])
+        self.driver = Driver(len(self.driver.scans), self.driver.block)
+        self.kept = (Kept(), Kept())
+        for side, name in enumerate(SIDES):
+            if name in tables:
+                encoded = load_rows(tables[name], self.kept[side], self.encoders[side])
+                probes = self.encoders[side].probes(encoded, self.window)
+                self.driver.restore(side, Rows.of(np.arange(len(encoded)), encoded, probes))
+
+
+def _chosen(batch: Batch, chosen: Flags) -> Batch:
+    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()
+
+
+def _joined(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    lefts, rights = zip(*parts, strict=True)
+    return np.concatenate(lefts), np.concatenate(rights)

@@ -1,0 +1,206 @@
+"""As-of join: each left row with the one right row that is nearest in time, once that can no longer change.
+
+Left rows wait until the right side has come past the times they may meet. Right rows are kept as long as a left row to
+come may meet them: looking back without a limit, that is the last one of each key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.arrays import arrow, tabled
+from windrow.aggregates.base import Array, Integers, value_type
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.values import decoded, settled
+from windrow.operators.joins.late import late_of_join
+from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
+from windrow.operators.joins.reach import met_by
+from windrow.operators.lateness import late_schema_of_join
+from windrow.operators.state.groups import Codes, Groups
+from windrow.operators.state.keys import present
+from windrow.operators.state.waiting import RowsOfPartitions
+from windrow.plan.conditions import Equality
+from windrow.plan.joins import conditions, schema_of
+from windrow.plan.kinds import common
+from windrow.plan.nodes import LEFT, RIGHT, Join, Late
+from windrow.plan.schema import Shape
+from windrow.plan.types import type_of
+from windrow.semantics.joins import AsOf, JoinKind
+from windrow.semantics.progress import END, START, Punctuation, check_advance
+
+SIDES = ("left", "right")
+PLACE = "place"
+"""The column of saved rows that tells their times."""
+
+
+class KeyCodes:
+    """Keys of both sides as codes of one dictionary; -1 where a part of the key is NULL."""
+
+    def __init__(self, equalities: Sequence[Equality], schema: pa.Schema) -> None:
+        self.equalities = equalities
+        kinds = []
+        for equality in equalities:
+            kind = common(type_of(equality.left, schema), type_of(equality.right, schema))
+            assert kind is not None
+            kinds.append(kind)
+        self.groups = Groups(kinds)
+
+    def encode(self, data: pa.RecordBatch, side: int) -> Codes:
+        if not self.equalities:
+            return np.zeros(len(data), np.int32)
+        arrays: list[Array] = [
+            settled(decoded(evaluate(equality.of(side), data)), kind)
+            for equality, kind in zip(self.equalities, self.groups.kinds, strict=True)
+        ]
+        known = np.logical_and.reduce([present(array) for array in arrays])
+        return np.where(known, self.groups.encode(arrays), -1).astype(np.int32)
+
+    def compact(self, held: list[RowsOfPartitions]) -> list[RowsOfPartitions]:
+        """Forget keys that no row has, once they are most of all."""
+        found = self.groups.compacted(lambda: np.unique(np.concatenate([r.codes[r.codes >= 0] for r in held])))
+        if found is None:
+            return held
+        self.groups, mapping = found
+        mapping = np.append(mapping, np.int32(-1))  # what -1 finds
+        return [RowsOfPartitions(rows.data, rows.times, mapping[rows.codes]) for rows in held]
+
+
+class AsOfJoin:
+    """Port 0 takes left rows, port 1 right ones."""
+
+    def __init__(self, node: Join, shapes: tuple[Shape, Shape], output: Shape) -> None:
+        assert isinstance(node.window, AsOf)
+        self.node = node
+        self.window = node.window
+        self.output = output
+        self.schemas = [named_schema(node, shapes, side) for side in (LEFT, RIGHT)]
+        self.late_schema = late_schema_of_join(node, shapes)
+        self.keys = KeyCodes(conditions(node, shapes).equalities, schema_of(node, shapes))
+        self.held = [RowsOfPartitions.nothing(schema) for schema in self.schemas]
+        self.bounds = [START, START]
+        self.bound = START
+        self.late = [0, 0]
+        """Late rows of each side."""
+        self.counters = Counters()
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        batch = batch.compact()
+        self.counters.rows_in += len(batch)
+        bounds = self.bounds[port] if batch.bounds is None else np.maximum(batch.bounds, self.bounds[port])
+        late = batch.times < bounds
+        if late.any():
+            yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
+            batch = _chosen(batch, ~late)
+        if len(batch):
+            self.held[port] = RowsOfPartitions.joined([self.held[port], self._named(batch, port)])
+
+    def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
+        self.counters.late += len(batch)
+        self.late[port] += len(batch)
+        if self.node.late is Late.SIDE:
+            yield LateRows(late_of_join(self.node, port, batch, bounds, self.late_schema))
+
+    def _named(self, batch: Batch, port: int) -> RowsOfPartitions:
+        schema, names = self.schemas[port], self.node.names_of(port)
+        columns = [settled(batch.data.column(source), schema.field(name).type) for name, source in names.items()]
+        data = pa.record_batch(columns, schema=schema)
+        return RowsOfPartitions(data, batch.times, self.keys.encode(data, port))
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
+        yield from self._release()
+        self._purge()
+        bound = min(self.bounds[LEFT], self._settled_from())
+        if bound > self.bound:
+            self.bound = bound
+            yield Punctuation(bound)
+
+    def _settled_from(self) -> int:
+        """No left row below this waits any longer."""
+        waiting = self.held[LEFT].times
+        return int(waiting.min()) if len(waiting) else END
+
+    def _release(self) -> Iterator[Element]:
+        """Left rows whose partner is known, or known to be none, with it."""
+        left = self.held[LEFT]
+        if not len(left) or self.bounds[RIGHT] == START:
+            return
+        self.held[RIGHT] = right = without_ties(self.held[RIGHT])
+        partners = nearest(left, right, self.window)
+        _, last = met_by(self.window, LEFT, left.times)
+        final = last < self.bounds[RIGHT] if self.bounds[RIGHT] != END else np.ones(len(left), np.bool_)
+        if self.window.forward and len(right):
+            final |= (partners != NONE) & (right.times[partners] < self.bounds[RIGHT])
+        self.held[LEFT] = left.take(np.flatnonzero(~final))
+        wanted = final if self.node.kind is JoinKind.LEFT else final & (partners != NONE)
+        if wanted.any():
+            rows = np.flatnonzero(wanted)
+            yield self._joined(left.take(rows), right, partners[rows])
+
+    def _joined(self, left: RowsOfPartitions, right: RowsOfPartitions, partners: Integers) -> Batch:
+        nothing = partners == NONE
+        found = right.data.take(arrow(np.where(nothing, 0, partners), null=nothing))
+        columns = [(left.data, found)[column.side].column(column.name) for column in self.node.columns]
+        self.counters.results += len(left)
+        return Batch(pa.record_batch(columns, schema=self.output.schema), left.times)
+
+    def _purge(self) -> None:
+        """Forget right rows that no left row to come, or still waiting, looks at."""
+        bound = min(self.bounds[LEFT], self._settled_from())
+        if not len(self.held[RIGHT]) or bound == START:
+            return
+        right = without_ties(self.held[RIGHT])
+        _, last = met_by(self.window, RIGHT, right.times)
+        gone = np.ones(len(right), np.bool_) if bound == END else last < bound
+        gone |= right.codes < 0
+        if not self.window.forward:
+            gone |= superseded(right, bound)
+        self.held[RIGHT] = right
+        if gone.any():
+            self.held[RIGHT] = right.take(np.flatnonzero(~gone))
+            self.held = self.keys.compact(self.held)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """Nothing here closes for single groups."""
+        return ()
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(rows.nbytes for rows in self.held)
+
+    @property
+    def stored_rows(self) -> int:
+        return sum(map(len, self.held))
+
+    def state(self) -> dict[str, pa.Table]:
+        """Rows of both sides by time, and how far they and the results have come."""
+        tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.late]))}
+        for name, rows in zip(SIDES, self.held, strict=True):
+            ordered = rows.take(np.argsort(rows.times, kind="stable"))
+            tables[name] = pa.Table.from_batches([ordered.data]).add_column(0, PLACE, arrow(ordered.times))
+        return tables
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        numbers: list[Any] = tables["bounds"]["value"].to_pylist()
+        self.bounds, self.bound, self.late = numbers[:2], numbers[2], numbers[3:]
+        for side, name in enumerate(SIDES):
+            times = np.array(tables[name][PLACE].combine_chunks())
+            columns: list[Any] = [tables[name][column].combine_chunks() for column in self.schemas[side].names]
+            data = pa.RecordBatch.from_arrays(columns, schema=self.schemas[side])
+            self.held[side] = RowsOfPartitions(data, times, self.keys.encode(data, side))
+
+
+def named_schema(node: Join, shapes: tuple[Shape, Shape], side: int) -> pa.Schema:
+    """The columns of one side under their names in the join."""
+    schema = shapes[side].schema
+    return pa.schema([(c.name, value_type(schema.field(c.source).type)) for c in node.names if c.side == side])
+
+
+def _chosen(batch: Batch, chosen: npt.NDArray[np.bool_]) -> Batch:
+    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()

@@ -1,0 +1,72 @@
+"""Handshake join equals the definition, on any number of threads and for blocks of any size."""
+
+from __future__ import annotations
+
+import os
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.operators.joins.cases import (
+    Arrival,
+    Driven,
+    answered,
+    arrivals,
+    batch_of,
+    by_definition,
+    in_time,
+    plans,
+)
+from tests.operators.joins.test_operator import FLAGS, pieces
+from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.joins.operator import JoinOperator
+from windrow.plan.check import shape_of
+from windrow.plan.join_choice import choose_join, shapes_below
+from windrow.plan.nodes import Join, Late
+from windrow.semantics.joins import LEFT, RIGHT
+from windrow.semantics.progress import END, Punctuation
+
+pytestmark = [pytest.mark.soak] if os.environ.get("WINDROW_SOAK") else []
+SHAPES = st.tuples(st.integers(1, 4), st.sampled_from((1, 2, 3, 1024)))
+"""Threads, and rows a block."""
+
+
+def handshake(plan: Join, threads: int, block: int) -> JoinOperator:
+    """As the other operator, of which tests use what both have."""
+    found = HandshakeJoin(
+        plan, shapes_below(plan), shape_of(plan), choose_join(plan).conditions, threads=threads, block=block
+    )
+    return cast(JoinOperator, found)
+
+
+def driven(
+    plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool], masks: list[bool]
+) -> Driven:
+    run = Driven(plan, lambda: handshake(plan, *shape))
+    ends: list[Arrival] = [(LEFT, Punctuation(END)), (RIGHT, Punctuation(END))]
+    junk = {"ts": 3, "k": "a", "g": 1, "x": 1, "y": 1.0}
+    for place, (side, piece) in enumerate(pieces([*arrived, *ends], cuts)):
+        if isinstance(piece, Punctuation):
+            run.take(run.operator.punctuate(piece, side))
+        else:
+            run.take(run.operator.process(batch_of(piece, side, [junk] * masks[place % len(masks)]), side))
+        if saves[place % len(saves)]:
+            run.again()
+    return run
+
+
+@given(plans(), arrivals(), SHAPES, FLAGS, FLAGS, FLAGS)
+def test_the_chain_joins_what_it_means(
+    plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool], masks: list[bool]
+) -> None:
+    run = driven(plan, arrived, shape, cuts, saves, masks)
+    assert answered(run.results) == answered(by_definition(plan, arrived))
+    assert run.operator.counters.results == len(run.results)
+    _, late = in_time(arrived)
+    assert run.operator.counters.late == len(late) == sum(run.operator.late)
+    assert run.operator.counters.rows_in == sum(isinstance(row, dict) for _, row in arrived)
+    assert len(run.late) == (len(late) if plan.late is Late.SIDE else 0)
+    assert run.operator.stored_rows == 0
+    assert run.promises[-1] == END
