@@ -10,7 +10,6 @@ from tests.language.links import LEFT_FLOW, LINKS, RIGHT_FLOW, STREAMS, USERS, p
 from windrow.language import parse, to_sql
 from windrow.plan.check import shape_of
 from windrow.plan.join_builder import Both
-from windrow.plan.joins import _TIMES
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -18,6 +17,7 @@ from windrow.plan.nodes import (
     Join,
     JoinKind,
     JoinStrategy,
+    JoinTime,
     Late,
     Node,
     OrderedOutput,
@@ -72,9 +72,19 @@ OFFSETS = st.integers(-(10**12), 10**12)
 INTERVALS = st.tuples(OFFSETS, OFFSETS).map(lambda ends: Between(min(ends), max(ends)))
 RANGES = st.builds(Between.of_ranges, LENGTHS, LENGTHS)
 TUMBLING = st.builds(SameWindow, LENGTHS, OFFSETS)
-AS_OF = st.builds(AsOf, st.booleans(), st.booleans(), st.none() | LENGTHS)
+BACKWARD = st.builds(AsOf, st.just(False), st.booleans(), st.none() | LENGTHS)
+AS_OF = BACKWARD | st.builds(AsOf, st.just(True), st.booleans(), LENGTHS)
 WINDOWS: st.SearchStrategy[JoinWindow] = INTERVALS | RANGES | TUMBLING | st.builds(LastRows, LENGTHS, LENGTHS) | AS_OF
 ALIASES = st.sampled_from([("a", "b"), ("a b", "select"), ("left", "right"), ("p-max", 'say "x"')])
+BOTH = [JoinTime.EARLIER, JoinTime.LATER]
+TIMES = {
+    JoinKind.INNER: list(JoinTime),
+    JoinKind.LEFT: [JoinTime.LEFT, *BOTH],
+    JoinKind.RIGHT: [JoinTime.RIGHT, *BOTH],
+    JoinKind.FULL: BOTH,
+    JoinKind.SEMI: [JoinTime.LEFT],
+    JoinKind.ANTI: [JoinTime.LEFT],
+}
 PREDICATES = st.sampled_from(["=", "<", "<>", ">="])
 
 
@@ -103,7 +113,7 @@ def joins(draw: st.DrawFn, streams: list[Stream], depth: int = 1) -> Join:
     return both.join(
         window,
         draw(st.none() | conditions(both)),
-        time=draw(st.sampled_from(_TIMES[kind])),
+        time=draw(st.sampled_from([JoinTime.LEFT] if isinstance(window, AsOf) else TIMES[kind])),
         late=draw(st.sampled_from([Late.DROP, Late.SIDE])),
         strategy=draw(st.sampled_from(list(JoinStrategy))),
     )

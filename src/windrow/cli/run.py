@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
     from windrow.query import Query
 
-STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer", "index", "scan", "handshake", "opob", "opib")
+STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer", "index", "scan", "handshake", "opib")
 """The first five are for windows, `auto` and the others for joins."""
 ONLY = {
     "local": ("threads", "every"),
