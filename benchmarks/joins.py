@@ -21,6 +21,7 @@ import pyarrow as pa
 from _harness import Settings, Spread, amount, begin, side_by_side, table, verdict
 
 import windrow as wr
+from windrow.aggregates.arrays import tabled
 from windrow.engines.build import How, build
 from windrow.engines.local import Options, run
 from windrow.operators.base import Batch
@@ -32,6 +33,7 @@ SECOND = 1_000_000
 ROWS, KEYS = 2_000_000, (1_000, 100_000, 1_000_000)
 BAR, BAND_BAR, MEMORY_BAR = 3e6, 100_000, 1.2
 MINUTES, DOMAIN, WIDTH = 15, 10_000, 10
+NAMES = {"R": ("x", "y"), "S": ("a", "b")}
 
 
 # An equality
@@ -41,7 +43,7 @@ def keyed(rows: int, keys: int, seed: int) -> pa.Table:
     """Rows in order of arrival, up to 50 ms out of order, at a rate that gives about one partner within a second."""
     random = np.random.default_rng(seed)
     due = np.sort(random.integers(0, rows * SECOND // (keys // 2 or 1), rows))
-    return pa.table({"k": random.integers(0, keys, rows), "ts": due - random.integers(0, SECOND // 20, rows), "v": due})
+    return tabled(k=random.integers(0, keys, rows), ts=due - random.integers(0, SECOND // 20, rows), v=due)
 
 
 def equality(keys: int, rows: int) -> tuple[dict[str, pa.Table], wr.Query]:
@@ -125,10 +127,9 @@ class BandJoin:
         text = f"""
             SELECT count(*) [RANGE {SECOND}, SLIDE {SECOND}, WA R.ts] AS pairs FROM R {window}, S {window}
             WHERE R.x BETWEEN S.a - {WIDTH} AND S.a + {WIDTH} AND R.y BETWEEN S.b - {WIDTH}.0 AND S.b + {WIDTH}.0"""
-        nothing = {"R": ("x", "y"), "S": ("a", "b")}
         streams = {
-            name: wr.stream(_pairs(*names, 0, 1, 0, 0), time="ts", progress=wr.ordered(), name=name)
-            for name, names in nothing.items()
+            name: wr.stream(_points(*names, 0, 1, 0, 0), time="ts", progress=wr.ordered(), name=name)
+            for name, names in NAMES.items()
         }
         return prune(wr.sql(text, **streams).plan)
 
@@ -137,46 +138,35 @@ class BandJoin:
         pipeline = build(self.plan(), how=How(threads=self.threads))
         (join,) = (s.operator for s in pipeline.stages if isinstance(s.operator, JoinOperator))
         start = MINUTES * 60 * SECOND
-        join.restore(filled(join, self.rate, start))
-        found = 0
-
-        def note(batch: pa.RecordBatch) -> None:
-            nonlocal found
-            found += sum(batch.column("pairs").to_pylist())
-
-        pipeline.on_result = note
+        for side, names in enumerate(NAMES.values()):
+            fill(join, side, names, self.rate)
         steps = 4
         spans = [(start + step * SECOND // steps, SECOND // steps) for step in range(int(self.seconds * steps))]
         batches = [
-            (name, _pairs(*names, first, length, self.rate // steps, seed).to_batches()[0])
+            (name, _points(*names, first, length, self.rate // steps, seed).to_batches()[0])
             for seed, (first, length) in enumerate(spans)
-            for name, names in (("R", ("x", "y")), ("S", ("a", "b")))
+            for name, names in NAMES.items()
         ]
         began = time.perf_counter()
         for name, batch in batches:
             pipeline.push(name, Batch.unread(batch))
-        return (time.perf_counter() - began) / self.seconds, found
+        return (time.perf_counter() - began) / self.seconds, join.counters.results
 
 
-def _pairs(one: str, other: str, start: int, length: int, rows: int, seed: int) -> pa.Table:
+def _points(one: str, other: str, start: int, length: int, rows: int, seed: int) -> pa.Table:
     random = np.random.default_rng([seed, ord(one)])
-    return pa.table(
-        {
-            one: random.integers(1, DOMAIN + 1, rows).astype(np.int32),
-            other: random.uniform(1, DOMAIN, rows).astype(np.float32),
-            "ts": start + np.arange(rows) * length // max(rows, 1),
-        }
-    ).combine_chunks()
+    whole, real = random.integers(1, DOMAIN + 1, rows, np.int32), random.uniform(1, DOMAIN, rows).astype(np.float32)
+    return tabled(**{one: whole, other: real, "ts": start + np.arange(rows) * length // max(rows, 1)})
 
 
-def filled(join: JoinOperator, rate: int, start: int) -> dict[str, pa.Table]:
-    """The state of a join whose windows are full at `start`."""
-    tables = join.state()
-    rows = rate * MINUTES * 60
-    for side, names in (("left", ("x", "y")), ("right", ("a", "b"))):
-        data = _pairs(*names, 0, start, rows, 7)
-        tables[side] = join.saved_rows(side, data)
-    return tables
+def fill(join: JoinOperator, side: int, names: tuple[str, str], rate: int) -> None:
+    """Keep what a stream at this rate has brought in the length of a window; pairs among it are not looked for."""
+    for second in range(MINUTES * 60):
+        data = _points(*names, second * SECOND, SECOND, rate, second)
+        times = data["ts"].to_numpy()
+        batch = join.columns.renamed(data.to_batches()[0], side)
+        rows, picked = join.encoders[side].encode(batch, times), join.columns.pick(batch, times, side)
+        join.stores[side].add(rows, picked.data, int(times.min()))
 
 
 def bisected(low: int, high: int, seconds: float, tries: int) -> list[list[str]]:
@@ -203,7 +193,39 @@ def bands(settings: Settings) -> None:
 
 
 def memory(settings: Settings) -> None:
-    raise NotImplementedError
+    """Rows kept over rows that can still meet one to come, at their worst once the windows are full."""
+    lines = []
+    for name, disorder, skew in (("in order", 0, 0), ("up to 1 s out of order", SECOND, 0), ("b 5 s behind", 0, 5)):
+        worst, state = kept(400_000 if settings.quick else 1_000_000, disorder, skew)
+        lines.append([name, f"{worst:.3f}", f"{amount(state)}B", verdict(worst, MEMORY_BAR, at_most=True)])
+    headings = ["streams", "kept / can still meet", "peak state", f"bar {MEMORY_BAR}"]
+    table("What a join of windows of 10 s keeps, 10,000 rows/s a stream", headings, lines)
+
+
+def kept(rows: int, disorder: int, skew: int) -> tuple[float, int]:
+    random, rate, length = np.random.default_rng(3), 10_000, 10 * SECOND
+    due = np.arange(rows) * (SECOND // rate)
+    sides = {
+        name: tabled(k=random.integers(0, 100_000, rows), ts=due - random.integers(0, disorder + 1, rows))
+        for name in "ab"
+    }
+    streams = {name: wr.stream(data, time="ts", progress=wr.slack(disorder), name=name) for name, data in sides.items()}
+    text = f"SELECT a.k FROM a [RANGE {length}, WA ts], b [RANGE {length}, WA ts] WHERE a.k = b.k"
+    pipeline = build(prune(wr.sql(text, **streams).plan))
+    (join,) = (s.operator for s in pipeline.stages if isinstance(s.operator, JoinOperator))
+    worst, state, step = 0.0, 0, rate // 10
+    for place in range(0, rows + skew * rate, step):
+        for name, lag in (("a", 0), ("b", skew * rate)):
+            start = place - lag
+            if 0 <= start < rows:
+                pipeline.push(name, Batch.unread(sides[name].slice(start, step).combine_chunks().to_batches()[0]))
+        if place > 3 * length // SECOND * rate and place < rows:
+            needed = sum(
+                int((sides[name]["ts"].to_numpy()[: max(0, place + step - lag)] > join.bounds[1 - side] - length).sum())
+                for side, (name, lag) in enumerate((("a", 0), ("b", skew * rate)))
+            )
+            worst, state = max(worst, join.stored_rows / needed), max(state, join.state_bytes)
+    return worst, state
 
 
 def main(settings: Settings) -> None:
