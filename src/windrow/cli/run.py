@@ -76,6 +76,12 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
       GROUP BY symbol;
 
     \b
+    Streams join in windows, in intervals of time, or as of a time:
+      SELECT t.symbol, t.price, q.bid, t.time
+      FROM trades AS t ASOF JOIN quotes AS q
+        ON t.symbol = q.symbol AND t.time >= q.time;
+
+    \b
       windrow run trades.sql
       windrow run trades.sql --engine local
       windrow run trades.sql --output answer.parquet --late late.parquet

@@ -7,7 +7,6 @@ from windrow.plan.nodes import Join, JoinTime, Late
 from windrow.semantics.amounts import Domain, render
 from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
 
-
 _MILLISECOND = 1000
 
 
