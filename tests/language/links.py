@@ -22,7 +22,8 @@ _FLOW: dict[str, pa.DataType] = {"k": pa.int64(), "x": pa.float64(), "ts": pa.in
 NAMES = ("M1", "M2", "A", "B", "C", "D")
 LINKS = {name: Stream(name, pa.schema(_LINK), "ts") for name in NAMES}
 LEFT_FLOW, RIGHT_FLOW = (Stream(name, pa.schema(_FLOW), "ts") for name in ("l", "r"))
-USERS = Stream("users", pa.schema({"id": pa.int64(), "name": pa.string(), "seen": pa.int64()}), "seen")
+_USERS: dict[str, pa.DataType] = {"id": pa.int64(), "name": pa.string(), "seen": pa.int64()}
+USERS = Stream("users", pa.schema(_USERS), "seen")
 STREAMS = {**LINKS, "l": LEFT_FLOW, "r": RIGHT_FLOW, "users": USERS}
 
 

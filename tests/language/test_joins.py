@@ -130,8 +130,7 @@ def test_kinds(words: str, kind: JoinKind) -> None:
     [
         ("l.ts >= r.ts", AsOf()),
         ("r.ts < l.ts", AsOf(strict=True)),
-        ("l.ts <= r.ts", AsOf(forward=True)),
-        ("l.ts < r.ts", AsOf(forward=True, strict=True)),
+        ("l.ts <= r.ts AND r.ts - l.ts <= 5", AsOf(forward=True, within=5)),
         ("l.ts >= r.ts AND l.ts - r.ts <= 5", AsOf(within=5)),
         ("l.ts >= r.ts AND l.ts <= r.ts + 5", AsOf(within=5)),
         ("l.ts < r.ts AND r.ts <= l.ts + 5", AsOf(forward=True, strict=True, within=5)),
@@ -446,6 +445,12 @@ ERRORS = [
         "l.ts >= r.ts + 3",
     ),
     (
+        "SELECT * FROM l ASOF JOIN r ON l.ts <= r.ts",
+        "`within` must be given where rows wait for the next one of the other side: it may never come. "
+        "Hint: bound the distance, as in a.ts >= b.ts - INTERVAL '1' MINUTE.",
+        "r",
+    ),
+    (
         "SELECT * FROM l [RANGE 5] ASOF JOIN r ON l.ts >= r.ts",
         "`window` goes after the right side of an as-of join, where it says how far apart two rows may be. "
         "Hint: write r [RANGE 5 MINUTES], or leave it out.",
@@ -458,7 +463,7 @@ ERRORS = [
     ),
     (
         "SELECT * FROM l JOIN r [RANGE TUMBLING 5] USING (k) STRATEGY panes",
-        "`strategy` must be one of joins (one of auto, index, scan, handshake, opob, opib), got panes.",
+        "`strategy` must be one of joins (one of auto, index, scan, handshake, opib), got panes.",
         "STRATEGY panes",
     ),
     (

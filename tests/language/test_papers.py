@@ -1,4 +1,4 @@
-"""Every aggregate query of the papers, as printed there, gives the plan it describes."""
+"""The queries of the papers, as printed there, give the plans they describe."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import pytest
 
 from tests.language.streams import MINUTE, SECOND
 from windrow.language import parse, to_sql
-from windrow.plan.nodes import Filter, Project, Stream, Union, WindowAggregate
+from windrow.plan.check import walk
+from windrow.plan.conditions import conjuncts
+from windrow.plan.nodes import Filter, Join, JoinTime, Project, Stream, Union, WindowAggregate
 from windrow.semantics.expressions import Call, Column, Literal
+from windrow.semantics.joins import Between, JoinWindow, SameWindow
 from windrow.semantics.windows import Landmark, Rows, SlideBy, SlideByTuple, Sliding, Window
 
 PAPERS = Path(__file__).parents[1] / "golden" / "papers"
@@ -108,4 +111,81 @@ def test_the_answer_has_the_selected_columns_and_the_bounds(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_plan_reads_back_from_its_sql(name: str) -> None:
     script = parse(read(name))
+    assert script.queries == parse(to_sql(script.queries[0]), script.streams).queries
+
+
+LINK = "(srcIP STRING, destIP STRING, srcPort INT, destPort INT, type STRING, ts {}) PROGRESS ON ts;"
+NETFLOW = ["M1.srcIP = M2.destIP", "M1.destIP = M2.srcIP", "M1.srcPort = M2.destPort", "M1.destPort = M2.srcPort"]
+ADDRESSES = ("Main1_srcIP = Main2_destIP",)
+PORTS = tuple(condition.replace(".", "_") for condition in NETFLOW)
+JOINS: dict[str, tuple[str, JoinWindow, tuple[str, ...], JoinTime]] = {
+    "Q3-1": (
+        "SELECT * FROM Main1 [WA ts, RANGE 3 min], Main2 [WA ts, RANGE 2 min] WHERE Main1.srcIP = Main2.destIP;",
+        Between.of_ranges(3 * MINUTE, 2 * MINUTE),
+        ADDRESSES,
+        JoinTime.LEFT,
+    ),
+    "Q5-7": (
+        "SELECT Main1.srcIP, Main1.destIP, Main2.srcIP, Main2.destIP, Main2.ts FROM Main1, Main2 "
+        "[RANGE TUMBLING 5 minutes, WA ts] WHERE Main1.srcIP = Main2.destIP",
+        SameWindow(5 * MINUTE),
+        ADDRESSES,
+        JoinTime.RIGHT,
+    ),
+    "Q5-8": (
+        "SELECT Main1.srcIP, Main1.destIP, Main2.srcIP, Main2.destIP, Main2.ts FROM Main1 [RANGE 3 minutes, WA ts], "
+        "Main2 [RANGE 2 minutes, WA ts] WHERE Main1.srcIP = Main2.destIP",
+        Between.of_ranges(3 * MINUTE, 2 * MINUTE),
+        ADDRESSES,
+        JoinTime.RIGHT,
+    ),
+    "Q7-1": (
+        "SELECT S0.ts, S1.ts, count(*) FROM S0, S1 WHERE S0.srcIP = S1.destIP AND S0.ts - 2 <= S1.ts "
+        "AND S1.ts <= S0.ts + 2 AND S0.type = 'SYN' AND S1.type = 'SYN_ACK' GROUP BY S0.ts, S1.ts",
+        Between(-2, 2),
+        ("S0_srcIP = S1_destIP",),
+        JoinTime.LEFT,
+    ),
+    "Q7-2": (
+        "SELECT count(*) [RANGE 1 minute, SLIDE 1 minute, WA M1.ts] FROM M1 [RANGE 9 s, WA ts], M2 [RANGE 9 s, WA ts] "
+        f"WHERE {' and '.join(NETFLOW)}",
+        Between.of_ranges(9 * SECOND, 9 * SECOND),
+        PORTS,
+        JoinTime.LEFT,
+    ),
+    "Q8-3": (
+        "SELECT M1.srcIP, M1.destIP, M1.ts FROM Main1 UNION Main2 as M1, Main2 UNION Main1 as M2 "
+        f"[RANGE TUMBLING 10 seconds, WA ts] WHERE {' and '.join(NETFLOW)}",
+        SameWindow(10 * SECOND),
+        PORTS,
+        JoinTime.LEFT,
+    ),
+    "Q8-4": (
+        "SELECT M1.srcIP, M1.destIP, M1.ts FROM M1, M2 Union Main1 as M3 [RANGE TUMBLING 1 minute, WA ts] "
+        f"WHERE {' and '.join(NETFLOW).replace('M2', 'M3')}",
+        SameWindow(MINUTE),
+        tuple(condition.replace("M2", "M3") for condition in PORTS),
+        JoinTime.LEFT,
+    ),
+}
+
+
+def declared(text: str) -> str:
+    kinds = {**dict.fromkeys(("Main1", "Main2", "M1", "M2"), "TIMESTAMP"), "S0": "INT", "S1": "INT"}
+    return "".join(f"CREATE STREAM {name} {LINK.format(kind)}" for name, kind in kinds.items()) + text
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_joins_of_the_papers(name: str) -> None:
+    text, window, on, time = JOINS[name]
+    (node,) = parse(declared(text)).queries
+    (found,) = (part for part in walk(node) if isinstance(part, Join))
+    assert window == found.window
+    assert on == tuple(str(part)[1:-1] for part in conjuncts(found.on))
+    assert time is found.time
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_joins_of_the_papers_read_back(name: str) -> None:
+    script = parse(declared(JOINS[name][0]))
     assert script.queries == parse(to_sql(script.queries[0]), script.streams).queries

@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.language.links import LEFT_FLOW, LINKS, RIGHT_FLOW, STREAMS, USERS, plan
-from windrow.errors import QueryError
 from windrow.language import parse, to_sql
 from windrow.plan.check import shape_of
 from windrow.plan.join_builder import Both
-from windrow.plan.joins import _TIMES
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -19,6 +17,7 @@ from windrow.plan.nodes import (
     Join,
     JoinKind,
     JoinStrategy,
+    JoinTime,
     Late,
     Node,
     OrderedOutput,
@@ -55,8 +54,8 @@ TEXTS = [
     ),
     (
         "SELECT count(*) [RANGE 10 WATTR least(l.ts, r.ts)] FROM l [RANGE 9 ROWS], r [RANGE 9 ROWS]",
-        "SELECT count(*) AS count FROM (SELECT * FROM l [RANGE 9 ROWS] JOIN r [RANGE 9 ROWS] TIMED BY earlier) "
-        "[RANGE 10 SLIDE 10 WATTR earlier]",
+        "SELECT count(*) AS count FROM (SELECT * FROM l [RANGE 9 ROWS] JOIN r [RANGE 9 ROWS] "
+        "TIMED BY least(l.ts, r.ts)) [RANGE 10 SLIDE 10 WATTR earlier]",
     ),
 ]
 
@@ -73,9 +72,19 @@ OFFSETS = st.integers(-(10**12), 10**12)
 INTERVALS = st.tuples(OFFSETS, OFFSETS).map(lambda ends: Between(min(ends), max(ends)))
 RANGES = st.builds(Between.of_ranges, LENGTHS, LENGTHS)
 TUMBLING = st.builds(SameWindow, LENGTHS, OFFSETS)
-AS_OF = st.builds(AsOf, st.booleans(), st.booleans(), st.none() | LENGTHS)
+BACKWARD = st.builds(AsOf, st.just(False), st.booleans(), st.none() | LENGTHS)
+AS_OF = BACKWARD | st.builds(AsOf, st.just(True), st.booleans(), LENGTHS)
 WINDOWS: st.SearchStrategy[JoinWindow] = INTERVALS | RANGES | TUMBLING | st.builds(LastRows, LENGTHS, LENGTHS) | AS_OF
 ALIASES = st.sampled_from([("a", "b"), ("a b", "select"), ("left", "right"), ("p-max", 'say "x"')])
+BOTH = [JoinTime.EARLIER, JoinTime.LATER]
+TIMES = {
+    JoinKind.INNER: list(JoinTime),
+    JoinKind.LEFT: [JoinTime.LEFT, *BOTH],
+    JoinKind.RIGHT: [JoinTime.RIGHT, *BOTH],
+    JoinKind.FULL: BOTH,
+    JoinKind.SEMI: [JoinTime.LEFT],
+    JoinKind.ANTI: [JoinTime.LEFT],
+}
 PREDICATES = st.sampled_from(["=", "<", "<>", ">="])
 
 
@@ -104,7 +113,7 @@ def joins(draw: st.DrawFn, streams: list[Stream], depth: int = 1) -> Join:
     return both.join(
         window,
         draw(st.none() | conditions(both)),
-        time=draw(st.sampled_from(_TIMES[kind])),
+        time=draw(st.sampled_from([JoinTime.LEFT] if isinstance(window, AsOf) else TIMES[kind])),
         late=draw(st.sampled_from([Late.DROP, Late.SIDE])),
         strategy=draw(st.sampled_from(list(JoinStrategy))),
     )
@@ -123,17 +132,8 @@ def conditions(draw: st.DrawFn, both: Both) -> Expression:
     return found
 
 
-def makes_sense(node: Node) -> bool:
-    """Whether the names of the columns are different ones: a join may give `earlier` to another."""
-    try:
-        shape_of(node)
-    except QueryError:
-        return False
-    return True
-
-
-FLOWS = joins([LEFT_FLOW, RIGHT_FLOW, USERS]).filter(makes_sense)
-TIMED = joins([LINKS["M1"], LINKS["M2"]]).filter(makes_sense)
+FLOWS = joins([LEFT_FLOW, RIGHT_FLOW, USERS])
+TIMED = joins([LINKS["M1"], LINKS["M2"]])
 
 
 @given(FLOWS | TIMED)

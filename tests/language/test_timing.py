@@ -115,13 +115,13 @@ ERRORS = [
     (
         "SELECT count(*) [RANGE 1 WATTR r.ts] FROM l LEFT JOIN r [RANGE TUMBLING 5] USING (k)",
         "`time` must be a time that every result of a left join has (one of left, earlier, later), got right. "
-        "Hint: rows without a partner have no time of the other side.",
+        "Hint: rows without a partner have no time of the other side, and an as-of join goes by the left one.",
         "r.ts",
     ),
     (
         "SELECT * FROM l RIGHT JOIN r [RANGE TUMBLING 5] USING (k) TIMED BY l.ts",
         "`time` must be a time that every result of a right join has (one of right, earlier, later), got left. "
-        "Hint: rows without a partner have no time of the other side.",
+        "Hint: rows without a partner have no time of the other side, and an as-of join goes by the left one.",
         "l.ts",
     ),
     (

@@ -190,6 +190,10 @@ def test_a_strategy_that_cannot_answer_is_refused() -> None:
     ("window", "text"),
     [
         (Between(-MINUTE, 0), "quotes 1 min before trades to the time of trades"),
+        (
+            Between.of_ranges(MINUTE, 2 * MINUTE),
+            "quotes less than 2 min before trades to less than 1 min after trades",
+        ),
         (SameWindow(MINUTE), "both in the same window of 1 min"),
         (LastRows(3, 4), "by arrival: the last 3 rows of trades, the last 4 of quotes"),
         (AsOf(), "as of: the last row of quotes up to the time of trades"),

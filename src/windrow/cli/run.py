@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
     from windrow.query import Query
 
-STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer", "index", "scan", "handshake", "opob", "opib")
+STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer", "index", "scan", "handshake", "opib")
 """The first five are for windows, `auto` and the others for joins."""
 ONLY = {
     "local": ("threads", "every"),
@@ -74,6 +74,12 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
       SELECT symbol, count(*) AS number
       FROM trades [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time]
       GROUP BY symbol;
+
+    \b
+    Streams join in windows, in intervals of time, or as of a time:
+      SELECT t.symbol, t.price, q.bid, t.time
+      FROM trades AS t ASOF JOIN quotes AS q
+        ON t.symbol = q.symbol AND t.time >= q.time;
 
     \b
       windrow run trades.sql

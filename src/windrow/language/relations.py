@@ -18,7 +18,7 @@ from windrow.plan.nodes import Node, Union
 from windrow.plan.progress import timed_by
 from windrow.plan.schema import Shape
 
-BOTH_TIMES = ("earlier", "later")
+_BOTH_TIMES = ("earlier", "later")
 """The columns that a join gives only where its progress is on them."""
 
 
@@ -87,15 +87,16 @@ class Relation:
 
     def timed_as(self, attribute: Attribute) -> Relation:
         """The relation with its progress on a time that is named somewhere in the text."""
-        word = attribute.name.lower()
         with pointing(position(self.context.text, attribute.span)):
-            if (
-                word in BOTH_TIMES
-                and self.scope.resolve(word) is None
-                and carries_progress(timed_by(self.node, word), word)
-            ):
-                return self.timed(word)
-            return self.timed(self.scope.attribute(attribute))
+            return self.timed(self.time_named(attribute))
+
+    def time_named(self, attribute: Attribute) -> str:
+        """The column that an attribute names, among them those that a join below could give."""
+        word = attribute.name.lower()
+        plain = attribute.function is attribute.qualifier is None
+        if plain and word in _BOTH_TIMES and self.scope.resolve(word) is None:
+            return word if carries_progress(timed_by(self.node, word), word) else self.scope.attribute(attribute)
+        return self.scope.attribute(attribute)
 
 
 ReadQuery = Callable[[exp.Expr, Context], Node]

@@ -86,10 +86,7 @@ def _qualified(node: Join, name: str) -> str:
 def _time_conditions(node: Join, domain: Domain) -> Iterator[str]:
     """What says of the two times which rows join, where no window clause does."""
     window = node.window
-    left, right = (
-        f"{name_sql(alias)}.{name_sql(str(shape_of(child).time))}"
-        for alias, child in zip(node.aliases, (node.left, node.right), strict=True)
-    )
+    left, right = _times(node)
     if isinstance(window, Between) and not _is_ranges(node, window, domain):
         yield f"{right} >= {_moved(left, window.low, domain)}"
         yield f"{right} <= {_moved(left, window.high, domain)}"
@@ -117,8 +114,12 @@ def _settings(node: Join) -> Iterator[str]:
 
 
 def _time(node: Join) -> str:
-    if node.time in (JoinTime.EARLIER, JoinTime.LATER):
-        return str(node.time.value)
-    side = LEFT if node.time is JoinTime.LEFT else RIGHT
-    time = shape_of((node.left, node.right)[side]).time
-    return f"{name_sql(node.aliases[side])}.{name_sql(str(time))}"
+    times = _times(node)
+    if node.time is JoinTime.LEFT or node.time is JoinTime.RIGHT:
+        return times[LEFT if node.time is JoinTime.LEFT else RIGHT]
+    return f"{'least' if node.time is JoinTime.EARLIER else 'greatest'}({', '.join(times)})"
+
+
+def _times(node: Join) -> list[str]:
+    sides = zip(node.aliases, (node.left, node.right), strict=True)
+    return [f"{name_sql(alias)}.{name_sql(str(shape_of(child).time))}" for alias, child in sides]

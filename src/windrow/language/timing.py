@@ -9,7 +9,7 @@ from windrow.language.calls import clauses_of
 from windrow.language.clauses import SUFFIXES, Attribute
 from windrow.language.items import is_star
 from windrow.language.places import position
-from windrow.language.relations import BOTH_TIMES, Relation
+from windrow.language.relations import Relation
 from windrow.plan.join_builder import is_timed_by
 from windrow.plan.progress import timed_by
 
@@ -35,8 +35,7 @@ def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool)
 
 def _timed_by(attribute: Attribute, relation: Relation) -> Relation:
     timed = relation.timed_as(attribute)
-    name = attribute.name.lower() if attribute.name.lower() in BOTH_TIMES else timed.scope.attribute(attribute)
-    if not is_timed_by(timed.node, name):
+    if not is_timed_by(timed.node, timed.time_named(attribute)):
         raise QueryError(
             "must be a time of the join",
             parameter="timed by",

@@ -7,6 +7,8 @@ from windrow.plan.nodes import Join, JoinTime, Late
 from windrow.semantics.amounts import Domain, render
 from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
 
+_MILLISECOND = 1000
+
 
 def join_details(node: Join, chosen: JoinChoice) -> list[tuple[str, str]]:
     """What is joined and how, line by line."""
@@ -42,7 +44,9 @@ def describe_join_window(node: Join, domain: Domain) -> str:
 def _moved(amount: int, other: str, domain: Domain) -> str:
     if not amount:
         return f"the time of {other}"
-    return f"{render(abs(amount), domain)} {'before' if amount < 0 else 'after'} {other}"
+    even = domain is Domain.TIME and (abs(amount) + 1) % _MILLISECOND == 0  # of a RANGE, which its end is not in
+    length = f"less than {render(abs(amount) + 1, domain)}" if even else render(abs(amount), domain)
+    return f"{length} {'before' if amount < 0 else 'after'} {other}"
 
 
 def _time_name(node: Join) -> str:

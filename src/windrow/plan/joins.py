@@ -14,6 +14,7 @@ from windrow.plan.schema import Shape
 from windrow.plan.types import column_type, type_of
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
 
+_ADDED = {JoinTime.EARLIER.value, JoinTime.LATER.value}
 DISTANT = 1 << 60
 """No two times of a join may be further apart."""
 
@@ -23,9 +24,9 @@ def joined_names(
 ) -> tuple[JoinedColumn, ...]:
     """A name for every column of both sides: its own, or after the alias where both sides have one of that name.
 
-    Where only left rows come out, they keep their names.
+    So are columns called as those that a join may add. Where only left rows come out, they keep their names.
     """
-    both = set(schemas[LEFT].names) & set(schemas[RIGHT].names)
+    both = _ADDED | (set(schemas[LEFT].names) & set(schemas[RIGHT].names))
     names: list[JoinedColumn] = []
     for side in (LEFT, RIGHT):
         for source in schemas[side].names:
