@@ -9,11 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.base import Batch
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Integers
+from windrow.operators.base import Batch, Element
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.plan.check import shape_of
@@ -25,8 +28,9 @@ from windrow.semantics.joins import LEFT, RIGHT, Between
 from windrow.semantics.progress import Punctuation
 
 SECOND = 1_000_000
-R = pa.schema([("ts", pa.int64()), ("x", pa.int32()), ("y", pa.float32()), ("z", pa.string())])
-S = pa.schema([("ts", pa.int64()), ("a", pa.int32()), ("b", pa.float32()), ("c", pa.float64()), ("d", pa.bool_())])
+_R: dict[str, pa.DataType] = {"ts": pa.int64(), "x": pa.int32(), "y": pa.float32(), "z": pa.string()}
+_S: dict[str, pa.DataType] = {"ts": pa.int64(), "a": pa.int32(), "b": pa.float32(), "c": pa.float64(), "d": pa.bool_()}
+R, S = pa.schema(_R), pa.schema(_S)
 SIDES = (LEFT, RIGHT)
 
 
@@ -45,19 +49,19 @@ def band_join(minutes: int) -> Join:
     return Join(*streams, JoinKind.INNER, window, on, names, ("r", "s"), strategy=JoinStrategy.HANDSHAKE)
 
 
-def points(side: int, rows: int, times: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int) -> Batch:
+def points(side: int, rows: int, times: Integers, seed: int) -> Batch:
     """Rows of one side at these times."""
     random = np.random.default_rng((seed, side))
-    columns = [times, random.integers(1, 10_001, rows).astype(np.int32)]
-    arrays = [pa.array(column) for column in (*columns, random.uniform(1, 10_000, rows).astype(np.float32))]
+    whole, real = random.integers(1, 10_001, rows, np.int32), random.uniform(1, 10_000, rows).astype(np.float32)
+    arrays: list[Any] = [arrow(times), arrow(whole), arrow(real)]
     if side == LEFT:
         arrays.append(pa.repeat("twenty characters...", rows))
     else:
-        arrays += [pa.array(random.uniform(size=rows)), pa.array(random.random(rows) < 0.5)]
+        arrays += [arrow(random.uniform(size=rows)), arrow(random.random(rows) < 0.5)]
     return Batch(pa.record_batch(arrays, schema=(R, S)[side]), times, None, "rs"[side])
 
 
-def spaced(start: int, rate: float, rows: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def spaced(start: int, rate: float, rows: int) -> Integers:
     """The times of so many rows a second from `start` on."""
     return start + (np.arange(rows) * (SECOND / rate)).astype(np.int64)
 
@@ -95,18 +99,24 @@ class Measured:
 
 
 def measured(operator: HandshakeJoin, rate: float, seconds: float, step: float = 0.5) -> Measured:
-    """Push so many seconds of both streams through a join, with promises after each step; all results are out."""
-    batches = list(stream(rate, seconds, step))
-    compared, results = sum(operator.driver.comparisons), 0
+    """Push so many seconds of both streams through a join, after a first step that is not measured."""
+    first, *batches = stream(rate, seconds + step, step)
+    push(operator, first)
+    compared = sum(operator.driver.comparisons)
     started, worked = time.perf_counter(), time.process_time()
-    for pair in batches:
-        for side, batch in enumerate(pair):
-            results += sum(len(found) for found in operator.process(batch, side) if isinstance(found, Batch))
-        bound = Punctuation(int(pair[0].times[-1]))
-        for side in SIDES:
-            results += sum(len(found) for found in operator.punctuate(bound, side) if isinstance(found, Batch))
+    results = sum(push(operator, pair) for pair in batches)
     taken = time.perf_counter() - started, time.process_time() - worked
     return Measured(*taken, sum(operator.driver.comparisons) - compared, results)
+
+
+def push(operator: HandshakeJoin, pair: list[Batch]) -> int:
+    """Rows of both sides, then promises up to the last of them, before which all results are out; how many."""
+    given: list[Element] = []
+    for side, batch in enumerate(pair):
+        given += operator.process(batch, side)
+    for side in SIDES:
+        given += operator.punctuate(Punctuation(int(pair[side].times[-1])), side)
+    return sum(len(element) for element in given if isinstance(element, Batch))
 
 
 def sustained(

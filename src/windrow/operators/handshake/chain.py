@@ -26,10 +26,9 @@ class Chain(Generic[Block]):
         self.crew = _Crew(linked(locals_))
         self.numbers = [0, 0]
         """Of the next block of each side."""
-        for place in range(len(locals_)):
-            # The threads know the crew alone: a chain that nobody holds any more lets them go.
-            threading.Thread(target=self.crew.run, args=(place,), daemon=True, name=f"handshake {place}").start()
+        # The threads know the crew alone: a chain that nobody holds any more lets them go.
         weakref.finalize(self, self.crew.stop)
+        self.crew.start()
 
     def enter(self, side: int, block: Block) -> None:
         """A block into its end of the chain, once there is room."""
@@ -83,7 +82,16 @@ class _Crew(Generic[Block]):
         self.is_stopped = False
         self.failure: BaseException | None = None
 
+        self.threads = [
+            threading.Thread(target=self.run, args=(place,), daemon=True, name=f"handshake {place}")
+            for place in range(len(workers))
+        ]
+
     # The driver's part
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
 
     def send(self, end: int, message: Block | Acknowledgement) -> None:
         place = 0 if end == LEFT else len(self.workers) - 1

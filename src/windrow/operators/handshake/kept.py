@@ -25,6 +25,7 @@ class _Chunk:
     rows: Picked
     done: npt.NDArray[np.bool_]
     """Rows that have met a partner, or left."""
+    earliest: int
     latest: int
 
     def __len__(self) -> int:
@@ -47,7 +48,7 @@ class Kept:
         ids = np.arange(self.count, self.count + len(rows))
         if len(rows):
             marks = np.zeros(len(rows), np.bool_) if done is None else done
-            self._push(_Chunk(self.count, rows, marks, int(rows.times.max())))
+            self._push(_Chunk(self.count, rows, marks, int(rows.times.min()), int(rows.times.max())))
         self.count += len(rows)
         return ids
 
@@ -60,7 +61,8 @@ class Kept:
             self.chunks.pop()
             rows = Picked.together([before.rows, chunk.rows])
             done = np.concatenate([before.done, chunk.done])
-            chunk = _Chunk(before.first, rows, done, max(before.latest, chunk.latest))
+            span = min(before.earliest, chunk.earliest), max(before.latest, chunk.latest)
+            chunk = _Chunk(before.first, rows, done, *span)
         self.chunks.append(chunk)
 
     def gather(self, ids: Integers) -> Picked:
@@ -96,6 +98,8 @@ class Kept:
     def leave(self, limit: int) -> Iterator[Picked]:
         """Rows below the limit go; those that never met a partner are given."""
         for chunk in self.chunks:
+            if chunk.earliest >= limit and limit != END:
+                continue
             below = chunk.rows.times < limit if limit != END else np.ones(len(chunk), np.bool_)
             alone = np.flatnonzero(below & ~chunk.done)
             if len(alone):
