@@ -20,6 +20,7 @@ from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.codes import coded_bounds
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import PROBES
+from windrow.operators.handshake.simulation import balance
 from windrow.operators.kernels import join_scan as kernels
 from windrow.semantics.joins import LEFT, RIGHT
 
@@ -92,11 +93,24 @@ def probes_of(operator: HandshakeJoin, side: int, batch: Any) -> Rows:
     return Rows.of(np.arange(len(batch)), encoded, encoder.probes(encoded, operator.window))
 
 
+def long_chains(settings: Settings) -> None:
+    """Simulated: how evenly workers share comparisons, what they send, and how long queues become."""
+    shapes = {1: (16, 16), 2: (16, 16), 8: (16, 16), 32: (8, 16), 128: (4, 8), 512: (2, 1)}
+    rows = []
+    for cores, (window, blocks) in list(shapes.items())[: 4 if settings.quick else None]:
+        found = balance(cores, blocks=blocks * cores, window=window * cores, seed=cores)
+        figures = found.busiest_over_mean, found.most_rows_over_mean, found.messages
+        rows.append([cores, window, *(f"{figure:.2f}" for figure in figures), found.longest_queue])
+    headers = ("cores", "blocks a core", "busiest/mean", "most rows/mean", "messages a core and block", "longest queue")
+    table("simulated chains under a random schedule", headers, rows)
+
+
 def main() -> None:
     settings = begin(__doc__)
     measured(full_windows(1, 500, 2), 500, 1.0)  # compiles the loops
     workers_and_loop(settings)
     highest_rate(settings)
+    long_chains(settings)
 
 
 if __name__ == "__main__":
