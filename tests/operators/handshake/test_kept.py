@@ -14,7 +14,7 @@ from windrow.semantics.progress import END
 
 def rows(times: list[int], start: int) -> Picked:
     data = pa.record_batch([pa.array([str(start + i) for i in range(len(times))])], names=["id"])
-    return Picked(data, np.array(times, np.int64))
+    return Picked(len(times), data, np.array(times, np.int64))
 
 
 def names(picked: Picked) -> list[int]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch
 from windrow.operators.handshake.blocks import Unsigned
-from windrow.operators.handshake.kept import Kept
+from windrow.operators.handshake.kept import Kept, timed
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.results import Picked
 
@@ -22,7 +22,7 @@ _TIME = "result_time"
 def save_rows(kept: Kept, ids: Integers, columns: list[Unsigned]) -> pa.Table:
     """Some rows by id, oldest first; `columns` are what the chain compares of them."""
     rows = kept.gather(ids)
-    table: dict[str, Any] = {"time": rows.times, "done": kept.done(ids)}
+    table: dict[str, Any] = {"time": timed(rows), "done": kept.done(ids)}
     table |= {f"compared{i}": column for i, column in enumerate(columns)}
     if rows.data is not None:
         table |= {_COLUMN + name: rows.data.column(name) for name in rows.data.schema.names}
@@ -41,7 +41,7 @@ def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags
     words = compared.pop(0) if encoder.equalities else None
     # Without anything to compare but times, these are compared.
     bands = tuple(band.view(scale.dtype) for band, scale in zip(compared, encoder.scales, strict=False))
-    return Encoded(numbers["time"], words, bands), Picked(data, numbers["time"]), numbers["done"]
+    return Encoded(numbers["time"], words, bands), Picked(table.num_rows, data, numbers["time"]), numbers["done"]
 
 
 def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:
