@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import threading
 from collections import Counter
 from random import Random
 
@@ -65,10 +64,13 @@ def test_what_fails_in_a_worker_fails_where_the_driver_waits() -> None:
         chain.settle()
 
 
-def test_threads_end_with_their_chain() -> None:
+def test_threads_start_with_the_first_rows_and_end_with_their_chain() -> None:
     chain: Chain[Rows] = Chain([Meetings() for _ in range(3)])
-    threads = [thread for thread in threading.enumerate() if thread in chain.crew.threads]
-    assert len(threads) == 3
+    threads = chain.crew.threads
+    chain.settle()
+    assert not any(thread.is_alive() for thread in threads)
+    chain.enter(LEFT, Rows(LEFT, 0))
+    assert all(thread.is_alive() for thread in threads)
     del chain
     gc.collect()
     for thread in threads:
