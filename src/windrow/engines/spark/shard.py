@@ -26,6 +26,7 @@ from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
+from windrow.operators.progress import Input
 from windrow.operators.shared_panes import SharedCells
 from windrow.operators.smoothing import EAGER, Flush
 from windrow.plan.check import gives_early
@@ -132,6 +133,8 @@ class Shard:
             self.sightings[place].append(Sighting(**note["seen"]))
         elif note["kind"] == "promises":
             self.promises += [(place, batch.replace_schema_metadata(None)) for batch in batches]
+        elif note["kind"] == "copies":
+            self._feed(place, [self._timely(place, batch) for batch in batches], [])
         elif self.job.spread.in_order:
             self.waiting.append(([place, *note["order"]], place, batches, cells))
         else:
@@ -143,6 +146,13 @@ class Shard:
             self.pipeline.merge(stage, merged)
         for batch in batches if not cells else ():
             self.pipeline.feed(stage, Batch.unread(batch.replace_schema_metadata(None)))
+
+    def _timely(self, place: int, copies: pa.RecordBatch) -> pa.RecordBatch:
+        """Copies of rows that are not late: those that are, are counted and given in their home."""
+        stage = self.pipeline.entries[place]
+        join, port = self.pipeline.join_above(stage)
+        assert isinstance(stage.operator, Input)
+        return copies.filter(pa.array(stage.operator.times_of(copies) >= join.bounds[port]))
 
     def finish(self, *, whole: bool = False) -> Iterator[Outcome]:
         """After all rows of a micro-batch, the promises that hold then. With `whole`, nothing follows."""
