@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,13 @@ def of_type(values: Numbers, kind: pa.DataType, *, null: npt.NDArray[np.bool_] |
 def tabled(**columns: Numbers) -> pa.Table:
     """A table of these columns."""
     return pa.table({name: arrow(values) for name, values in columns.items()})
+
+
+def concatenated(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of several batches of one schema in one."""
+    columns = zip(*(batch.columns for batch in batches), strict=True)
+    arrays: list[Any] = [pa.concat_arrays(parts) for parts in columns]
+    return pa.record_batch(arrays, schema=batches[0].schema)
 
 
 def where_present(values: Array, index: Integers, present: npt.NDArray[np.bool_]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from windrow.engines.pipeline import End, Stage
+from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.session_aggregate import SessionOperator
@@ -15,18 +16,21 @@ WINDOWS = (WindowOperator, SessionOperator, PerRowOperator, RowsOperator)
 
 def late_and_filtered(end: End) -> tuple[int, int]:
     """Late and filtered rows of a query's sources: what happens to results of inner windows is not counted here."""
-    stages = {stage for entry in end.entries for stage in _first_stages(entry, end)}  # a union's stages once
+    ports = {port for entry in end.entries for port in _first_ports(entry, end)}  # those of a union once
+    joins = [(stage.operator, port) for stage, port in ports if isinstance(stage.operator, JoinOperator)]
+    stages = {stage for stage, _ in ports if not isinstance(stage.operator, JoinOperator)}
     counters = [stage.operator.counters for stage in stages]
-    return sum(c.late for c in counters), sum(c.filtered for c in counters)
+    late = sum(c.late for c in counters) + sum(join.late[port] for join, port in joins)
+    return late, sum(c.filtered for c in counters)
 
 
-def _first_stages(stage: Stage, end: End) -> Iterator[Stage]:
-    """The stages of a query that rows of a source themselves come to."""
-    for above, _ in stage.after:
+def _first_ports(stage: Stage, end: End) -> Iterator[tuple[Stage, int]]:
+    """The stages of a query that rows of a source themselves come to, and where they come in."""
+    for above, port in stage.after:
         if end in above.queries:
-            yield above
-            if not isinstance(above.operator, WINDOWS):
-                yield from _first_stages(above, end)
+            yield above, port
+            if not isinstance(above.operator, (*WINDOWS, JoinOperator)):
+                yield from _first_ports(above, end)
 
 
 def open_windows(stages: Iterable[Stage]) -> int:
@@ -36,6 +40,11 @@ def open_windows(stages: Iterable[Stage]) -> int:
 
 def state_bytes(stages: Iterable[Stage]) -> int:
     return sum(getattr(stage.operator, "state_bytes", 0) for stage in stages)
+
+
+def rows_stored(stages: Iterable[Stage]) -> int:
+    """Rows that joins keep for those that may still meet them."""
+    return sum(stage.operator.stored_rows for stage in stages if isinstance(stage.operator, JoinOperator))
 
 
 def strategies(stages: Iterable[Stage]) -> list[list[str]]:

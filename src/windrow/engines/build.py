@@ -14,6 +14,8 @@ from windrow.operators.base import Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
+from windrow.operators.joins.operator import JoinOperator
+from windrow.operators.joins.reach import reach_of
 from windrow.operators.meld import Meld
 from windrow.operators.ordering import Sort
 from windrow.operators.per_row_aggregate import PerRowOperator
@@ -29,10 +31,12 @@ from windrow.plan import nodes
 from windrow.plan.check import check_supported, inputs_of, shape_of, walk
 from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.describe import keys_below, usable_keys
+from windrow.plan.join_choice import choose_join, shapes_below
 from windrow.plan.nodes import Strategy
 from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.amounts import Domain
+from windrow.semantics.joins import AsOf, LastRows
 from windrow.semantics.progress import External, Idle, Slack
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
 
@@ -175,6 +179,7 @@ def _key(node: nodes.Node, grid: Grid | None) -> _Key:
     grid = grid or Grid()
     policies = (part.policy for part in walk(node) if isinstance(part, nodes.Stream))
     promised = any(isinstance(policy, External) and policy.per for policy in policies)
+    promised = promised or any(isinstance(part, nodes.Join) for part in walk(node))
     return node, grid.keys if promised else frozenset(), (grid.origin, grid.step) if _forgets(node) else None
 
 
@@ -201,7 +206,7 @@ def _operator(node: nodes.Node, grid: Grid | None, how: How) -> tuple[Operator, 
         shape = shape_of(node)
         return Sort(shape.schema, time=shape.time), "sort"
     if isinstance(node, nodes.Join):
-        raise UnsupportedError("joins are not available yet")
+        return _join(node, grid, how), "join"
     return _window(node, grid, how), "window"
 
 
@@ -216,10 +221,13 @@ def _grid_below(node: nodes.Node, grid: Grid | None, stage: Stage) -> Grid | Non
         return Grid() if grid is None else replace(grid, together=False)
     if isinstance(node, nodes.OrderedOutput):
         return Grid(pace=_pace(node))
+    if isinstance(node, nodes.Join):
+        return _join_grid(node)
     if isinstance(node, nodes.Project) and grid is not None:
         return replace(grid, keys=keys_below(node, grid.keys))
     if isinstance(stage.operator, Meld) and grid is not None:
-        return _idle_grid(grid, stage.operator)
+        # Which bound rows of a union meet is known where it is made.
+        return replace(_idle_grid(grid, stage.operator), together=False)
     return grid
 
 
@@ -277,6 +285,23 @@ def _window(
         early=every_of(node, shape.domain),
         flush=how.flush,
     )
+
+
+def _join(node: nodes.Join, grid: Grid | None, how: How) -> JoinOperator:
+    """The operator of a join; other ways to join than looking partners up have their place here."""
+    if isinstance(node.window, AsOf):
+        raise UnsupportedError("as-of joins are not available yet")
+    shapes = shapes_below(node)
+    choice = choose_join(node, how.threads)
+    passes = frozenset() if grid is None else grid.keys
+    return JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
+
+
+def _join_grid(node: nodes.Join) -> Grid:
+    """What a join can use of the promises of its inputs: all of them; one side may be a window's reach ahead."""
+    if isinstance(node.window, LastRows):
+        return Grid(by_arrival=True)
+    return Grid(pace=reach_of(node.window), together=True)
 
 
 def _meld(node: nodes.Union) -> Meld:

@@ -23,7 +23,7 @@ class SourceMetrics:
 
 _ADDED = (
     *("rows_in", "rows_used", "rows_late", "rows_filtered", "results"),
-    *("open_windows", "state_bytes", "results_waiting", "cells_evicted", "strategies", "elapsed"),
+    *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
 )
 """What adds up over several runs."""
 
@@ -38,6 +38,7 @@ class Metrics:
     aggregate of a local run, the strategy that ran and the reasons for it. `longest_stall` is the longest time in
     seconds for which an element kept the next one waiting, in process. Where windows are given in slices,
     `results_waiting` is how many cells of closed windows wait, and `cells_evicted` how many others drove out.
+    `rows_stored` is how many rows joins keep for those that may still meet them.
     """
 
     rows_in: int = 0
@@ -49,6 +50,7 @@ class Metrics:
     high_watermark: int | None = None
     open_windows: int = 0
     state_bytes: int = 0
+    rows_stored: int = 0
     latency_p50: float | None = None
     latency_p99: float | None = None
     elapsed: float = 0.0

@@ -12,7 +12,10 @@ import pyarrow as pa
 from windrow.aggregates.base import Integers
 from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_closed, last_windows
 from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import Late, Node, WindowAggregate
+from windrow.plan.join_choice import shapes_below
+from windrow.plan.joins import schema_of
+from windrow.plan.nodes import LEFT, Join, Late, Node, WindowAggregate
+from windrow.plan.schema import Shape
 from windrow.semantics.windows import Landmark, Sliding
 
 COLUMNS = ("late_by", "late_windows", "late_from", "late_until", "late_source")
@@ -72,12 +75,21 @@ def late_schema(schema: pa.Schema, time: str | None) -> pa.Schema:
 
 
 def late_columns(plan: Node) -> pa.Schema:
-    """The columns of the late rows of the topmost window that gives any; none when no window does."""
+    """The columns of the late rows of the topmost window or join that gives any; none when none does."""
     for node in walk(plan):
+        if isinstance(node, Join) and node.late is not Late.DROP:
+            return late_schema_of_join(node, shapes_below(node))
         if isinstance(node, WindowAggregate) and node.late is not Late.DROP:
             shape = shape_of(node.input)
             return late_schema(shape.answer, shape.time)
     return pa.schema([])
+
+
+def late_schema_of_join(node: Join, shapes: tuple[Shape, Shape]) -> pa.Schema:
+    """The columns of both sides under their names in the join, then what every late row tells. It missed no windows."""
+    both = Shape(schema_of(node, shapes), None).answer
+    time = next(c.name for c in node.names if c.side == LEFT and c.source == shapes[LEFT].time)
+    return late_schema(both, time)
 
 
 def late_batch(data: pa.RecordBatch, missed: Missed, source: str, schema: pa.Schema) -> pa.RecordBatch:
@@ -106,6 +118,7 @@ __all__ = [
     "late_batch",
     "late_columns",
     "late_schema",
+    "late_schema_of_join",
     "missed_windows",
     "time_type",
 ]

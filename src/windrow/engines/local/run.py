@@ -9,7 +9,14 @@ from functools import reduce
 
 import pyarrow as pa
 
-from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, strategies, waiting_and_evicted
+from windrow.engines.accounts import (
+    late_and_filtered,
+    open_windows,
+    rows_stored,
+    state_bytes,
+    strategies,
+    waiting_and_evicted,
+)
 from windrow.engines.build import How, build
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
@@ -175,6 +182,7 @@ class Runner:
             high_watermark=known(max((o.high for o in inputs), default=START)),
             open_windows=open_windows(stages),
             state_bytes=state_bytes(stages),
+            rows_stored=rows_stored(stages),
             latency_p50=percentile(self.latencies, 0.5),
             latency_p99=percentile(self.latencies, 0.99),
             elapsed=time.perf_counter() - self.started,

@@ -1,0 +1,295 @@
+"""OA-Join: the window join that needs no order. Rows pass at once; punctuations let state go.
+
+A row looks for partners among what is kept of the other side, and is kept itself only while one may still come. A row
+below what its own side promised is late and joins nothing. Which rows meet is thus a matter of their times alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.arrays import arrow, tabled
+from windrow.aggregates.base import Integers
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
+from windrow.operators.joins.late import late_of_join
+from windrow.operators.joins.progress import promise
+from windrow.operators.joins.reach import first_met, reach_of
+from windrow.operators.joins.results import Columns, Picked, Results
+from windrow.operators.joins.runs import Laid, Layout, Run, matches
+from windrow.operators.joins.store import Store
+from windrow.operators.lateness import late_schema_of_join
+from windrow.plan.conditions import Conditions
+from windrow.plan.joins import schema_of
+from windrow.plan.nodes import Join, Late
+from windrow.plan.schema import Shape
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows, SameWindow
+from windrow.semantics.progress import END, START, Punctuation, check_advance
+
+
+class JoinOperator:
+    """Port 0 takes the left rows, port 1 the right ones."""
+
+    def __init__(
+        self,
+        node: Join,
+        shapes: tuple[Shape, Shape],
+        output: Shape,
+        conditions: Conditions,
+        *,
+        threads: int = 1,
+        passes: frozenset[str] = frozenset(),
+    ) -> None:
+        """`passes` are the columns out by which windows above can use promises for single groups."""
+        assert not isinstance(node.window, AsOf)
+        self.node = node
+        self.window = node.window
+        self.schemas = tuple(shape.schema for shape in shapes)
+        left, right = (Encoder(conditions, side, schema_of(node, shapes)) for side in (LEFT, RIGHT))
+        self.encoders = (left, right)
+        self.columns = Columns(node, shapes, conditions, left)
+        self.results = Results(self.columns, output.schema)
+        self.layouts = tuple(map(Layout.of, self.encoders))
+        self.stores = [self._store(side) for side in (LEFT, RIGHT)]
+        self.late_schema = late_schema_of_join(node, shapes)
+        self.bounds = [START, START]
+        self.counts = [0, 0]
+        """Rows of each side so far, by which windows of rows are counted."""
+        self.promised = START
+        self.late = [0, 0]
+        """Late rows of each side."""
+        self.counters = Counters()
+
+    def _store(self, side: int) -> Store:
+        window, kind = self.window, self.node.kind
+        marks = side in kind.outer_sides or (kind.is_half and side == LEFT)
+        if isinstance(window, LastRows):
+            reach, origin = (window.left, window.right)[side], 0
+        else:
+            reach, origin = reach_of(window), window.origin if isinstance(window, SameWindow) else 0
+        return Store(self.layouts[side], reach, origin=origin, marks=marks, forgets=marks and kind.is_half)
+
+    # Rows in
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        batch = batch.compact()
+        self.counters.rows_in += len(batch)
+        if isinstance(self.window, LastRows):
+            yield from self._in_time(batch, port)
+            return
+        bounds = self.bounds[port] if batch.bounds is None else np.maximum(batch.bounds, self.bounds[port])
+        late = batch.times < bounds
+        if not late.any():
+            yield from self._in_time(batch, port)
+            return
+        yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
+        yield from self._in_time(_chosen(batch, ~late), port)
+
+    def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
+        self.counters.late += len(batch)
+        self.late[port] += len(batch)
+        if self.node.late is Late.SIDE:
+            yield LateRows(late_of_join(self.node, port, batch, bounds, self.late_schema))
+
+    def _in_time(self, batch: Batch, port: int) -> Iterator[Element]:
+        if len(batch) == 0:
+            return
+        data = self.columns.renamed(batch.data, port)
+        rows, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
+        met = np.zeros(len(rows), np.bool_) if self.stores[port].marks else None
+        alive = np.arange(len(rows)) if rows.alive is None else np.flatnonzero(rows.alive)
+        yield from self._joined(rows, picked, alive, port, met)
+        if self.node.kind is JoinKind.SEMI and met is not None:
+            yield from self._alone(picked.take(np.flatnonzero(met)), port)
+        yield from self._kept(rows, picked, met, port)
+        yield from self._told(self.results.flush())
+
+    def _kept(self, rows: Encoded, picked: Picked, met: Flags | None, port: int) -> Iterator[Element]:
+        """Rows that can still meet one are kept, those without a partner that cannot are given."""
+        places = self._places(rows, port)
+        limit = self._limit(port)
+        alive = places >= limit if limit != END else np.zeros(len(rows), np.bool_)
+        if rows.alive is not None:
+            alive &= rows.alive
+        if met is not None and self.node.kind is not JoinKind.SEMI:
+            yield from self._alone(picked.take(np.flatnonzero(~alive & ~met)), port)
+        if met is not None and self.node.kind.is_half:
+            alive &= ~met
+        self._keep(Encoded(places, rows.words, rows.bands), picked, met, alive, port)
+        if isinstance(self.window, LastRows):
+            yield from self._leaving(port)
+
+    def _keep(self, rows: Encoded, picked: Picked, met: Flags | None, alive: Flags, port: int) -> None:
+        kept = np.flatnonzero(alive)
+        if len(kept) == 0:
+            return
+        if len(kept) < len(rows):
+            rows, picked = rows.take(kept), picked.take(kept)
+            met = None if met is None else met[kept]
+        marks = None if met is None else met.view(np.uint8).copy()
+        self.stores[port].add(rows, picked.data, int(picked.times.min()), marks)
+
+    def _places(self, rows: Encoded, port: int) -> Integers:
+        """Where rows lie in their windows: at their times, or at their numbers, which are given to them here."""
+        if not isinstance(self.window, LastRows):
+            return rows.times
+        start = self.counts[port]
+        self.counts[port] += len(rows)
+        return np.arange(start, self.counts[port])
+
+    def _limit(self, side: int) -> int:
+        """Rows of a side below this place can meet no row to come."""
+        if not isinstance(self.window, LastRows):
+            return first_met(self.window, 1 - side, self.bounds[1 - side])
+        size = (self.window.left, self.window.right)[side]
+        return END if self.bounds[1 - side] == END else self.counts[side] - size
+
+    # Pairs
+
+    def _probes(self, rows: Encoded, port: int) -> Probes:
+        if not isinstance(self.window, LastRows):
+            return self.encoders[port].probes(rows, self.window)
+        size, count = (self.window.left, self.window.right)[1 - port], self.counts[1 - port]
+        first, last = np.full(len(rows), count - size), np.full(len(rows), count - 1)
+        return self.encoders[port].probes_between(rows, first, last)
+
+    def _joined(
+        self, rows: Encoded, picked: Picked, alive: Integers, port: int, met: Flags | None
+    ) -> Iterator[Element]:
+        """Pairs of new rows with those that are kept of the other side."""
+        store = self.stores[1 - port]
+        if len(alive) == 0 or not store.segments:
+            return
+        probes = self._probes(rows if len(alive) == len(rows) else rows.take(alive), port)
+        laid = Laid.out(probes, store.layout)
+        for run in store.runs(int(probes.first.min()), int(probes.last.max())):
+            for found, others in matches(run, laid, store.layout, 0, len(laid)):
+                yield from self._told(self._pairs(found, run, others, probes, alive, picked, port, met))
+
+    def _pairs(
+        self,
+        found: Integers,
+        run: Run,
+        others: Integers,
+        probes: Probes,
+        alive: Integers,
+        picked: Picked,
+        port: int,
+        met: Flags | None,
+    ) -> Iterator[Batch]:
+        """What becomes of candidates: those for which the predicate holds are marked, and given."""
+        keep = _within(probes, found, run, others)
+        if keep is not None:
+            found, others = found[keep], others[keep]
+        mine = picked.take(alive[found])
+        theirs = self._stored(run, others, 1 - port)
+        left, right = (mine, theirs) if port == LEFT else (theirs, mine)
+        holds = self.columns.holds(left, right)
+        if holds is not None:
+            chosen = np.flatnonzero(holds)
+            found, others, left, right = found[chosen], others[chosen], left.take(chosen), right.take(chosen)
+        if met is not None:
+            met[alive[found]] = True
+        if self.node.kind.is_half:
+            yield from self._first_partners(run, others, port)
+            return
+        if run.matched is not None:
+            run.matched[run.rows[others]] = 1
+        if len(left):
+            yield from self.results.add(left, right)
+
+    def _first_partners(self, run: Run, others: Integers, port: int) -> Iterator[Batch]:
+        """Kept left rows that have now met a partner; they are done with."""
+        if port == LEFT or run.matched is None:
+            return
+        news = np.unique(others)
+        news = news[run.matched[run.rows[news]] == 0]
+        run.matched[run.rows[news]] = 1
+        if self.node.kind is JoinKind.SEMI and len(news):
+            yield from self.results.add(self._stored(run, news, LEFT), None)
+
+    def _stored(self, run: Run, rows: Integers, side: int) -> Picked:
+        payload = None if run.payload is None else run.payload.take(arrow(run.rows[rows]))
+        return Picked(payload, self.columns.times_of(payload, run.times[rows], side))
+
+    def _alone(self, rows: Picked, side: int) -> Iterator[Element]:
+        """Rows that are given without a partner."""
+        if len(rows):
+            yield from self._told(self.results.add(*((rows, None) if side == LEFT else (None, rows))))
+
+    def _told(self, batches: Iterable[Batch]) -> Iterator[Element]:
+        for batch in batches:
+            self.counters.results += len(batch)
+            yield batch
+
+    # Punctuations in
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
+        yield from self._leaving(1 - port)
+        yield from self._told(self.results.flush())
+        value = promise(self.node.time, self.node.kind, (self.bounds[LEFT], self.bounds[RIGHT]), self._least())
+        if value > self.promised:
+            self.promised = value
+            yield Punctuation(value)
+
+    def _leaving(self, side: int) -> Iterator[Element]:
+        """Rows of a side that can meet no row to come; those that never met one are given where that is wanted."""
+        for run, rows in self.stores[side].leave(self._limit(side)):
+            if self.node.kind is not JoinKind.SEMI:
+                yield from self._alone(self._stored(run, rows, side), side)
+
+    def _least(self) -> tuple[int, int]:
+        """The smallest time of each side that a result to come can have."""
+        return self._least_of(LEFT), self._least_of(RIGHT)
+
+    def _least_of(self, side: int) -> int:
+        if not isinstance(self.window, LastRows):
+            return min(self.bounds[side], self._limit(side))
+        return min(self.bounds[side], self.stores[side].least)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """What holds for some rows of a side says nothing of its partners."""
+        return ()
+
+    # State
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(store.nbytes for store in self.stores)
+
+    @property
+    def stored_rows(self) -> int:
+        return sum(map(len, self.stores))
+
+    def state(self) -> dict[str, pa.Table]:
+        numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.stores)]
+        kept = {name: store.state() for name, store in zip(("left", "right"), self.stores, strict=True)}
+        tables = {name: table for name, table in kept.items() if table is not None}
+        return {"bounds": tabled(value=np.array(numbers)), **tables}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        numbers: list[Any] = tables["bounds"]["value"].to_pylist()
+        self.bounds, self.counts, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4:6], numbers[6]
+        for side, name in enumerate(("left", "right")):
+            self.stores[side] = self._store(side)
+            if name in tables:
+                self.stores[side].restore(tables[name], numbers[7 + side])
+
+
+def _chosen(batch: Batch, chosen: Flags) -> Batch:
+    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()
+
+
+def _within(probes: Probes, found: Integers, run: Run, others: Integers) -> Flags | None:
+    """Which candidates the bands admit that no index looks at; None: all."""
+    keep: Flags | None = None
+    for low, high, band in zip(probes.lows[1:-1], probes.highs[1:-1], run.middle, strict=True):
+        values = band[others]
+        inside: Flags = (values >= low[found]) & (values <= high[found])
+        keep = inside if keep is None else keep & inside
+    return keep

@@ -1,0 +1,178 @@
+"""From pairs of rows to batches of results: which columns are kept for that, and how they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.arrays import arrow, concatenated, of_type
+from windrow.aggregates.base import Array, Integers
+from windrow.operators.base import Batch
+from windrow.operators.evaluate import Predicate
+from windrow.operators.expressions.values import settled
+from windrow.operators.grid import to_units
+from windrow.operators.joins.encoding import Encoder
+from windrow.plan.conditions import Conditions, conjunction
+from windrow.plan.joins import schema_of
+from windrow.plan.kinds import normal_time
+from windrow.plan.nodes import Join, JoinTime
+from windrow.plan.schema import Shape
+from windrow.semantics.expressions import Call, Expression, columns_of
+from windrow.semantics.joins import LEFT, RIGHT, LastRows
+
+ROWS = 1 << 16
+"""Results that are given together, or somewhat more."""
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Rows of one side: the columns that are kept of them (None: no columns), and their times."""
+
+    data: pa.RecordBatch | None
+    times: Integers
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def take(self, rows: Integers) -> Picked:
+        return Picked(None if self.data is None else self.data.take(arrow(rows)), self.times[rows])
+
+    @staticmethod
+    def together(parts: Sequence[Picked]) -> Picked:
+        if len(parts) == 1:
+            return parts[0]
+        data = [part.data for part in parts if part.data is not None]
+        return Picked(concatenated(data) if data else None, np.concatenate([part.times for part in parts]))
+
+
+class Columns:
+    """Which columns of each side are kept: those that come out, and those that candidates are tried by.
+
+    The time itself is not kept twice: where its type allows, it is made again from the times.
+    """
+
+    def __init__(self, node: Join, shapes: tuple[Shape, Shape], conditions: Conditions, encoder: Encoder) -> None:
+        self.node = node
+        self.schema = schema_of(node, shapes)
+        self.test = _test(conditions, encoder)
+        self.predicate = None if self.test is None else Predicate(self.test)
+        self.tried = [] if self.test is None else list(dict.fromkeys(columns_of(self.test)))
+        self.times = tuple(
+            next(c.name for c in node.names if c.side == side and c.source == shapes[side].time)
+            for side in (LEFT, RIGHT)
+        )
+        self.by_arrival = isinstance(node.window, LastRows)
+        wanted = {c.name for c in node.columns} | set(self.tried)
+        self.kept = tuple(self._kept(side, wanted) for side in (LEFT, RIGHT))
+
+    def _kept(self, side: int, wanted: set[str]) -> dict[str, str]:
+        """What the input calls the columns that are kept, by their names here."""
+        names = self.node.names_of(side)
+        time = self.times[side]
+        if self.by_arrival:
+            wanted = wanted | {time}
+        plain = not self.by_arrival and self.schema.field(time).type == normal_time(self.schema.field(time).type)
+        return {name: source for name, source in names.items() if name in wanted and not (plain and name == time)}
+
+    def renamed(self, data: pa.RecordBatch, side: int) -> pa.RecordBatch:
+        """The rows of a side under the names of the join."""
+        names = self.node.names_of(side)
+        return pa.record_batch([data.column(source) for source in names.values()], names=list(names))
+
+    def pick(self, rows: pa.RecordBatch, times: Integers, side: int) -> Picked:
+        """The columns that are kept of renamed rows; dictionaries as values, for they differ between batches."""
+        names = list(self.kept[side])
+        if not names:
+            return Picked(None, times)
+        kinds = [self.schema.field(name).type for name in names]
+        columns = [settled(rows.column(name), kind) for name, kind in zip(names, kinds, strict=True)]
+        return Picked(pa.record_batch(columns, names=names), times)
+
+    def times_of(self, payload: pa.RecordBatch | None, places: Integers, side: int) -> Integers:
+        """The times of stored rows."""
+        if not self.by_arrival:
+            return places
+        assert payload is not None
+        return to_units(payload.column(self.times[side]))
+
+    def column(self, name: str, rows: Picked) -> Array:
+        if rows.data is not None and name in rows.data.schema.names:
+            found: Array = rows.data.column(name)
+            return found
+        return of_type(rows.times, self.schema.field(name).type)
+
+    def holds(self, left: Picked, right: Picked) -> npt.NDArray[np.bool_] | None:
+        """For which of these pairs what is left of the predicate is true; None: for all."""
+        if self.predicate is None:
+            return None
+        sides = self.node.names_of(LEFT)
+        columns = [self.column(name, left if name in sides else right) for name in self.tried]
+        if not columns:  # a constant
+            columns = [arrow(left.times)]
+        batch = pa.record_batch(columns, names=self.tried or ["time"])
+        return self.predicate.mask(batch).view(np.bool_)
+
+
+def _test(conditions: Conditions, encoder: Encoder) -> Expression | None:
+    """What candidates are still tried by."""
+    unsure = () if encoder.is_exact else conditions.equalities
+    parts: list[Expression] = [Call("=", (equality.left, equality.right)) for equality in unsure]
+    return conjunction([*parts, *([] if conditions.rest is None else [conditions.rest])])
+
+
+@dataclass
+class Results:
+    """Puts results together and gives them in batches of some size."""
+
+    columns: Columns
+    output: pa.Schema
+    pairs: list[tuple[Picked | None, Picked | None]] = field(default_factory=list)
+    waiting: int = 0
+    given: int = 0
+
+    def add(self, left: Picked | None, right: Picked | None) -> Iterator[Batch]:
+        """Pairs, or rows of one side alone."""
+        self.pairs.append((left, right))
+        self.waiting += len(left if left is not None else right or ())
+        if self.waiting >= ROWS:
+            yield from self.flush()
+
+    def flush(self) -> Iterator[Batch]:
+        pairs, self.pairs, self.waiting = self.pairs, [], 0
+        for shape in ((True, True), (True, False), (False, True)):
+            alike = [pair for pair in pairs if (pair[LEFT] is not None, pair[RIGHT] is not None) == shape]
+            if alike:
+                sides = [
+                    Picked.together([pair[side] for pair in alike]) if there else None  # type: ignore[misc]
+                    for side, there in enumerate(shape)
+                ]
+                yield self._batch(sides[LEFT], sides[RIGHT])
+
+    def _batch(self, left: Picked | None, right: Picked | None) -> Batch:
+        times = self._times(left, right)
+        self.given += len(times)
+        arrays = list(self._arrays((left, right), times))
+        return Batch(pa.record_batch(arrays, schema=self.output), times)
+
+    def _times(self, left: Picked | None, right: Picked | None) -> Integers:
+        if left is None or right is None:
+            alone = left if left is not None else right
+            assert alone is not None
+            return alone.times
+        time = self.columns.node.time
+        if time in (JoinTime.LEFT, JoinTime.RIGHT):
+            return left.times if time is JoinTime.LEFT else right.times
+        return (np.minimum if time is JoinTime.EARLIER else np.maximum)(left.times, right.times)
+
+    def _arrays(self, sides: tuple[Picked | None, Picked | None], times: Integers) -> Iterable[Array]:
+        for column, kind in zip(self.columns.node.columns, self.output.types, strict=False):
+            rows = sides[column.side]
+            nothing: Any = pa.nulls(len(times), kind) if rows is None else None  # type: ignore[call-overload]
+            yield nothing if rows is None else self.columns.column(column.name, rows)
+        if len(self.output) > len(self.columns.node.columns):
+            yield of_type(times, self.output.types[-1])

@@ -1,0 +1,185 @@
+"""The rows of one side that can still meet one to come, in segments of time, so that whole segments are let go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.arrays import arrow
+from windrow.aggregates.base import Integers
+from windrow.operators.joins.encoding import Encoded
+from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
+from windrow.semantics.progress import END
+
+SEGMENTS = 8
+"""A window's length is cut into so many segments, unless they would be small."""
+ROWS = 1 << 12
+"""Segments that hold fewer rows are made twice as long."""
+_COLUMN = "."
+"""Before the names of columns in saved state."""
+
+
+class Store:
+    """`reach` is how far apart rows that meet can be, in the units of places: times, or numbers by arrival.
+
+    With `marks`, rows are marked when they have met a partner, or left. With `forgets`, marked rows are done with.
+    """
+
+    def __init__(self, layout: Layout, reach: int, *, origin: int = 0, marks: bool = False, forgets: bool = False):
+        self.layout = layout
+        self.origin = origin
+        self.step = max(1, -(-reach // SEGMENTS))
+        self.marks = marks
+        self.forgets = forgets
+        self.segments: dict[int, list[Run]] = {}
+        self.limit: int | None = None
+        """Rows below have left, whether or not they are still here."""
+
+    # Rows in
+
+    def add(self, rows: Encoded, payload: pa.RecordBatch | None, least: int, matched: Marks | None = None) -> None:
+        """Rows with their payload; `matched` marks those that have met a partner. `least` is their smallest time."""
+        if len(rows) == 0:
+            return
+        if self.marks and matched is None:
+            matched = np.zeros(len(rows), np.uint8)
+        numbers = (rows.times - self.origin) // self.step
+        if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
+            self._push(int(numbers[0]), sorted_run(rows, payload, matched, least, self.layout))
+        else:
+            for number, chosen in _divided(numbers):
+                part = None if payload is None else payload.take(arrow(chosen))
+                marked = None if matched is None else matched[chosen]
+                self._push(number, sorted_run(rows.take(chosen), part, marked, least, self.layout))
+        self._coarsen()
+
+    def _push(self, number: int, run: Run) -> None:
+        """Runs of a segment are each at least twice as long as the next."""
+        runs = self.segments.setdefault(number, [])
+        while runs and len(runs[-1]) < 2 * len(run):
+            last = self._rid(runs.pop())
+            run = run if last is None else merged(last, run, self.layout)
+        runs.append(run)
+
+    def _rid(self, run: Run) -> Run | None:
+        """A run without the rows that are done with, before it is merged."""
+        if not self.forgets or run.matched is None or 4 * np.count_nonzero(run.matched) < len(run):
+            return run
+        kept = np.flatnonzero(run.matched[run.rows] == 0)
+        return run.take(kept, self.layout) if len(kept) else None
+
+    def _coarsen(self) -> None:
+        while len(self.segments) > 2 * SEGMENTS and len(self) < ROWS * len(self.segments):
+            self.step *= 2
+            old, self.segments = self.segments, {}
+            for number, runs in sorted(old.items()):
+                for run in runs:
+                    self._push(number >> 1, run)
+
+    # Rows out
+
+    def runs(self, first: int, last: int) -> Iterator[Run]:
+        """The runs that may have rows at these places."""
+        for _, runs in sorted(self.segments.items()):
+            yield from (run for run in runs if run.span[0] <= last and run.span[1] >= first)
+
+    def leave(self, limit: int) -> Iterator[tuple[Run, Integers]]:
+        """Let rows below the limit go; of marked stores those without a partner are given, once."""
+        if self.limit is not None and limit <= self.limit:
+            return
+        self.limit = limit
+        for number in sorted(self.segments):
+            for run in self.segments[number]:
+                if self.marks and run.span[0] < limit:
+                    yield from self._left(run, limit)
+            runs = [run for run in self.segments[number] if run.span[1] >= limit and limit != END]
+            if runs:
+                self.segments[number] = runs
+            else:
+                del self.segments[number]
+
+    def _left(self, run: Run, limit: int) -> Iterator[tuple[Run, Integers]]:
+        assert run.matched is not None
+        gone = (run.times < limit) & (run.matched[run.rows] == 0)
+        rows = np.flatnonzero(gone if limit != END else run.matched[run.rows] == 0)
+        if len(rows):
+            run.matched[run.rows[rows]] = 1
+            yield run, rows
+
+    # Accounts
+
+    def __len__(self) -> int:
+        return sum(len(run) for run in self._all())
+
+    @property
+    def nbytes(self) -> int:
+        return sum(run.nbytes for run in self._all())
+
+    @property
+    def least(self) -> int:
+        """The smallest time of a row that is here; the end of time when there is none."""
+        return min((run.least for run in self._all()), default=END)
+
+    def places(self) -> Integers:
+        """The different places of rows that are here."""
+        found = [np.unique(run.times) for run in self._all()]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def _all(self) -> Iterator[Run]:
+        return (run for runs in self.segments.values() for run in runs)
+
+    # State
+
+    def state(self) -> pa.Table | None:
+        """The rows that can still meet one, by place; None when there are none."""
+        tables = [table for run in self._all() if len(table := self._saved(run))]
+        if not tables:
+            return None
+        whole = pa.concat_tables(tables)
+        return whole.take(arrow(np.argsort(whole["place"].to_numpy(), kind="stable")))
+
+    def _saved(self, run: Run) -> pa.Table:
+        columns: dict[str, Any] = {"place": run.times}
+        if self.layout.has_words:
+            columns["word"] = run.words
+        if self.layout.bands > 1:
+            columns["band0"] = run.others
+        columns |= {f"band{i}": band for i, band in enumerate(run.middle, 1)}
+        if self.layout.bands:
+            columns[f"band{self.layout.bands - 1}"] = run.keys
+        if run.matched is not None:
+            columns["matched"] = run.matched[run.rows]
+        if run.payload is not None:
+            taken = run.payload.take(arrow(run.rows))
+            columns |= {_COLUMN + name: taken.column(name) for name in taken.schema.names}
+        return pa.table(columns).filter(pa.array(self._live(run)))
+
+    def _live(self, run: Run) -> npt.NDArray[np.bool_]:
+        live = np.ones(len(run), np.bool_) if self.limit is None else run.times >= self.limit
+        if self.forgets and run.matched is not None:
+            live &= run.matched[run.rows] == 0
+        return live
+
+    def restore(self, table: pa.Table, least: int) -> None:
+        """Rows that `state` gave."""
+        names = [name for name in table.column_names if name.startswith(_COLUMN)]
+        numbers = {name: np.array(table[name].combine_chunks()) for name in table.column_names if name not in names}
+        bands = tuple(numbers[f"band{i}"] for i in range(self.layout.bands))
+        payload = None
+        if names:
+            columns = [table[name].combine_chunks() for name in names]
+            payload = pa.record_batch(columns, names=[name.removeprefix(_COLUMN) for name in names])
+        rows = Encoded(numbers["place"], numbers.get("word"), bands)
+        self.add(rows, payload, least, numbers.get("matched"))
+
+
+def _divided(numbers: Integers) -> Iterator[tuple[int, Integers]]:
+    """Rows by the number of their segment."""
+    order = np.argsort(numbers, kind="stable")
+    cuts = np.flatnonzero(np.diff(numbers[order])) + 1
+    for chosen in np.split(order, cuts):
+        yield int(numbers[chosen[0]]), chosen
