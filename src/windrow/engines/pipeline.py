@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from windrow.errors import InternalError
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows, Operator
+from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
 from windrow.operators.shared_panes import SharedCells
@@ -128,6 +129,15 @@ class Pipeline:
                 yield above, above.operator
             else:
                 raise InternalError("must be followed by a window aggregate", parameter=stage.label)
+
+    def join_above(self, stage: Stage) -> tuple[JoinOperator, int]:
+        """The join that takes the rows of an input, with the port there; nothing but unions may lie between."""
+        for above, port in stage.after:
+            if isinstance(above.operator, JoinOperator):
+                return above.operator, port
+            if isinstance(above.operator, Meld):
+                return self.join_above(above)
+        raise InternalError("must be followed by a join", parameter=stage.label)
 
     def _hand_on(self, stage: Stage, given: Iterable[Element]) -> None:
         for element in given:

@@ -179,9 +179,16 @@ def test_joins_in_two_levels_are_the_defined_ones(data: st.DataObject, given_: S
     cluster = Cluster(node, shards=data.draw(SHARDS), seed=data.draw(st.integers(0, 99)))
     drive(cluster, given_.batches, data.draw(TASKS), data.draw(RESTARTS))
     assert comparable(expected(node, given_)) == comparable(cluster.results)
-    missed = [row for side in (LEFT, RIGHT) for row in given_.late(side)]
+    missed = [named(node, side, row) for side in (LEFT, RIGHT) for row in given_.late(side)]
     assert (len(missed), 0) == (cluster.total("late"), cluster.total("filtered"))
     assert len(cluster.results) == cluster.total("results")
+    if late is Late.SIDE:
+        assert comparable(missed) == comparable({c.name: row[c.name] for c in NAMES} for row in cluster.late)
+
+
+def named(node: Join, side: int, row: dict[str, Any]) -> dict[str, Any]:
+    """A row of one side under the names of the join."""
+    return {c.name: row[c.source] if c.side == side else None for c in node.names}
 
 
 ROW_WINDOWS = st.builds(LastRows, st.integers(1, 6), st.integers(1, 6))
