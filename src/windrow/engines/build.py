@@ -42,6 +42,8 @@ from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sli
 
 READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
 """Units of the attribute: a second, or what may come to a batch of rows."""
+ROWS_AHEAD = 1 << 14
+"""Rows of one side that a join takes at once, however short its windows are."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,7 @@ def _grid_below(node: nodes.Node, grid: Grid | None, stage: Stage) -> Grid | Non
         return replace(grid, keys=keys_below(node, grid.keys))
     if isinstance(stage.operator, Meld) and grid is not None:
         # Which bound rows of a union meet is known where it is made.
-        return replace(_idle_grid(grid, stage.operator), together=False)
+        return replace(_idle_grid(grid, stage.operator), together=False, rows=1)
     return grid
 
 
@@ -301,7 +303,7 @@ def _join_grid(node: nodes.Join) -> Grid:
     """What a join can use of the promises of its inputs: all of them; one side may be a window's reach ahead."""
     if isinstance(node.window, LastRows):
         return Grid(by_arrival=True)
-    return Grid(pace=reach_of(node.window), together=True)
+    return Grid(pace=reach_of(node.window), rows=ROWS_AHEAD, together=True)
 
 
 def _meld(node: nodes.Union) -> Meld:

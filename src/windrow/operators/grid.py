@@ -25,6 +25,8 @@ class Grid:
     step: int = 1
     pace: int = 1
     """How far one source may be read ahead of another; at least a step."""
+    rows: int = 1
+    """How many rows of one source are read at least before it is another's turn: where order decides nothing."""
     by_arrival: bool = False
     """Rows are counted as they come, so that it matters which source is read first."""
     together: bool = False

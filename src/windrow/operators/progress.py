@@ -62,6 +62,7 @@ class Input:
         grids = [one for one in (grid, *others) if one is not None]
         self.grid = reduce(Grid.refined, grids) if grids else None
         self.pace = (grid or Grid()).paced
+        self.stride = (grid or Grid()).rows
         self.is_patient = grid is None or (isinstance(policy, AtEnd) and not grid.by_arrival)
         """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
         self.high = START

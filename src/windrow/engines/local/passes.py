@@ -45,4 +45,4 @@ def _order(plan: Node) -> Hashable:
     """All that decides in which order the sources of a plan are read."""
     pipeline = build(plan)
     inputs = {name: stages[0].operator for name, stages in pipeline.inputs.items()}
-    return tuple((name, o.pace, o.is_patient) for name, o in inputs.items() if isinstance(o, Input))
+    return tuple((name, o.pace, o.stride, o.is_patient) for name, o in inputs.items() if isinstance(o, Input))

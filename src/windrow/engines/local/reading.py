@@ -60,12 +60,12 @@ class Reader:
         return int(self.places[0])
 
     def take(self, limit: int) -> Element:
-        """Its next element: of a batch, the rows before the first one that lies above `limit`."""
+        """Its next element: of a batch, the rows before the first one above `limit`, and a stride at least."""
         element = self._fill()
         self.waiting = None
         if isinstance(element, Punctuation) or limit == END:
             return element
-        cut = int(np.searchsorted(self.reach, limit, side="right"))
+        cut = max(int(np.searchsorted(self.reach, limit, side="right")), self.stage.stride)
         if cut < len(element):
             self.waiting, self.places, self.reach = element.slice(cut), self.places[cut:], self.reach[cut:]
         return element.slice(0, cut)

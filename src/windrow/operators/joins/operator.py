@@ -16,6 +16,7 @@ from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
+from windrow.operators.joins.joint import Joint
 from windrow.operators.joins.late import late_of_join
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met, reach_of
@@ -56,6 +57,7 @@ class JoinOperator:
         self.layouts = tuple(map(Layout.of, self.encoders))
         self.stores = [self._store(side) for side in (LEFT, RIGHT)]
         self.late_schema = late_schema_of_join(node, shapes)
+        self.joint = Joint.of(node, shapes, passes)
         self.bounds = [START, START]
         self.counts = [0, 0]
         """Rows of each side so far, by which windows of rows are counted."""
@@ -102,6 +104,8 @@ class JoinOperator:
         rows, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
         met = np.zeros(len(rows), np.bool_) if self.stores[port].marks else None
         alive = np.arange(len(rows)) if rows.alive is None else np.flatnonzero(rows.alive)
+        if self.joint is not None and self.joint.other == port:
+            self.joint.note(batch.times)
         yield from self._joined(rows, picked, alive, port, met)
         if self.node.kind is JoinKind.SEMI and met is not None:
             yield from self._alone(picked.take(np.flatnonzero(met)), port)
@@ -229,13 +233,18 @@ class JoinOperator:
     # Punctuations in
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        before = self.bounds[LEFT], self.bounds[RIGHT]
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
+        now = self.bounds[LEFT], self.bounds[RIGHT]
         yield from self._leaving(1 - port)
         yield from self._told(self.results.flush())
-        value = promise(self.node.time, self.node.kind, (self.bounds[LEFT], self.bounds[RIGHT]), self._least())
+        value = promise(self.node.time, self.node.kind, now, self._least())
         if value > self.promised:
             self.promised = value
             yield Punctuation(value)
+        if self.joint is not None:
+            yield from self.joint.promises(before, now, self.promised)
+            self.joint.forget_below(min(self._limit(self.joint.other), now[self.joint.other]))
 
     def _leaving(self, side: int) -> Iterator[Element]:
         """Rows of a side that can meet no row to come; those that never met one are given where that is wanted."""
@@ -270,11 +279,15 @@ class JoinOperator:
         numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.stores)]
         kept = {name: store.state() for name, store in zip(("left", "right"), self.stores, strict=True)}
         tables = {name: table for name, table in kept.items() if table is not None}
+        if self.joint is not None:
+            tables["joint"] = tabled(time=self.joint.values)
         return {"bounds": tabled(value=np.array(numbers)), **tables}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[Any] = tables["bounds"]["value"].to_pylist()
         self.bounds, self.counts, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4:6], numbers[6]
+        if self.joint is not None:
+            self.joint.values = tables["joint"]["time"].to_numpy().copy()
         for side, name in enumerate(("left", "right")):
             self.stores[side] = self._store(side)
             if name in tables:
