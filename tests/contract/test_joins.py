@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 import windrow as wr
-from tests.contract.engines import Engine, check, same_on_connect
-from tests.contract.streams import SCHEMA, SIZE, punctuated
+from tests.contract.engines import Engine, check, check_late, given, same_on_connect
+from tests.contract.reference import Reference
+from tests.contract.streams import SCHEMA, SIZE, punctuated, rows
+from tests.contract.test_frames import drained, files, same, static, streaming, whole
 from windrow.plan.joins import joined_names, usual_time
 from windrow.plan.nodes import Join, JoinKind, Late
 from windrow.query import Query
 from windrow.query.fluent import to_expression
 from windrow.semantics.joins import Between, JoinWindow, SameWindow
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = {"a": rows(43, 0), "b": rows(44, -10)}
 ELEMENTS = {"a": punctuated(41, 0), "b": punctuated(42, -10, step=35)}
 EQUALITY = "a_k = b_k and a_g = b_g"
 BAND = "a_x >= b_x - 2 and a_x <= b_x + 1"
@@ -70,3 +77,23 @@ def test_windows_joined(engine: Engine) -> None:
     left, right = (stream(name).group_by("k").window(range=20).agg(n=wr.count()) for name in "ab")
     query = joined(left, right, "a_k = b_k and a_window_end = b_window_end", Between(-20, 20), JoinKind.INNER)
     check(engine, query, ELEMENTS, SIZE)
+
+
+def framed(left: DataFrame, right: DataFrame, **others: Any) -> Query:
+    sides = [wr.stream(one, time="ts", progress=wr.slack(20), name=name) for one, name in ((left, "a"), (right, "b"))]
+    return joined(sides[0], sides[1], BAND, Between(-20, 10), JoinKind.LEFT, **others)
+
+
+def test_static_frames(spark: SparkSession) -> None:
+    query = framed(*(static(spark, ROWS[name]) for name in "ab"))
+    expected = Reference(given(query.plan, ROWS), whole).answer(query.plan)
+    same(query, expected.results, query.to_spark())
+
+
+def test_late_rows_of_streaming_frames(on_frames: Engine, spark: SparkSession, tmp_path: Path) -> None:
+    frames = (streaming(spark, files(tmp_path / name, ROWS[name])) for name in "ab")
+    query = framed(*frames, late=Late.SIDE)
+    expected = on_frames.expected(query.plan, ROWS, SIZE)
+    found = drained(query.late_to_spark(), tmp_path / "out").toArrow().to_pylist()
+    assert expected.rows_late == len(found) > 0
+    check_late(expected.late, found, {"a", "b"})

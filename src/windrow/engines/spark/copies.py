@@ -78,7 +78,8 @@ class Cells:
                 yield rows[fresh], shards[fresh]
 
     def _cells(self, values: Floats) -> Integers:
-        cells = np.clip(np.floor(values / self.width), -FAR, FAR)
+        with np.errstate(over="ignore"):
+            cells = np.clip(np.floor(values / self.width), -FAR, FAR)
         return np.where(np.isnan(cells), FAR + 1, cells).astype(np.int64)
 
     def _shards(self, cells: Integers, count: int) -> Shards:

@@ -12,7 +12,13 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, waiting_and_evicted
+from windrow.engines.accounts import (
+    late_and_filtered,
+    open_windows,
+    rows_stored,
+    state_bytes,
+    waiting_and_evicted,
+)
 from windrow.engines.build import How, build
 from windrow.engines.pipeline import Pipeline, Stage
 from windrow.engines.spark.low import make_known
@@ -53,6 +59,7 @@ class Outcome:
     results: int | None = None
     windows: int | None = None
     bytes: int | None = None
+    stored: int | None = None
     waiting: int | None = None
     evicted: int | None = None
     sources: str | None = None
@@ -227,6 +234,7 @@ class Shard:
             results=self.pipeline.results,
             windows=open_windows(self.pipeline.stages),
             bytes=state_bytes(self.pipeline.stages),
+            stored=rows_stored(self.pipeline.stages),
             waiting=waiting,
             evicted=evicted,
             sources=json.dumps(self._sources()) if first else None,
