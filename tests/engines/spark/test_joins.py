@@ -275,3 +275,22 @@ def in_time(elements: list[Any]) -> list[Any]:
             bound = element.value
         made.append({**element, "ts": max(bound, element["ts"])} if isinstance(element, dict) else element)
     return made
+
+
+@settings(max_examples=2_000 if SOAK else 30, deadline=None)
+@given(data=st.data())
+def test_queries_that_run_together_read_each_stream_once(data: st.DataObject) -> None:
+    names = data.draw(st.lists(st.sampled_from(("equality", "band", "anything")), min_size=2, max_size=3))
+    kinds = [data.draw(st.sampled_from((JoinKind.INNER, JoinKind.LEFT))) for _ in names]
+    plans: list[Node] = [over(A, B, PREDICATES[name], kind) for name, kind in zip(names, kinds, strict=True)]
+    plans.append(counted(A, "ts", k="k"))
+    cluster = Cluster(*plans, shards=data.draw(SHARDS), seed=data.draw(st.integers(0, 99)))
+    cuts = st.sets(st.integers(0, 20), max_size=4)
+    given_ = {name: in_time(data.draw(elements(0))) for name in "ab"}
+    assert ["a", "b"] == [reading[0].branch.stream.name for reading in cluster.readings]
+    drive(
+        cluster, [micro_batches(given_[name], data.draw(cuts)) for name in "ab"], data.draw(TASKS), data.draw(RESTARTS)
+    )
+    for plan, found in zip(plans, cluster.given, strict=True):
+        wanted = Reference(bound(plan, given_), lambda heard: row_by_row(heard, 1)).answer(plan)
+        assert comparable(wanted.results) == comparable(found.results)

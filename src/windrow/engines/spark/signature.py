@@ -9,9 +9,9 @@ from windrow.aggregates.base import value_type
 from windrow.engines.spark.spread import Spread
 from windrow.errors import ConfigurationError
 from windrow.plan.check import shape_of, walk
-from windrow.plan.join_choice import shapes_below
+from windrow.plan.join_choice import choose_join, shapes_below
 from windrow.plan.joins import schema_of
-from windrow.plan.nodes import Distinct, Join, Late, OrderedOutput, WindowAggregate
+from windrow.plan.nodes import Distinct, Join, JoinStrategy, Late, OrderedOutput, WindowAggregate
 from windrow.plan.planner import choose
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import columns_of
@@ -44,7 +44,10 @@ def _join(node: Join) -> str:
     compared = dict.fromkeys(columns_of(node.on) if node.on is not None else ())
     kinds = ", ".join(f"{name} {value_type(both.field(name).type)}" for name in compared)
     given = ", ".join(f"{field.name} {field.type}" for field in shape_of(node).answer)
-    return f"{node.kind.value} join {node.window} on {node.on} of ({kinds}) giving ({given}) time {node.time.value}"
+    chosen = choose_join(node).strategy
+    way = "" if chosen in (JoinStrategy.INDEX, JoinStrategy.SCAN) else f" strategy {chosen.value}"
+    asked = f"{node.kind.value} join {node.window} on {node.on} of ({kinds})"
+    return f"{asked} giving ({given}) time {node.time.value}{way}"
 
 
 def _window(node: WindowAggregate) -> str:
