@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, tabled
+from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
 from windrow.operators.joins.joint import Joint
 from windrow.operators.joins.late import late_of_join
+from windrow.operators.joins.probing import Match, New, Prober
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met, reach_of
 from windrow.operators.joins.results import Columns, Picked, Results
-from windrow.operators.joins.runs import Laid, Layout, Run, matches
+from windrow.operators.joins.runs import Layout
 from windrow.operators.joins.store import Store
 from windrow.operators.lateness import late_schema_of_join
 from windrow.plan.conditions import Conditions
@@ -54,6 +55,7 @@ class JoinOperator:
         self.encoders = (left, right)
         self.columns = Columns(node, shapes, conditions, left)
         self.results = Results(self.columns, output.schema)
+        self.prober = Prober(self.columns, threads, pairs=not node.kind.is_half)
         self.layouts = tuple(map(Layout.of, self.encoders))
         self.stores = [self._store(side) for side in (LEFT, RIGHT)]
         self.late_schema = late_schema_of_join(node, shapes)
@@ -103,10 +105,10 @@ class JoinOperator:
         data = self.columns.renamed(batch.data, port)
         rows, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
         met = np.zeros(len(rows), np.bool_) if self.stores[port].marks else None
-        alive = np.arange(len(rows)) if rows.alive is None else np.flatnonzero(rows.alive)
+        numbers = None if rows.alive is None else np.flatnonzero(rows.alive)
         if self.joint is not None and self.joint.other == port:
             self.joint.note(batch.times)
-        yield from self._joined(rows, picked, alive, port, met)
+        yield from self._joined(rows, picked, numbers, port, met)
         if self.node.kind is JoinKind.SEMI and met is not None:
             yield from self._alone(picked.take(np.flatnonzero(met)), port)
         yield from self._kept(rows, picked, met, port)
@@ -129,13 +131,14 @@ class JoinOperator:
 
     def _keep(self, rows: Encoded, picked: Picked, met: Flags | None, alive: Flags, port: int) -> None:
         kept = np.flatnonzero(alive)
-        if len(kept) == 0:
+        if len(kept) == 0 or picked.times is None:
             return
+        times = picked.times[kept]
         if len(kept) < len(rows):
             rows, picked = rows.take(kept), picked.take(kept)
             met = None if met is None else met[kept]
         marks = None if met is None else met.view(np.uint8).copy()
-        self.stores[port].add(rows, picked.data, int(picked.times.min()), marks)
+        self.stores[port].add(rows, picked.data, int(times.min()), marks)
 
     def _places(self, rows: Encoded, port: int) -> Integers:
         """Where rows lie in their windows: at their times, or at their numbers, which are given to them here."""
@@ -162,63 +165,33 @@ class JoinOperator:
         return self.encoders[port].probes_between(rows, first, last)
 
     def _joined(
-        self, rows: Encoded, picked: Picked, alive: Integers, port: int, met: Flags | None
+        self, rows: Encoded, picked: Picked, numbers: Integers | None, port: int, met: Flags | None
     ) -> Iterator[Element]:
-        """Pairs of new rows with those that are kept of the other side."""
+        """Pairs of new rows with those that are kept of the other side; `numbers` are the rows that can have any."""
         store = self.stores[1 - port]
-        if len(alive) == 0 or not store.segments:
+        if not store.segments or (numbers is not None and len(numbers) == 0):
             return
-        probes = self._probes(rows if len(alive) == len(rows) else rows.take(alive), port)
-        laid = Laid.out(probes, store.layout)
-        for run in store.runs(int(probes.first.min()), int(probes.last.max())):
-            for found, others in matches(run, laid, store.layout, 0, len(laid)):
-                yield from self._told(self._pairs(found, run, others, probes, alive, picked, port, met))
+        probes = self._probes(rows if numbers is None else rows.take(numbers), port)
+        for match in self.prober.matches(store, New(port, picked, probes, numbers)):
+            if met is not None:
+                met[match.mine] = True
+            yield from self._told(self._first_partners(match, port) if self.node.kind.is_half else self._pairs(match))
 
-    def _pairs(
-        self,
-        found: Integers,
-        run: Run,
-        others: Integers,
-        probes: Probes,
-        alive: Integers,
-        picked: Picked,
-        port: int,
-        met: Flags | None,
-    ) -> Iterator[Batch]:
-        """What becomes of candidates: those for which the predicate holds are marked, and given."""
-        keep = _within(probes, found, run, others)
-        if keep is not None:
-            found, others = found[keep], others[keep]
-        mine = picked.take(alive[found])
-        theirs = self._stored(run, others, 1 - port)
-        left, right = (mine, theirs) if port == LEFT else (theirs, mine)
-        holds = self.columns.holds(left, right)
-        if holds is not None:
-            chosen = np.flatnonzero(holds)
-            found, others, left, right = found[chosen], others[chosen], left.take(chosen), right.take(chosen)
-        if met is not None:
-            met[alive[found]] = True
-        if self.node.kind.is_half:
-            yield from self._first_partners(run, others, port)
-            return
-        if run.matched is not None:
-            run.matched[run.rows[others]] = 1
-        if len(left):
-            yield from self.results.add(left, right)
+    def _pairs(self, match: Match) -> Iterator[Batch]:
+        if match.run.matched is not None:
+            match.run.matched[match.run.rows[match.theirs]] = 1
+        yield from self.results.add(match.left, match.right)
 
-    def _first_partners(self, run: Run, others: Integers, port: int) -> Iterator[Batch]:
+    def _first_partners(self, match: Match, port: int) -> Iterator[Batch]:
         """Kept left rows that have now met a partner; they are done with."""
+        run = match.run
         if port == LEFT or run.matched is None:
             return
-        news = np.unique(others)
+        news = np.unique(match.theirs)
         news = news[run.matched[run.rows[news]] == 0]
         run.matched[run.rows[news]] = 1
         if self.node.kind is JoinKind.SEMI and len(news):
-            yield from self.results.add(self._stored(run, news, LEFT), None)
-
-    def _stored(self, run: Run, rows: Integers, side: int) -> Picked:
-        payload = None if run.payload is None else run.payload.take(arrow(run.rows[rows]))
-        return Picked(payload, self.columns.times_of(payload, run.times[rows], side))
+            yield from self.results.add(self.columns.stored(run, news, LEFT), None)
 
     def _alone(self, rows: Picked, side: int) -> Iterator[Element]:
         """Rows that are given without a partner."""
@@ -250,7 +223,7 @@ class JoinOperator:
         """Rows of a side that can meet no row to come; those that never met one are given where that is wanted."""
         for run, rows in self.stores[side].leave(self._limit(side)):
             if self.node.kind is not JoinKind.SEMI:
-                yield from self._alone(self._stored(run, rows, side), side)
+                yield from self._alone(self.columns.stored(run, rows, side), side)
 
     def _least(self) -> tuple[int, int]:
         """The smallest time of each side that a result to come can have."""
@@ -296,13 +269,3 @@ class JoinOperator:
 
 def _chosen(batch: Batch, chosen: Flags) -> Batch:
     return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()
-
-
-def _within(probes: Probes, found: Integers, run: Run, others: Integers) -> Flags | None:
-    """Which candidates the bands admit that no index looks at; None: all."""
-    keep: Flags | None = None
-    for low, high, band in zip(probes.lows[1:-1], probes.highs[1:-1], run.middle, strict=True):
-        values = band[others]
-        inside: Flags = (values >= low[found]) & (values <= high[found])
-        keep = inside if keep is None else keep & inside
-    return keep

@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, concatenated, of_type
+from windrow.aggregates.arrays import arrow, concatenated
 from windrow.aggregates.base import Array, Integers
 from windrow.operators.base import Batch
 from windrow.operators.evaluate import Predicate
 from windrow.operators.expressions.values import settled
 from windrow.operators.grid import to_units
 from windrow.operators.joins.encoding import Encoder
+from windrow.operators.joins.runs import Run
+from windrow.operators.kernels import join_index
 from windrow.plan.conditions import Conditions, conjunction
 from windrow.plan.joins import schema_of
 from windrow.plan.kinds import normal_time
@@ -31,23 +33,35 @@ ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Picked:
-    """Rows of one side: the columns that are kept of them (None: no columns), and their times."""
+    """Rows of one side: the columns that are kept of them (None: no columns), and their times where asked for."""
 
+    size: int
     data: pa.RecordBatch | None
-    times: Integers
+    times: Integers | None
 
     def __len__(self) -> int:
-        return len(self.times)
+        return self.size
 
-    def take(self, rows: Integers) -> Picked:
-        return Picked(None if self.data is None else self.data.take(arrow(rows)), self.times[rows])
+    def take(self, rows: Integers, *, timed: bool = True) -> Picked:
+        times = None if self.times is None or not timed else gathered(self.times, rows)
+        return Picked(len(rows), None if self.data is None else self.data.take(arrow(rows)), times)
 
     @staticmethod
     def together(parts: Sequence[Picked]) -> Picked:
         if len(parts) == 1:
             return parts[0]
         data = [part.data for part in parts if part.data is not None]
-        return Picked(concatenated(data) if data else None, np.concatenate([part.times for part in parts]))
+        times = [part.times for part in parts if part.times is not None]
+        return Picked(
+            sum(map(len, parts)), concatenated(data) if data else None, np.concatenate(times) if times else None
+        )
+
+
+def gathered(values: Integers, rows: Integers) -> Integers:
+    """`values[rows]`, without holding up other threads."""
+    out = np.empty(len(rows), np.int64)
+    join_index.gather(values, rows, out)
+    return out
 
 
 class Columns:
@@ -69,6 +83,8 @@ class Columns:
         self.by_arrival = isinstance(node.window, LastRows)
         wanted = {c.name for c in node.columns} | set(self.tried)
         self.kept = tuple(self._kept(side, wanted) for side in (LEFT, RIGHT))
+        self.timed = tuple(self._is_timed(side, wanted) for side in (LEFT, RIGHT))
+        """Whether the times of a side are needed to make results of pairs."""
 
     def _kept(self, side: int, wanted: set[str]) -> dict[str, str]:
         """What the input calls the columns that are kept, by their names here."""
@@ -79,6 +95,11 @@ class Columns:
         plain = not self.by_arrival and self.schema.field(time).type == normal_time(self.schema.field(time).type)
         return {name: source for name, source in names.items() if name in wanted and not (plain and name == time)}
 
+    def _is_timed(self, side: int, wanted: set[str]) -> bool:
+        own = JoinTime.LEFT if side == LEFT else JoinTime.RIGHT
+        made = self.times[side] in wanted and self.times[side] not in self.kept[side]
+        return made or self.node.time in (own, JoinTime.EARLIER, JoinTime.LATER)
+
     def renamed(self, data: pa.RecordBatch, side: int) -> pa.RecordBatch:
         """The rows of a side under the names of the join."""
         names = self.node.names_of(side)
@@ -88,23 +109,27 @@ class Columns:
         """The columns that are kept of renamed rows; dictionaries as values, for they differ between batches."""
         names = list(self.kept[side])
         if not names:
-            return Picked(None, times)
+            return Picked(len(times), None, times)
         kinds = [self.schema.field(name).type for name in names]
         columns = [settled(rows.column(name), kind) for name, kind in zip(names, kinds, strict=True)]
-        return Picked(pa.record_batch(columns, names=names), times)
+        return Picked(len(times), pa.record_batch(columns, names=names), times)
 
-    def times_of(self, payload: pa.RecordBatch | None, places: Integers, side: int) -> Integers:
-        """The times of stored rows."""
+    def stored(self, run: Run, rows: Integers, side: int, *, timed: bool = True) -> Picked:
+        """Rows of a run."""
+        payload = None if run.payload is None else run.payload.take(arrow(run.rows[rows]))
+        if not timed:
+            return Picked(len(rows), payload, None)
         if not self.by_arrival:
-            return places
+            return Picked(len(rows), payload, gathered(run.times, rows))
         assert payload is not None
-        return to_units(payload.column(self.times[side]))
+        return Picked(len(rows), payload, to_units(payload.column(self.times[side])))
 
     def column(self, name: str, rows: Picked) -> Array:
         if rows.data is not None and name in rows.data.schema.names:
             found: Array = rows.data.column(name)
             return found
-        return of_type(rows.times, self.schema.field(name).type)
+        assert rows.times is not None
+        return _timely(rows.times, self.schema.field(name).type)
 
     def holds(self, left: Picked, right: Picked) -> npt.NDArray[np.bool_] | None:
         """For which of these pairs what is left of the predicate is true; None: for all."""
@@ -113,7 +138,7 @@ class Columns:
         sides = self.node.names_of(LEFT)
         columns = [self.column(name, left if name in sides else right) for name in self.tried]
         if not columns:  # a constant
-            columns = [arrow(left.times)]
+            columns = [arrow(np.zeros(len(left), np.int64))]
         batch = pa.record_batch(columns, names=self.tried or ["time"])
         return self.predicate.mask(batch).view(np.bool_)
 
@@ -163,10 +188,15 @@ class Results:
         if left is None or right is None:
             alone = left if left is not None else right
             assert alone is not None
+            assert alone.times is not None
             return alone.times
         time = self.columns.node.time
         if time in (JoinTime.LEFT, JoinTime.RIGHT):
-            return left.times if time is JoinTime.LEFT else right.times
+            own = left.times if time is JoinTime.LEFT else right.times
+            assert own is not None
+            return own
+        assert left.times is not None
+        assert right.times is not None
         return (np.minimum if time is JoinTime.EARLIER else np.maximum)(left.times, right.times)
 
     def _arrays(self, sides: tuple[Picked | None, Picked | None], times: Integers) -> Iterable[Array]:
@@ -175,4 +205,9 @@ class Results:
             nothing: Any = pa.nulls(len(times), kind) if rows is None else None  # type: ignore[call-overload]
             yield nothing if rows is None else self.columns.column(column.name, rows)
         if len(self.output) > len(self.columns.node.columns):
-            yield of_type(times, self.output.types[-1])
+            yield _timely(times, self.output.types[-1])
+
+
+def _timely(times: Integers, kind: pa.DataType) -> Array:
+    """Times as a column, not copied."""
+    return arrow(times) if kind == pa.int64() else arrow(times).view(kind)

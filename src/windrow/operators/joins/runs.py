@@ -21,6 +21,8 @@ Marks: TypeAlias = npt.NDArray[np.uint8]
 _NONE: Integers = np.empty(0, np.int64)
 _NO_CODES: Codes = np.empty(0, np.int32)
 _NO_WORDS: Numbers = np.empty(0, np.uint32)
+_UNUSED: Integers = np.zeros(1, np.int64)
+_UNUSED_WORD: Numbers = np.zeros(1, np.uint32)
 _ROWS_A_BUCKET = 4
 _MOST_BITS = 24
 _probe: Any = kernels.probe
@@ -30,7 +32,7 @@ CHUNK = 1 << 17
 
 @dataclass(frozen=True)
 class Strips:
-    """Values of a band cut into cells about as wide as the band, so that a probe looks into two or three of them."""
+    """Values of a band cut into cells about half as wide as the band, so that a probe looks into three of them."""
 
     scale: Scale
     width: float
@@ -71,7 +73,7 @@ class Layout:
         if len(bands) > 1 and not encoder.equalities:
             scale, band = encoder.scales[0], bands[0]
             width = float(band.high) - float(band.low) + (0 if scale.is_float else 1)
-            strips = Strips(scale, width if width > 0 else 1.0)
+            strips = Strips(scale, width / 2 if width > 0 else 1.0)
         return Layout(len(bands), strips, bool(encoder.equalities))
 
     @property
@@ -101,11 +103,17 @@ class Laid:
     @staticmethod
     def out(probes: Probes, layout: Layout) -> Laid:
         """Probes of the other side for runs of this layout."""
-        owners = np.arange(len(probes))
         words: Numbers = _NO_WORDS if probes.words is None else probes.words
         if layout.strips is not None:
             owners, words = _spread(probes, layout.strips)
-        return Laid(owners, words, *_ends(probes if len(owners) == len(probes) else probes.take(owners), layout))
+        elif not layout.bands:
+            return Laid(np.arange(len(probes)), words, *_ends(probes, layout))
+        else:
+            owners = np.arange(len(probes))
+        low = probes.lows[-1][owners]
+        order = _grouped(words, _order(low), layout)
+        words = words[order] if len(words) else words
+        return Laid(owners[order], words, *_ends(probes.take(owners[order]), layout))
 
     def __len__(self) -> int:
         return len(self.owners)
@@ -114,7 +122,7 @@ class Laid:
 def _ends(probes: Probes, layout: Layout) -> tuple[Any, ...]:
     first, last = probes.first, probes.last
     lows, highs = (probes.lows[-1], probes.highs[-1]) if layout.bands else (first, last)
-    others = (probes.lows[0], probes.highs[0]) if layout.bands > 1 else (_NONE, _NONE)
+    others = (probes.lows[0], probes.highs[0]) if layout.bands > 1 else (_UNUSED, _UNUSED)
     return lows, highs, first, last, *others
 
 
@@ -174,9 +182,7 @@ class Run:
 def sorted_run(rows: Encoded, payload: pa.RecordBatch | None, matched: Marks | None, least: int, layout: Layout) -> Run:
     """A run of rows; at least one."""
     words, key = layout.words(rows), rows.bands[-1] if layout.bands else rows.times
-    order = np.arange(len(rows)) if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
-    if len(words):
-        order = _grouped(words, order, layout)
+    order = _grouped(words, _order(key), layout)
     span = int(rows.times.min()), int(rows.times.max())
     places = rows.times if layout.bands else _NONE
     others = rows.bands[0] if layout.bands > 1 else _NONE
@@ -184,8 +190,22 @@ def sorted_run(rows: Encoded, payload: pa.RecordBatch | None, matched: Marks | N
     return _indexed(raw, order, layout, order.astype(np.int32))
 
 
+def _order(keys: Numbers) -> Integers:
+    """The order that sorts keys."""
+    order = np.arange(len(keys))
+    if (keys[1:] >= keys[:-1]).all():
+        return order
+    if keys.dtype != np.int32:
+        return np.argsort(keys, kind="stable")
+    raised = (keys ^ np.int32(-(1 << 31))).view(np.uint32)
+    found: Integers = kernels.sort_groups(raised, np.uint32(0), order, np.empty_like(order))
+    return found
+
+
 def _grouped(words: Numbers, order: Integers, layout: Layout) -> Integers:
-    """An order, sorted by group too."""
+    """An order, sorted by group before all."""
+    if len(words) == 0:
+        return order
     found: Integers = kernels.sort_groups(words, layout.down, order, np.empty_like(order))
     return found
 
@@ -235,7 +255,8 @@ def matches(run: Run, laid: Laid, layout: Layout, start: int, end: int) -> Itera
     while probing < end:
         probes, rows = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
         probing, at, found = _probe(
-            laid.words,
+            laid.owners,
+            laid.words if len(laid.words) else _UNUSED_WORD,
             laid.lows,
             laid.highs,
             laid.first,
@@ -257,4 +278,4 @@ def matches(run: Run, laid: Laid, layout: Layout, start: int, end: int) -> Itera
             rows,
         )
         if found:
-            yield laid.owners[probes[:found]], rows[:found]
+            yield probes[:found], rows[:found]

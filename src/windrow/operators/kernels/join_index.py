@@ -72,31 +72,80 @@ def merge_order(words, down, keys, other_words, other_keys, order):
 
 
 @inlined
+def _is_below(words, down, group, keys, low, row):
+    """Whether a row comes before (group, low)."""
+    if len(words):
+        here = np.int64(words[row] >> down)
+        return here < group or (here == group and keys[row] < low)
+    return keys[row] < low
+
+
+@inlined
 def _start(words, down, group, keys, low, start, end):
-    """The first row of start..end that is not below (group, low)."""
-    while end - start > 8:
+    """The first row of start..end that is not below (group, low), looked for in steps that grow, then by halving."""
+    step = 4
+    while start + step < end and _is_below(words, down, group, keys, low, start + step):
+        start += step
+        step *= 4
+    end = min(end, start + step + 1)
+    while end - start > 4:
         middle = (start + end) >> 1
-        below = keys[middle] < low
-        if len(words):
-            here = np.int64(words[middle] >> down)
-            below = here < group or (here == group and below)
-        if below:
+        if _is_below(words, down, group, keys, low, middle):
             start = middle + 1
         else:
             end = middle
-    while start < end:
-        below = keys[start] < low
-        if len(words):
-            here = np.int64(words[start] >> down)
-            below = here < group or (here == group and below)
-        if not below:
-            break
+    while start < end and _is_below(words, down, group, keys, low, start):
         start += 1
     return start
 
 
+@inlined
+def _scan(
+    owner,
+    word,
+    high,
+    first,
+    last,
+    low_other,
+    high_other,
+    words,
+    down,
+    keys,
+    places,
+    others,
+    inside,
+    row,
+    end,
+    found,
+    mine,
+    theirs,
+):
+    """Note the rows from `row` on that fit a probe. Returns -1, or the row for which there was no room."""
+    room = len(theirs)
+    while row < end and keys[row] <= high:
+        if len(words) and words[row] != word:
+            if (words[row] >> down) != (word >> down):
+                break
+            row += 1
+            continue
+        if found == room:
+            return row, found
+        # Written in any case and counted if it fits: a branch that cannot be foreseen costs more.
+        mine[found] = owner
+        theirs[found] = row
+        fits = True
+        if len(others):
+            fits = (others[row] >= low_other) & (others[row] <= high_other)
+        if not inside:
+            fits &= (places[row] >= first) & (places[row] <= last)
+        found += fits
+        row += 1
+    return -1, found
+
+
 @kernel
 def probe(
+    owners,
     wanted,
     lows,
     highs,
@@ -118,35 +167,55 @@ def probe(
     found_probes,
     found_rows,
 ):
-    """Pairs of probes and rows of a run. Goes on from probe `probing` (at row `at`, or -1 for its first).
+    """Pairs of the owners of probes and rows of a run. Goes on from probe `probing` (at row `at`, -1 for its first).
 
     Stops when there is no room for more. Returns the probe and the row to go on from, and how many pairs were found.
+    Of probes sorted by group and low end, each begins where the one before did.
     """
-    found, room = 0, len(found_rows)
-    low_place, high_place = span
+    found = 0
+    group, low = np.int64(-1), np.int64(0)
+    start, end = np.int64(0), np.int64(0)
     for i in range(probing, until):
-        if first[i] > high_place or last[i] < low_place:
+        if first[i] > span[1] or last[i] < span[0]:
             continue
-        start, end, group = 0, len(keys), np.int64(0)
-        if len(words):
-            group = np.int64(wanted[i] >> down)
-            bucket = group >> shift
-            start, end = offsets[bucket], offsets[bucket + 1]
-        start = at if i == probing and at >= 0 else _start(words, down, group, keys, lows[i], start, end)
-        for row in range(start, end):
-            if len(words) and np.int64(words[row] >> down) != group:
-                break
-            if keys[row] > highs[i]:
-                break
-            if len(words) and words[row] != wanted[i]:
-                continue
-            if len(places) and (places[row] < first[i] or places[row] > last[i]):
-                continue
-            if len(others) and (others[row] < other_lows[i] or others[row] > other_highs[i]):
-                continue
-            if found == room:
-                return i, row, found
-            found_probes[found] = i
-            found_rows[found] = row
-            found += 1
+        before = group
+        group = np.int64(wanted[i] >> down) if len(words) else np.int64(0)
+        if group != before or lows[i] < low:
+            start, end = np.int64(0), np.int64(len(keys))
+            if len(words):
+                bucket = group >> shift
+                start, end = np.int64(offsets[bucket]), np.int64(offsets[bucket + 1])
+        low = np.int64(lows[i])
+        start = _start(words, down, group, keys, lows[i], start, end)
+        row = at if i == probing and at >= 0 else start
+        inside = len(places) == 0 or (first[i] <= span[0] and span[1] <= last[i])
+        row, found = _scan(
+            owners[i],
+            wanted[i if len(words) else 0],
+            highs[i],
+            first[i],
+            last[i],
+            other_lows[i if len(others) else 0],
+            other_highs[i if len(others) else 0],
+            words,
+            down,
+            keys,
+            places,
+            others,
+            inside,
+            row,
+            end,
+            found,
+            found_probes,
+            found_rows,
+        )
+        if row >= 0:
+            return i, row, found
     return until, -1, found
+
+
+@kernel
+def gather(values, index, out):
+    """`values[index]`."""
+    for i in range(len(index)):
+        out[i] = values[index[i]]

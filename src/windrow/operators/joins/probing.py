@@ -1,0 +1,115 @@
+"""Partners of new rows among what is kept of the other side, found run by run, on several threads where there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from windrow.aggregates.base import Integers
+from windrow.operators.joins.encoding import Flags, Probes
+from windrow.operators.joins.results import Columns, Picked
+from windrow.operators.joins.runs import Laid, Run, matches
+from windrow.operators.joins.store import Store
+from windrow.semantics.joins import LEFT
+
+_WORTHWHILE = 1 << 12
+"""Probes below which threads cost more than they give."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """Pairs for which the predicate holds: numbers of new rows, rows of a run, and the columns of both sides.
+
+    Without columns (of a join that gives only one side) both are None.
+    """
+
+    run: Run
+    mine: Integers
+    theirs: Integers
+    left: Picked | None
+    right: Picked | None
+
+
+@dataclass(frozen=True)
+class New:
+    """New rows of one side that look for partners; `numbers` are those of the rows that `probes` are for."""
+
+    side: int
+    picked: Picked
+    probes: Probes
+    numbers: Integers | None
+
+
+class Prober:
+    """Finds partners. `pairs` says whether the columns of both sides are wanted."""
+
+    def __init__(self, columns: Columns, threads: int, *, pairs: bool) -> None:
+        self.columns = columns
+        self.pairs = pairs
+        self.threads = threads
+        self.pool = ThreadPoolExecutor(threads, "windrow-join") if threads > 1 else None
+
+    def matches(self, store: Store, new: New) -> Iterator[Match]:
+        """All pairs of new rows with stored ones."""
+        laid = Laid.out(new.probes, store.layout)
+        runs = list(store.runs(int(new.probes.first.min()), int(new.probes.last.max())))
+        if self.pool is None or len(laid) < _WORTHWHILE:
+            for run in runs:
+                yield from self._of_run(run, laid, store, new, 0, len(laid))
+            return
+        parts = -(-2 * self.threads // max(1, len(runs)))
+        cuts = np.linspace(0, len(laid), parts + 1).astype(int).tolist()
+        spans = list(pairwise(cuts))
+        yield from self._together([self._of_run(run, laid, store, new, *span) for run in runs for span in spans])
+
+    def _together(self, waiting: list[Iterator[Match]]) -> Iterator[Match]:
+        """What several iterators give, as many at work at once as there are threads."""
+        assert self.pool is not None
+        running: list[tuple[Future[Match | None], Iterator[Match]]] = []
+        while waiting or running:
+            while waiting and len(running) < self.threads:
+                work = waiting.pop()
+                running.append((self.pool.submit(next, work, None), work))
+            future, work = running.pop(0)
+            found = future.result()
+            if found is not None:
+                running.append((self.pool.submit(next, work, None), work))
+                yield found
+
+    def _of_run(self, run: Run, laid: Laid, store: Store, new: New, start: int, end: int) -> Iterator[Match]:
+        for probing, theirs in matches(run, laid, store.layout, start, end):
+            found = self._tried(run, probing, theirs, new)
+            if len(found.mine):
+                yield found
+
+    def _tried(self, run: Run, probing: Integers, theirs: Integers, new: New) -> Match:
+        """Candidates for which the rest of the predicate holds too."""
+        keep = _within(new.probes, probing, run, theirs)
+        if keep is not None:
+            probing, theirs = probing[keep], theirs[keep]
+        mine = probing if new.numbers is None else new.numbers[probing]
+        if not self.pairs and self.columns.predicate is None:
+            return Match(run, mine, theirs, None, None)
+        timed = self.columns.timed
+        one = new.picked.take(mine, timed=timed[new.side])
+        other = self.columns.stored(run, theirs, 1 - new.side, timed=timed[1 - new.side])
+        left, right = (one, other) if new.side == LEFT else (other, one)
+        holds = self.columns.holds(left, right)
+        if holds is None or holds.all():
+            return Match(run, mine, theirs, left, right)
+        chosen = np.flatnonzero(holds)
+        return Match(run, mine[chosen], theirs[chosen], left.take(chosen), right.take(chosen))
+
+
+def _within(probes: Probes, found: Integers, run: Run, others: Integers) -> Flags | None:
+    """Which candidates the bands admit that no index looks at; None: all."""
+    keep: Flags | None = None
+    for low, high, band in zip(probes.lows[1:-1], probes.highs[1:-1], run.middle, strict=True):
+        values = band[others]
+        inside: Flags = (values >= low[found]) & (values <= high[found])
+        keep = inside if keep is None else keep & inside
+    return keep
