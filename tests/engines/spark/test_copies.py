@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -112,3 +113,23 @@ def test_a_band_without_end_is_not_divided_by(high: float) -> None:
 def test_a_band_is_divided_by_cells() -> None:
     left, right = copies_of(joined(near("a_x", "b_y", -2, 3), JoinKind.RIGHT))
     assert (Cells(Column("x"), 40.0, (-3.0, 2.0)), Cells(Column("y"), 40.0, None)) == (left, right)
+
+
+@pytest.mark.parametrize("units", [("s", "us"), ("ns", "ms"), ("us", "us")])
+def test_times_of_any_unit_meet_in_the_cell_of_their_microseconds(units: tuple[str, str]) -> None:
+    sides = [
+        Stream(name, pa.schema([("ts", pa.int64()), ("at", pa.timestamp(unit, "UTC"))]), "ts")
+        for name, unit in zip("ab", units, strict=True)
+    ]
+    names = joined_names([side.schema for side in sides], ("a", "b"))
+    low, high = (Call(sign, (Column("b_at"), Literal(timedelta(seconds=5)))) for sign in "-+")
+    on = Call("and", (Call(">=", (Column("a_at"), low)), Call("<=", (Column("a_at"), high))))
+    node = Join(sides[0], sides[1], JoinKind.LEFT, Between(0, 9), on, names, ("a", "b"))
+    left, right = copies_of(node)
+    assert Cells(Column("at"), 8e7, None) == left
+    moments = [datetime(2024, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=s) for s in range(0, 300, 3)]
+    places = []
+    for how, side in zip((left, right), sides, strict=True):
+        rows = pa.RecordBatch.from_pylist([{"ts": 0, "at": moment} for moment in moments], side.schema)
+        places.append([{int(s[list(r).index(i)]) for r, s in how.places(rows, 50) if i in r} for i in range(len(rows))])
+    assert all(places[0][i] <= places[1][j] for i in range(100) for j in range(max(0, i - 1), min(100, i + 2)))
