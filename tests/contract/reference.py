@@ -8,11 +8,14 @@ from typing import Any
 
 from tests.contract.hearing import Given, Heard, Row
 from windrow.operators.lateness import COLUMNS
-from windrow.plan.check import shape_of, walk
+from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.nodes import (
+    LEFT,
+    RIGHT,
     Distinct,
     Filter,
     Join,
+    JoinTime,
     Late,
     Node,
     OrderedOutput,
@@ -23,8 +26,9 @@ from windrow.plan.nodes import (
 )
 from windrow.plan.windows import within_of
 from windrow.semantics import oracle
+from windrow.semantics.joins import LastRows, Pair, Timed, join
 from windrow.semantics.moments import value_of
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress import START, Punctuation
 from windrow.semantics.scalar import evaluate
 from windrow.semantics.windows import Session, Sliding, Window
 
@@ -59,6 +63,8 @@ class Reference:
     def _rows(self, node: Node, heard: Heard | None) -> list[Place]:
         if isinstance(node, WindowAggregate):
             return list(enumerate(self._windows(node)))
+        if isinstance(node, Join):
+            return list(enumerate(self._joined(node)))
         if isinstance(node, Stream):
             return self._stream(node, heard)
         if isinstance(node, Union):
@@ -81,18 +87,45 @@ class Reference:
 
     def _filtered(self, node: Filter, rows: list[Place]) -> list[Place]:
         kept = [(at, row) for at, row in rows if evaluate(node.predicate, row) is True]
-        if not has_windows(node):
+        if not has_state(node):
             self.found.rows_filtered += len(rows) - len(kept)
         return kept
 
-    def _windows(self, node: WindowAggregate) -> list[Row]:
-        if has_windows(node.input):  # results of inner windows are never late
-            return self._oracle(node, [row for _, row in self._rows(node.input, None)]).results
-        names = dict.fromkeys(below.name for below in walk(node.input) if isinstance(below, Stream))
+    def _heard(self, node: Node) -> list[Any]:
+        """The rows of a part, with the promises of its streams. Results of inner windows and joins are never late."""
+        if has_state(node):
+            return [row for _, row in self._rows(node, None)]
+        names = dict.fromkeys(below.name for below in walk(node) if isinstance(below, Stream))
         heard = self.hear([self.streams[name] for name in names])
         marks = [(at, part) for at, part in enumerate(heard) if isinstance(part, Punctuation)]
-        elements = sorted([*self._rows(node.input, heard), *marks], key=lambda place: place[0])
-        found = self._oracle(node, [element for _, element in elements])
+        elements = sorted([*self._rows(node, heard), *marks], key=lambda place: place[0])
+        return [element for _, element in elements]
+
+    def _joined(self, node: Join) -> list[Row]:
+        assert not isinstance(node.window, LastRows)
+        left, right = (self._in_time(node, side) for side in (LEFT, RIGHT))
+        return [joined_row(node, pair) for pair in join(left, right, node.window, node.kind, holds(node))]
+
+    def _in_time(self, node: Join, side: int) -> list[Timed]:
+        """The rows of one side that are not below what it promised before."""
+        child = inputs_of(node)[side]
+        time, bound = str(shape_of(child).time), START
+        kept: list[Timed] = []
+        for element in self._heard(child):
+            if isinstance(element, Punctuation):
+                bound = max(bound, element.value if element.group is None else START)
+            elif value_of(element, time) >= bound:
+                kept.append((value_of(element, time), element))
+            else:
+                self.found.rows_late += 1
+                if node.late is not Late.DROP:
+                    self.found.late.append(missed_row(node, side, element, bound - value_of(element, time)))
+        return kept
+
+    def _windows(self, node: WindowAggregate) -> list[Row]:
+        found = self._oracle(node, self._heard(node.input))
+        if has_state(node.input):
+            return found.results
         self.found.rows_late += found.account.late
         if node.late is not Late.DROP:
             self.found.late += [late_row(node, *missed) for missed in found.missed]
@@ -112,8 +145,31 @@ class Reference:
         )
 
 
-def has_windows(node: Node) -> bool:
-    return any(isinstance(below, WindowAggregate) for below in walk(node))
+def has_state(node: Node) -> bool:
+    return any(isinstance(below, (WindowAggregate, Join)) for below in walk(node))
+
+
+def holds(node: Join) -> Callable[[Row, Row], bool | None]:
+    def is_true(left: Row, right: Row) -> bool | None:
+        row = {column.name: (left, right)[column.side][column.source] for column in node.names}
+        return True if node.on is None else evaluate(node.on, row)
+
+    return is_true
+
+
+def joined_row(node: Join, pair: Pair) -> Row:
+    """A pair as a row of the answer."""
+    values = {c.name: None if (row := pair[c.side]) is None else row[c.source] for c in node.columns}
+    extreme = {JoinTime.EARLIER: min, JoinTime.LATER: max}.get(node.time)
+    if extreme is None:
+        return values
+    times = [str(shape_of(child).time) for child in (node.left, node.right)]
+    return {**values, node.time.value: extreme(row[t] for row, t in zip(pair, times, strict=True) if row is not None)}
+
+
+def missed_row(node: Join, side: int, row: Mapping[str, Any], late_by: int) -> Row:
+    """A late row of one side of a join, under the names of the join."""
+    return {**{c.name: row[c.source] if c.side == side else None for c in node.names}, COLUMNS[0]: late_by}
 
 
 def late_row(node: WindowAggregate, row: Mapping[str, Any], late_by: int, missed: list[Any]) -> Row:

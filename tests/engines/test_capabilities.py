@@ -21,8 +21,11 @@ from windrow.engines.spark.spread import Spread, is_stateless, spread
 from windrow.errors import WindrowError
 from windrow.operators.partials import why_not_partial
 from windrow.plan.check import walk
-from windrow.plan.nodes import WindowAggregate
+from windrow.plan.joins import joined_names, usual_time
+from windrow.plan.nodes import Join, JoinKind, Late, WindowAggregate
+from windrow.query.fluent import to_expression
 from windrow.query.running import check_options
+from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = pa.table({"k": ["a"], "x": [1], "t": [1], "p": pa.nulls(1, pa.int64())})
@@ -64,6 +67,24 @@ def answers(*calls: Any) -> wr.Query:
 def again(query: wr.Query, *keys: str) -> wr.Query:
     """A window over the results of windows."""
     return query.group_by(*keys).window(range=20).agg(m=wr.count())
+
+
+SAME = "a_k = b_k"
+
+
+def joined(
+    on: str,
+    kind: JoinKind = JoinKind.INNER,
+    window: JoinWindow = Between(-3, 3),  # noqa: B008 - frozen
+    left: wr.Query | None = None,
+    **others: Any,
+) -> wr.Query:
+    sides = left or stream("a"), stream("b")
+    names = joined_names([side.schema for side in sides], ("a", "b"))
+    both = pa.schema([(c.name, sides[c.side].schema.field(c.source).type) for c in names])
+    plans, predicate = [side.plan for side in sides], to_expression(on, both)
+    plan = Join(plans[0], plans[1], kind, window, predicate, names, ("a", "b"), usual_time(kind), **others)
+    return wr.Query(plan, {**sides[0].sources, **sides[1].sources})
 
 
 def over(progress: Any = None, **settings: Any) -> Callable[[], wr.Query]:
@@ -113,7 +134,19 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "landmark windows in a nested query": lambda: again(windows(range="unbounded", slide=5), "k"),
     "several windows over one stream, put together with UNION ALL": lambda: windows().union(windows(range=20)),
     "different windows in one SELECT": sql("SELECT count(*) [RANGE 1, WA t] AS a, sum(x) [RANGE 2, WA t] AS b FROM s"),
-    "joins": sql("SELECT a.k FROM s AS a JOIN s AS b ON a.k = b.k"),
+    "by an equality, of any kind": lambda: joined(SAME, JoinKind.FULL),
+    "by a band": lambda: joined("a_x >= b_x - 1 and a_x <= b_x + 1"),
+    "by any predicate, or none": lambda: joined("a_x < b_x"),
+    "left, right, semi and anti joins without an equality or a band": lambda: joined("a_x < b_x", JoinKind.ANTI),
+    "full joins without an equality": lambda: joined("a_x < b_x", JoinKind.FULL),
+    "windows of rows, by arrival": lambda: joined(SAME, window=LastRows(3, 3)),
+    "joins of unions, windows and joins, by a key in common": lambda: joined(SAME, left=windows()),
+    "windows over joins, by a key in common": lambda: again(joined(SAME), "a_k"),
+    "windows over joins, without one": lambda: again(joined(SAME), "a_x"),
+    "LATE SIDE of joins": lambda: joined(SAME, late=Late.SIDE),
+    "joins over early results": lambda: joined(SAME, left=windows().early(5)),
+    "joins over results of LATE REVISE": lambda: joined(SAME, left=windows().late("revise")),
+    "as-of joins": lambda: joined(SAME, window=AsOf()),
     "those that hold a row": lambda: windows().emit("nonempty"),
     "EMIT EMPTY": lambda: windows().emit("empty"),
     "EMIT EARLY": lambda: windows().early(5),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 import windrow as wr
+from windrow.plan.joins import joined_names, usual_time
+from windrow.plan.nodes import Join, JoinKind, Late
+from windrow.query.fluent import to_expression
+from windrow.semantics.expressions import Call, Column
+from windrow.semantics.joins import Between, JoinWindow
 from windrow.semantics.progress import Punctuation
 
 BATCH_ROWS = 150
@@ -21,6 +27,7 @@ BATCHES = 12
 DISORDER = 40
 KINDS: dict[str, pa.DataType] = {"ts": pa.int64(), "k": pa.string(), "g": pa.int64(), "x": pa.int64()}
 SCHEMA = pa.schema(KINDS)
+BAND = "a_x >= b_x - 1 and a_x < b_x + 2"
 
 
 def rows(seed: int, *, late: float = 0.0) -> list[dict[str, Any]]:
@@ -40,10 +47,10 @@ def stream(folder: Path, seed: int = 1) -> wr.Query:
     path = folder / f"s{seed}.parquet"
     if not path.exists():
         parquet.write_table(pa.Table.from_pylist(rows(seed), SCHEMA), path)
-    return wr.stream(path, time="ts", progress=wr.slack(DISORDER))
+    return wr.stream(path, time="ts", progress=wr.slack(DISORDER), name=f"s{seed}")
 
 
-def punctuated(seed: int = 2, ahead: str = "") -> wr.Query:
+def punctuated(seed: int = 2, ahead: str = "", name: str = "told") -> wr.Query:
     """Elements with late rows; a promise after every `BATCH_ROWS` rows, and further ones for the groups `ahead`."""
     given: list[Any] = []
     for place, row in enumerate(rows(seed, late=0.1), 1):
@@ -53,7 +60,7 @@ def punctuated(seed: int = 2, ahead: str = "") -> wr.Query:
             given += [Punctuation(latest, (k,)) for k in ahead]
             given.append(Punctuation(latest - DISORDER))
     progress = wr.punctuated(per="k" if ahead else ())
-    return wr.stream(given, time="ts", progress=progress, schema=SCHEMA, name="told")
+    return wr.stream(given, time="ts", progress=progress, schema=SCHEMA, name=name)
 
 
 def partials(folder: Path) -> wr.Query:
@@ -108,6 +115,38 @@ def nested(folder: Path) -> wr.Query:
     return inner.group_by("k").window(range=80, slide=40).agg(most=wr.max("n"), groups=wr.count_distinct("g"))
 
 
+def joined(left: wr.Query, right: wr.Query, on: str, window: JoinWindow, kind: JoinKind, **others: Any) -> wr.Query:
+    """Two streams as the sides `a` and `b`."""
+    names = joined_names([left.schema, right.schema], ("a", "b"))
+    schema = pa.schema([(column.name, KINDS[column.source]) for column in names])
+    node = Join(left.plan, right.plan, kind, window, to_expression(on, schema), names, ("a", "b"), usual_time(kind))
+    return wr.Query(replace(node, **others), {**left.sources, **right.sources})
+
+
+def equality(folder: Path) -> wr.Query:
+    return joined(stream(folder), stream(folder, 3), "a_g = b_g and a_k = b_k", Between(-20, 30), JoinKind.FULL)
+
+
+def band(folder: Path) -> wr.Query:
+    return joined(stream(folder), stream(folder, 3), BAND, Between(-5, 5), JoinKind.LEFT)
+
+
+def missed(_: Path) -> wr.Query:
+    sides = punctuated(), punctuated(4, name="too")
+    return joined(*sides, "a_x + b_x = 7 and a_g < b_g", Between.of_ranges(6, 9), JoinKind.INNER, late=Late.SIDE)
+
+
+def counted_pairs(folder: Path) -> wr.Query:
+    """A window over a join of rows with windows."""
+    totals = stream(folder, 3).group_by("k").window(range=20).agg(n=wr.count()).select("window_end", "k", "n")
+    names = joined_names([SCHEMA, totals.schema], ("a", "b"))
+    on = Call("=", (Column("a_k"), Column("b_k")))
+    rows = stream(folder)
+    pairs = Join(rows.plan, totals.plan, JoinKind.INNER, Between(-40, 40), on, names, ("a", "b"))
+    both = wr.Query(pairs, {**rows.sources, **totals.sources})
+    return both.group_by(k="a_k").window(range=60, slide=20).agg(pairs=wr.count(), most=wr.max("n"))
+
+
 CASES: tuple[Callable[[Path], wr.Query], ...] = (
     partials,
     median,
@@ -120,4 +159,8 @@ CASES: tuple[Callable[[Path], wr.Query], ...] = (
     union,
     distinct,
     nested,
+    equality,
+    band,
+    missed,
+    counted_pairs,
 )

@@ -98,7 +98,32 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         ),
         Feature("several windows over one stream, put together with UNION ALL"),
         nowhere("different windows in one SELECT", "window must be the same for all aggregates of a query"),
-        nowhere("joins", "joins are not available yet"),
+    ),
+    "Joins": (
+        Feature("by an equality, of any kind"),
+        Feature("by a band", spark=Yes("rows near the border of a cell go to two shards")),
+        Feature("by any predicate, or none", spark=Yes("rows go to several shards, so that every pair meets in one")),
+        Feature(
+            "left, right, semi and anti joins without an equality or a band",
+            spark=Yes("rows of the other side go to every shard"),
+        ),
+        Feature(
+            "full joins without an equality",
+            spark=Yes("one shard: of a full join without an equality, rows of both sides must be in one place each"),
+        ),
+        Feature(
+            "windows of rows, by arrival",
+            spark=Yes("one shard: windows of rows of a join count the rows of all keys together"),
+        ),
+        Feature("joins of unions, windows and joins, by a key in common"),
+        Feature("windows over joins, by a key in common"),
+        Feature(
+            "windows over joins, without one", spark=Yes("one shard: no key is common to all operators with state")
+        ),
+        Feature("LATE SIDE of joins"),
+        nowhere("joins over early results", "joins over results that are taken back are not available"),
+        nowhere("joins over results of LATE REVISE", "joins over results that are corrected later are not available"),
+        nowhere("as-of joins", "as-of joins are not available yet"),
     ),
     "Which windows are reported": (
         Feature("those that hold a row"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
@@ -21,6 +21,13 @@ from windrow.operators.window_aggregate import WindowOperator
 from windrow.semantics.progress import Punctuation
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """An operator that knows what each of its inputs promised."""
+
+    bounds: list[int]
 
 
 @dataclass(eq=False)
@@ -128,6 +135,15 @@ class Pipeline:
                 yield above, above.operator
             else:
                 raise InternalError("must be followed by a window aggregate", parameter=stage.label)
+
+    def join_above(self, stage: Stage) -> tuple[Bounded, int]:
+        """The join that takes the rows of an input, with the port there; nothing but unions may lie between."""
+        for above, port in stage.after:
+            if isinstance(above.operator, Meld):
+                return self.join_above(above)
+            if isinstance(above.operator, Bounded):
+                return above.operator, port
+        raise InternalError("must be followed by a join", parameter=stage.label)
 
     def _hand_on(self, stage: Stage, given: Iterable[Element]) -> None:
         for element in given:

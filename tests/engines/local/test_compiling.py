@@ -1,11 +1,11 @@
-"""The small queries of `windrow compile` run, and between them call the hot loops of every kind of window."""
+"""The small queries of `windrow compile` run, and between them call the hot loops of every kind of window and join."""
 
 from __future__ import annotations
 
 import pytest
 
 from windrow.engines.local.compiling import compile_for, small_queries
-from windrow.operators.kernels import amending, hashing, input, low_table, multisets, sessions, sliding
+from windrow.operators.kernels import amending, hashing, input, join_index, low_table, multisets, sessions, sliding
 from windrow.plan.nodes import Node
 
 QUERIES = dict(small_queries())
@@ -17,6 +17,10 @@ CALLED = (
     hashing.spread,
     input.cut_points,
     input.cut_points_rows,
+    join_index.find_offsets,
+    join_index.merge_order,
+    join_index.probe,
+    join_index.sort_groups,
     low_table.admit,
     low_table.sweep,
     low_table.take_out,

@@ -9,8 +9,10 @@ from tests.engines.local.test_oracle import SCHEMA, STREAM
 from windrow.engines.build import build
 from windrow.engines.spark.chunks import Key, load, save
 from windrow.operators.base import Batch
-from windrow.plan.nodes import AggregateCall, WindowAggregate
+from windrow.plan.joins import joined_names
+from windrow.plan.nodes import AggregateCall, Join, JoinKind, WindowAggregate
 from windrow.semantics.expressions import Column
+from windrow.semantics.joins import Between
 from windrow.semantics.windows import Rows, SlideByTuple, Sliding, Window
 
 
@@ -24,6 +26,7 @@ class Kept(dict[Key, bytes]):
         del self[key]
 
 
+NAMES = joined_names([SCHEMA, SCHEMA], ("a", "b"))
 WINDOWS = (
     Rows(20, 2, ("k",)),
     Rows(20, 2, ("k",), "ts"),
@@ -48,3 +51,19 @@ def test_state_comes_back_whole(window: Window) -> None:
         assert {name: table.to_pylist() for name, table in tables.items()} == {
             name: table.to_pylist() for name, table in found.items()
         }
+
+
+def test_a_batch_writes_the_pieces_of_a_join_that_it_changed() -> None:
+    plan = Join(STREAM, STREAM, JoinKind.INNER, Between(-50_000, 50_000), None, NAMES, ("a", "b"))
+    pipeline = build(plan)
+    left, known = Kept(), dict[Key, bytes]()
+    for start in range(0, 40_000, 10_000):
+        rows = [{"ts": start + i, "k": "a", "x": i} for i in range(10_000)]
+        pipeline.feed(pipeline.entries[0], Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA)))
+        before = dict(left)
+        known = save({"join 1/left": pipeline.stages[0].operator.state()["left"]}, known, left)
+    changed = {key for key in left if left[key] != before.get(key)}
+    assert [0, 1, 2, 3, 4] == sorted(number for _, number in left)
+    assert [3, 4] == sorted(number for _, number in changed)
+    found, _ = load(iter(left.items()))
+    assert list(range(40_000)) == found["join 1/left"]["place"].to_pylist()

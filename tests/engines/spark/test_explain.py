@@ -11,9 +11,11 @@ from tests.plan.streams import COUNT, MINUTE, call, columns, windowed
 from windrow.engines.spark.explain import explain_spread
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.types import WATERMARK
-from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Stream, Union
+from windrow.plan.joins import joined_names, usual_time
+from windrow.plan.nodes import AggregateCall, Filter, Join, JoinKind, Late, Node, Stream, Union
 from windrow.semantics.amounts import Amount
-from windrow.semantics.expressions import Column
+from windrow.semantics.expressions import Column, Expression
+from windrow.semantics.joins import Between
 from windrow.semantics.progress import AtEnd, Slack
 from windrow.semantics.windows import Session
 
@@ -87,6 +89,70 @@ def two_windows() -> Node:
 )
 def test_plans_on_spark_as_text(expected: str, node: Node) -> None:
     assert expected.strip() == explain_spread(node)
+
+
+def joined(on: Expression | None, kind: JoinKind) -> Join:
+    left, right = ticks("a"), ticks("b")
+    names = joined_names([left.schema, right.schema], ("a", "b"))
+    return Join(left, right, kind, Between(0, MINUTE), on, names, ("a", "b"), usual_time(kind))
+
+
+def near(value: str, center: str) -> Expression:
+    low, high = (call(sign, Column(center), 10) for sign in "-+")
+    return call("and", call(">=", Column(value), low), call("<=", Column(value), high))
+
+
+EACH = "one for each of spark.sql.shuffle.partitions"
+
+
+@pytest.mark.parametrize(
+    ("expected", "on", "kind"),
+    [
+        ([f"{EACH}; rows are routed by symbol"], call("=", Column("a_symbol"), Column("b_symbol")), JoinKind.FULL),
+        (
+            [f"{EACH}; rows are routed by symbol of a; upper(symbol) of b"],
+            call("=", Column("a_symbol"), call("upper", Column("b_symbol"))),
+            JoinKind.INNER,
+        ),
+        (
+            [
+                EACH,
+                "a: divided by cells of price that are 160 wide",
+                "b: by the same cells of price, copied into those that the band around a row reaches",
+            ],
+            near("a_price", "b_price"),
+            JoinKind.LEFT,
+        ),
+        (
+            [
+                EACH,
+                "a: copied to one line of the shards as a table, for there is no equality or band to divide by",
+                "b: copied to one column of the shards as a table, for there is no equality or band to divide by",
+            ],
+            None,
+            JoinKind.INNER,
+        ),
+        (
+            [
+                EACH,
+                "a: copied to every shard",
+                "b: divided by a hash of its values, for there is no equality or band to divide by",
+            ],
+            call("<", Column("a_price"), Column("b_price")),
+            JoinKind.RIGHT,
+        ),
+        (
+            ["one: of a full join without an equality, rows of both sides must be in one place each"],
+            near("a_price", "b_price"),
+            JoinKind.FULL,
+        ),
+    ],
+)
+def test_where_rows_of_joins_go(expected: list[str], on: Expression | None, kind: JoinKind) -> None:
+    lines = [line.strip() for line in explain_spread(joined(on, kind)).splitlines()]
+    first = next(i for i, line in enumerate(lines) if line.startswith("shards"))
+    last = next(i for i, line in enumerate(lines) if line.startswith("progress"))
+    assert [f"shards     {expected[0]}", *expected[1:]] == lines[first:last]
 
 
 def last_line(policy: Any, source: FrameSource) -> str:

@@ -16,6 +16,10 @@ from tests.strategies import comparable
 from windrow.engines.spark import chunks
 from windrow.engines.spark.signature import VERSION, check_facts
 from windrow.errors import ConfigurationError
+from windrow.plan.joins import joined_names
+from windrow.plan.nodes import Join, JoinKind, Late
+from windrow.semantics.expressions import Call, Column
+from windrow.semantics.joins import Between
 
 SHARDS = 3
 FIRST = sorted(rows(1, 200), key=lambda row: row["ts"])
@@ -178,6 +182,54 @@ def test_a_union_goes_on_with_an_idle_timeout() -> None:
     before = begun(both())
     after = gone_on(before, both(idle=500))
     assert comparable(both().collect().to_pylist()) == comparable(before.results + after.results)
+
+
+def pairs(
+    kind: JoinKind = JoinKind.LEFT,
+    high: int = 9,
+    by: str = "k",
+    below: str = "x > -9",
+    more: tuple[str, ...] = ("b_x",),
+    **others: Any,
+) -> wr.Query:
+    left, right = (wr.stream(TABLE, time="ts", progress=wr.slack(12), name=name).where(below) for name in "ab")
+    names = joined_names([left.schema, right.schema], ("a", "b"))
+    on = Call("=", (Column(f"a_{by}"), Column(f"b_{by}")))
+    plan = Join(left.plan, right.plan, kind, Between(-5, high), on, names, ("a", "b"), **others)
+    return wr.Query(plan, {**left.sources, **right.sources}).select("a_ts", "a_k", "a_x", *more)
+
+
+def test_a_join_goes_on_with_another_filter_and_late_rows_shown() -> None:
+    before = begun(pairs())
+    after = gone_on(before, pairs(below="x > -9 and ts is not null", late=Late.SIDE).where("a_x is not null"))
+    assert len(before.results) > 0
+    assert comparable(pairs().collect().to_pylist()) == comparable(before.results + after.results)
+
+
+KEPT = "giving (a_ts int64, a_k string, a_x int64, b_x int64) time left"
+BY_K = "on (a_k = b_k) of (a_k string, b_k string)"
+JOINED = f"left join Between(low=-5, high=9) {BY_K} {KEPT}"
+
+
+@pytest.mark.parametrize(
+    ("ours", "changed"),
+    [
+        (JOINED.replace("left join", "inner join"), pairs(JoinKind.INNER)),
+        (JOINED.replace("high=9", "high=8"), pairs(high=8)),
+        (JOINED.replace(BY_K, BY_K.replace("_k", "_x").replace("string", "int64")), pairs(by="x")),
+        (JOINED.replace(", b_x int64", ""), pairs(more=())),
+    ],
+)
+def test_another_join_is_refused(ours: str, changed: wr.Query) -> None:
+    message = (
+        f"`checkpoint` must be of a query that keeps the same state; this one has {ours}, got {JOINED}. "
+        "Hint: begin with an empty checkpoint folder; what may change is listed in docs/spark.md."
+    )
+    saved, mine = (
+        {"shards": SHARDS, "query": Cluster(q.plan, shards=SHARDS).bundle.signature} for q in (pairs(), changed)
+    )
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(message)}$"):
+        check_facts(saved, mine)
 
 
 @pytest.mark.parametrize("change", REFUSED)

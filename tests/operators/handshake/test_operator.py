@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.joins.cases import (
+    NAMES,
+    STREAMS,
     Arrival,
     Driven,
     answered,
@@ -20,12 +22,13 @@ from tests.operators.joins.cases import (
     plans,
 )
 from tests.operators.joins.test_operator import FLAGS, pieces
+from windrow.engines.build import How, build
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.check import shape_of
 from windrow.plan.join_choice import choose_join, shapes_below
-from windrow.plan.nodes import Join, Late
-from windrow.semantics.joins import LEFT, RIGHT
+from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
+from windrow.semantics.joins import LEFT, RIGHT, Between
 from windrow.semantics.progress import END, Punctuation
 
 pytestmark = [pytest.mark.soak] if os.environ.get("WINDROW_SOAK") else []
@@ -70,3 +73,41 @@ def test_the_chain_joins_what_it_means(
     assert len(run.late) == (len(late) if plan.late is Late.SIDE else 0)
     assert run.operator.stored_rows == 0
     assert run.promises[-1] == END
+
+
+@given(plans(), arrivals(), SHAPES, FLAGS, FLAGS)
+def test_neither_threads_nor_blocks_nor_batches_change_what_is_promised_or_given(
+    plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool]
+) -> None:
+    one = driven(plan, arrived, shape, cuts, saves, [False])
+    other = driven(plan, arrived, (1, 1), [True], [False], [False])
+    assert answered(one.results) == answered(other.results)
+    assert one.promises == other.promises
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_engine_runs_it_where_it_is_asked_for(threads: int) -> None:
+    plan = Join(*STREAMS, JoinKind.INNER, Between(-1, 1), None, NAMES, ("l", "r"), strategy=JoinStrategy.HANDSHAKE)
+    operator = build(plan, how=How(threads=threads)).stages[0].operator
+    assert isinstance(operator, HandshakeJoin)
+    assert len(operator.driver.scans) == threads
+
+
+def test_several_threads_try_every_pair_on_a_chain() -> None:
+    plan = Join(*STREAMS, JoinKind.INNER, Between(-1, 1), None, NAMES, ("l", "r"))
+    assert isinstance(build(plan, how=How(threads=2)).stages[0].operator, HandshakeJoin)
+    assert isinstance(build(plan, how=How(threads=1)).stages[0].operator, JoinOperator)
+
+
+def test_rows_go_when_one_side_alone_moves_on() -> None:
+    """Nothing is promised while the right side is silent, but what it can no longer meet is let go."""
+    plan = Join(*STREAMS, JoinKind.RIGHT, Between(0, 0), None, NAMES, ("l", "r"), JoinTime.RIGHT)
+    run = Driven(plan, lambda: handshake(plan, 2, 4))
+    rows: list[Any] = [{"ts": ts, "k": "a", "g": 1, "x": 2, "y": None} for ts in range(10)]
+    run.take(run.operator.process(batch_of(rows, RIGHT), RIGHT))
+    assert run.operator.stored_rows == 10
+    run.take(run.operator.punctuate(Punctuation(100), LEFT))
+    assert run.operator.stored_rows == 0
+    assert run.operator.state_bytes > 0
+    assert len(run.results) == 10
+    assert run.promises == []

@@ -201,14 +201,12 @@ def test_a_removal_out_of_turn_is_an_error() -> None:
         local.remove(LEFT, Rows(LEFT, 1))
 
 
-@pytest.mark.parametrize("cores", [1, 2, 32])
+@pytest.mark.parametrize("cores", [1, 2, 24])
 def test_load_is_balanced(cores: int) -> None:
-    """Long windows spread evenly: no worker compares much more than the mean."""
-    figures = balance(cores, blocks=40 * cores, window=8 * cores, seed=cores)
-    assert figures.busiest_over_mean < 1.5
-    assert figures.comparisons == expected_comparisons(40 * cores, 8 * cores)
-
-
-def expected_comparisons(blocks: int, window: int) -> int:
-    """Left and right blocks come in turn; each meets those of the other side's window that came before it."""
-    return sum(min(i, window) for i in range(blocks)) + sum(min(i + 1, window) for i in range(blocks))
+    """Windows that are full spread evenly: no worker compares much more than the mean."""
+    figures = balance(cores, blocks=10 * cores, window=8 * cores, seed=cores)
+    assert figures.busiest_over_mean < 1.3
+    assert figures.most_rows_over_mean < 1.3
+    # A block meets the window of the other side; what waited as the windows were full is met later.
+    assert figures.comparisons == pytest.approx(2 * 10 * cores * 8 * cores, rel=0.3)
+    assert figures.messages == pytest.approx(2.5, rel=0.4)

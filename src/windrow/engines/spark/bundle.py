@@ -74,7 +74,7 @@ def _sharing(lowerings: list[Lowering], shared: list[WindowAggregate]) -> Iterat
     alike: dict[Any, list[Lowering]] = {}
     for low in lowerings:
         branch = low.branch
-        key = branch.stream, branch.path, branch.route, low.shards, branch.merging
+        key = branch.stream, branch.path, branch.route, branch.copies, low.shards, branch.merging
         alike.setdefault(key, []).append(low)
     over: dict[Any, list[Lowering]] = {}
     for (*rows, merging), same in alike.items():

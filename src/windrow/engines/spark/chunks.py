@@ -1,7 +1,8 @@
-"""State as chunks: tables cut by pane, so that a micro-batch writes only what it changed.
+"""State as chunks: tables cut by pane or by time, so that a micro-batch writes only what it changed.
 
-A chunk is an Arrow IPC stream, compressed. Tables of cells are sorted by pane and cut at multiples of a power of two
-of panes, so that a chunk keeps its place while the window moves on; other tables are cut by rows.
+A chunk is an Arrow IPC stream, compressed. Tables of cells are sorted by pane, the rows of a join by time; they are cut
+at multiples of a power of two of panes or units, so that a chunk keeps its place while the window moves on. Other
+tables are cut by rows.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ LEAST_ROWS = 1 << 12
 """Of a chunk by panes, about: fewer and larger chunks cost fewer calls, but a touched one is written whole."""
 CHUNK_ROWS = 1 << 15
 _BY_PANE = ("timeline", "cells")
+_BY_TIME = ("/left", "/right")
+"""How the names of tables end that are cut by their column `place`, if they have one."""
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -42,7 +45,7 @@ def cut(tables: Mapping[str, pa.Table]) -> Iterator[tuple[Key, pa.Table]]:
 def _cuts(name: str, table: pa.Table) -> Iterator[tuple[int, int, int]]:
     """(number, first row, row after the last) of each piece."""
     rows = table.num_rows
-    if rows and name.rpartition(".")[2] in _BY_PANE:
+    if rows and _is_placed(name, table):
         places = np.asarray(table["place"].combine_chunks())
         numbers = places // _panes_a_chunk(int(places[-1] - places[0]) + 1, rows)
         starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), rows]
@@ -51,6 +54,11 @@ def _cuts(name: str, table: pa.Table) -> Iterator[tuple[int, int, int]]:
     else:
         for start in range(0, max(rows, 1), CHUNK_ROWS):
             yield start // CHUNK_ROWS, start, min(start + CHUNK_ROWS, rows)
+
+
+def _is_placed(name: str, table: pa.Table) -> bool:
+    """Whether a table is sorted by its column `place`."""
+    return name.rpartition(".")[2] in _BY_PANE or (name.endswith(_BY_TIME) and "place" in table.column_names)
 
 
 def _panes_a_chunk(panes: int, rows: int) -> int:

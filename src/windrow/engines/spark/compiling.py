@@ -15,7 +15,7 @@ from windrow.engines.spark.shard import Job
 from windrow.engines.spark.spread import spread
 from windrow.operators.lateness import late_columns
 from windrow.plan.check import shape_of
-from windrow.plan.nodes import Late, Node, WindowAggregate
+from windrow.plan.nodes import Join, Late, Node, WindowAggregate
 
 _SHARDS = (2, 0)
 
@@ -35,7 +35,7 @@ class _Nowhere:
 
 def compile_two_levels(plan: Node) -> None:
     """Run one small query through both levels, its state through the chunks, as rows and as partials."""
-    assert isinstance(plan, WindowAggregate)
+    assert isinstance(plan, (WindowAggregate, Join))
     for asked in (plan, replace(plan, late=Late.DROP)):
         divided, shape = spread(asked), shape_of(asked)
         job = Job(divided, _SHARDS, shape.answer, late_columns(asked), shape.time)
@@ -50,7 +50,9 @@ def compile_two_levels(plan: Node) -> None:
 
 
 def _bodies(job: Job, data: pa.Table) -> list[bytes]:
-    branch = job.spread.branches[0]
-    batches = data.select(branch.stream.schema.names).to_batches()
-    sent = Lowering(branch, 0, job.shards).bodies(batches)
-    return [row["body"] for batch in sent for row in batch.to_pylist()]
+    bodies: list[bytes] = []
+    for place, branch in enumerate(job.spread.branches):
+        batches = data.select(branch.stream.schema.names).to_batches()
+        sent = Lowering(branch, place, job.shards).bodies(batches)
+        bodies += [row["body"] for batch in sent for row in batch.to_pylist()]
+    return bodies

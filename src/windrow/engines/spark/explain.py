@@ -23,7 +23,7 @@ def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> s
     static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
     entries = [
         ("sent", [_sent(branch, static) for branch in divided.branches]),
-        ("shards", [_shards(divided)]),
+        ("shards", _shards(divided)),
         ("progress", [_STATIC if static else _STREAMING]),
         ("watermark", [] if static else list(_watermarks(divided, frames))),
     ]
@@ -44,20 +44,31 @@ def _sent(branch: Branch, static: bool) -> str:
     return f"{text}, by Spark's own aggregation" if why is None else f"{text}, in Python: {why}"
 
 
-def _shards(divided: Spread) -> str:
+def _shards(divided: Spread) -> list[str]:
     if is_stateless(divided.plan):
-        return f"one: {divided.one_shard}; filters and expressions run there"
+        return [f"one: {divided.one_shard}; filters and expressions run there"]
     if divided.one_shard is not None:
-        return f"one: {divided.one_shard}"
-    return f"one for each of spark.sql.shuffle.partitions; rows are routed by {_routes(divided)}"
+        return [f"one: {divided.one_shard}"]
+    each = "one for each of spark.sql.shuffle.partitions"
+    if any(branch.copies is not None for branch in divided.branches):
+        return [each, *(f"{branch.stream.name}: {_places(branch)}" for branch in divided.branches)]
+    return [f"{each}; rows are routed by {_routes(divided)}"]
+
+
+def _places(branch: Branch) -> str:
+    return f"routed by {_route(branch)}" if branch.copies is None else branch.copies.describe()
 
 
 def _routes(divided: Spread) -> str:
     """What rows are routed by, with the stream's name where streams differ."""
-    routes = [(branch.stream.name, ", ".join(map(str, branch.route))) for branch in divided.branches]
+    routes = [(branch.stream.name, _route(branch)) for branch in divided.branches]
     if len({route for _, route in routes}) == 1:
         return routes[0][1]
     return "; ".join(dict.fromkeys(f"{route} of {name}" for name, route in routes))
+
+
+def _route(branch: Branch) -> str:
+    return ", ".join(map(str, branch.route))
 
 
 _STREAMING = (

@@ -170,8 +170,14 @@ class Task:
         if len(batch) == 0:
             return
         self.seen.latest = max(self.seen.latest, int(span(batch.times)[1]))
-        keys = [evaluate(e, batch.data) for e in self.lowering.branch.route]
-        yield self._divided(batch.data, self._shards(keys, len(batch)), "rows")
+        branch = self.lowering.branch
+        if branch.copies is None:
+            keys = [evaluate(e, batch.data) for e in branch.route]
+            yield self._divided(batch.data, self._shards(keys, len(batch)), "rows")
+            return
+        for i, (rows, shards) in enumerate(branch.copies.places(batch.data, len(self.lowering.shards))):
+            data = batch.data if len(rows) == len(batch) else batch.data.take(arrow(rows))
+            yield self._divided(data, shards, "copies" if i else "rows")
 
     def _promises(self, promises: GroupPunctuations) -> pa.RecordBatch:
         """Promises for single groups, each to the shard of its groups, or to all where it says too little."""

@@ -12,7 +12,13 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.accounts import late_and_filtered, open_windows, state_bytes, waiting_and_evicted
+from windrow.engines.accounts import (
+    late_and_filtered,
+    open_windows,
+    rows_stored,
+    state_bytes,
+    waiting_and_evicted,
+)
 from windrow.engines.build import How, build
 from windrow.engines.pipeline import Pipeline, Stage
 from windrow.engines.spark.low import make_known
@@ -26,6 +32,7 @@ from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
+from windrow.operators.progress import Input
 from windrow.operators.shared_panes import SharedCells
 from windrow.operators.smoothing import EAGER, Flush
 from windrow.plan.check import gives_early
@@ -52,6 +59,7 @@ class Outcome:
     results: int | None = None
     windows: int | None = None
     bytes: int | None = None
+    stored: int | None = None
     waiting: int | None = None
     evicted: int | None = None
     sources: str | None = None
@@ -132,6 +140,8 @@ class Shard:
             self.sightings[place].append(Sighting(**note["seen"]))
         elif note["kind"] == "promises":
             self.promises += [(place, batch.replace_schema_metadata(None)) for batch in batches]
+        elif note["kind"] == "copies":
+            self._feed(place, [self._timely(place, batch) for batch in batches], [])
         elif self.job.spread.in_order:
             self.waiting.append(([place, *note["order"]], place, batches, cells))
         else:
@@ -143,6 +153,13 @@ class Shard:
             self.pipeline.merge(stage, merged)
         for batch in batches if not cells else ():
             self.pipeline.feed(stage, Batch.unread(batch.replace_schema_metadata(None)))
+
+    def _timely(self, place: int, copies: pa.RecordBatch) -> pa.RecordBatch:
+        """Copies of rows that are not late: those that are, are counted and given in their home."""
+        stage = self.pipeline.entries[place]
+        join, port = self.pipeline.join_above(stage)
+        assert isinstance(stage.operator, Input)
+        return copies.filter(pa.array(stage.operator.times_of(copies) >= join.bounds[port]))
 
     def finish(self, *, whole: bool = False) -> Iterator[Outcome]:
         """After all rows of a micro-batch, the promises that hold then. With `whole`, nothing follows."""
@@ -217,6 +234,7 @@ class Shard:
             results=self.pipeline.results,
             windows=open_windows(self.pipeline.stages),
             bytes=state_bytes(self.pipeline.stages),
+            stored=rows_stored(self.pipeline.stages),
             waiting=waiting,
             evicted=evicted,
             sources=json.dumps(self._sources()) if first else None,

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from windrow.aggregates.base import value_type
 from windrow.engines.spark.spread import Spread
 from windrow.errors import ConfigurationError
 from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import Distinct, Late, OrderedOutput, WindowAggregate
+from windrow.plan.join_choice import choose_join, shapes_below
+from windrow.plan.joins import schema_of
+from windrow.plan.nodes import Distinct, Join, JoinStrategy, Late, OrderedOutput, WindowAggregate
 from windrow.plan.planner import choose
 from windrow.plan.types import type_of
+from windrow.semantics.expressions import columns_of
 from windrow.semantics.windows import Session, SlideByTuple
 
 VERSION = 2
@@ -19,17 +23,31 @@ VERSION = 2
 
 def signature(spread: Spread) -> list[str]:
     """A line for each thing that state depends on: operators with state and streams. Filters, expressions above the
-    windows, slack and idle times are not among them, so those may change between two runs.
+    windows and joins, slack and idle times are not among them, so those may change between two runs.
     """
     lines = [f"stream {branch.stream.name}" for branch in spread.branches]
     for node in walk(spread.plan):
         if isinstance(node, WindowAggregate):
             lines.append(_window(node))
+        elif isinstance(node, Join):
+            lines.append(_join(node))
         elif isinstance(node, Distinct):
             lines.append("distinct " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
         elif isinstance(node, OrderedOutput):
             lines.append("ordered output " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
     return lines
+
+
+def _join(node: Join) -> str:
+    """With the types of what it compares and the columns that it keeps to give them."""
+    both = schema_of(node, shapes_below(node))
+    compared = dict.fromkeys(columns_of(node.on) if node.on is not None else ())
+    kinds = ", ".join(f"{name} {value_type(both.field(name).type)}" for name in compared)
+    given = ", ".join(f"{field.name} {field.type}" for field in shape_of(node).answer)
+    chosen = choose_join(node).strategy
+    way = "" if chosen in (JoinStrategy.INDEX, JoinStrategy.SCAN) else f" strategy {chosen.value}"
+    asked = f"{node.kind.value} join {node.window} on {node.on} of ({kinds})"
+    return f"{asked} giving ({given}) time {node.time.value}{way}"
 
 
 def _window(node: WindowAggregate) -> str:

@@ -2,8 +2,9 @@
 
 Everything below the first operator with state is done where the rows are read (the low level). The rest of the plan
 runs in shards (the high level), each with the groups that belong to it. All operators with state must agree on where
-a group lives, so a row is routed by the keys that every one of them groups by; where there are none, one shard does
-the work of the high level.
+a group lives, so a row is routed by the keys that every one of them groups by, or joins by equality; where there are
+none, one shard does the work of the high level. Of a join that has no equality and no other state above or below it,
+rows go to several shards (`copies`).
 """
 
 from __future__ import annotations
@@ -13,17 +14,31 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
+from windrow.engines.spark.alike import equal_to, routed_pairs
+from windrow.engines.spark.copies import Copies, copies_of
 from windrow.operators.partials import why_not_partial
 from windrow.operators.project import renamed_columns
 from windrow.plan.check import check_supported, inputs_of, map_inputs, shape_of, walk
 from windrow.plan.columns import prune_together
-from windrow.plan.nodes import Distinct, Filter, Join, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import (
+    Distinct,
+    Filter,
+    Join,
+    JoinKind,
+    Node,
+    OrderedOutput,
+    Project,
+    Stream,
+    Union,
+    WindowAggregate,
+)
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression, columns_of
+from windrow.semantics.joins import LastRows
 from windrow.semantics.progress import External
 from windrow.semantics.windows import Emit, Landmark, Rows, SlideByTuple
 
-Head: TypeAlias = WindowAggregate | Distinct
+Head: TypeAlias = WindowAggregate | Distinct | Join
 Route: TypeAlias = tuple[Expression, ...]
 _Lowered: TypeAlias = tuple[Node, Expression, Expression]
 """A part without state, an expression over its columns, and the same over the keys of the window above it."""
@@ -46,6 +61,8 @@ class Branch:
     """The head, where it takes pane partials instead of rows."""
     reason: str
     """Why rows or partials are sent."""
+    copies: Copies | None = None
+    """Where rows go instead of one shard by the route."""
 
     @property
     def top(self) -> Node:
@@ -84,16 +101,22 @@ def _spread(plan: Node) -> Spread:
         streams = (node for node in walk(plan) if isinstance(node, Stream))
         branches = tuple(_branch(stream, (), [], None) for stream in streams)
         return Spread(plan, branches, _promising(plan), "nothing in the query has groups")
-    found = _routes(plan)
+    found, copied = _routes(plan), _copied(plan)
     tops = list(_tops(plan, None))
-    why = _why_one(plan, all(found.get(id(top)) for top, _ in tops))
+    why = _why_one(plan, all(found.get(id(top)) or id(top) in copied for top, _ in tops))
+    if why:
+        found, copied = {}, {}
     branches = tuple(
-        _branch(stream, path, [] if why else found[id(top)], head) for top, head in tops for stream, path in _paths(top)
+        _branch(stream, path, found.get(id(top), []), head, copied.get(id(top)))
+        for top, head in tops
+        for stream, path in _paths(top)
     )
     return Spread(plan, branches, _high(plan), why, any(map(_counts_rows, walk(plan))), _own(plan))
 
 
 def _counts_rows(node: Node) -> bool:
+    if isinstance(node, Join):
+        return isinstance(node.window, LastRows)
     return isinstance(node, WindowAggregate) and isinstance(node.window, (Rows, SlideByTuple))
 
 
@@ -104,7 +127,7 @@ def _own(plan: Node) -> tuple[UserAggregate, ...]:
 
 
 def is_stateless(node: Node) -> bool:
-    return not any(isinstance(below, (WindowAggregate, Distinct)) for below in walk(node))
+    return not any(isinstance(below, (WindowAggregate, Distinct, Join)) for below in walk(node))
 
 
 def _tops(node: Node, head: Head | None) -> Iterator[tuple[Node, Head | None]]:
@@ -113,7 +136,7 @@ def _tops(node: Node, head: Head | None) -> Iterator[tuple[Node, Head | None]]:
         yield node, head
         return
     for child in inputs_of(node):
-        yield from _tops(child, node if isinstance(node, (WindowAggregate, Distinct)) else None)
+        yield from _tops(child, node if isinstance(node, (WindowAggregate, Distinct, Join)) else None)
 
 
 def _paths(top: Node) -> Iterator[tuple[Stream, tuple[Node, ...]]]:
@@ -126,14 +149,16 @@ def _paths(top: Node) -> Iterator[tuple[Stream, tuple[Node, ...]]]:
             yield stream, (*path, top)
 
 
-def _branch(stream: Stream, path: tuple[Node, ...], lowered: list[_Lowered], head: Head | None) -> Branch:
+def _branch(
+    stream: Stream, path: tuple[Node, ...], lowered: list[_Lowered], head: Head | None, copies: Copies | None = None
+) -> Branch:
     merging, reason = None, "its rows are sent"
     if isinstance(head, WindowAggregate):
         why = why_not_partial(head)
         merging = head if why is None else None
         reason = "rows are aggregated into panes before they are sent" if why is None else f"its rows are sent: {why}"
     routes = tuple(low[1] for low in lowered), tuple(low[2] for low in lowered)
-    return Branch(stream, path, *routes, head, merging, reason)
+    return Branch(stream, path, *routes, head, merging, reason, copies)
 
 
 def _high(node: Node) -> Node:
@@ -175,19 +200,23 @@ def _per(stream: Stream, above: tuple[Project, ...]) -> tuple[str, ...]:
 
 
 def _why_one(plan: Node, routed: bool) -> str | None:
-    heads = [node for node in walk(plan) if isinstance(node, (WindowAggregate, Distinct))]
+    heads = [node for node in walk(plan) if isinstance(node, (WindowAggregate, Distinct, Join))]
     windows = [node for node in heads if isinstance(node, WindowAggregate)]
     if any(window.emit is Emit.COMPLETE and not isinstance(window.window, Rows) for window in windows):
         return "EMIT COMPLETE looks at the first row of all groups"
     if any(isinstance(window.window, (Rows, SlideByTuple)) and not window.window.partition for window in windows):
         return "rows of all groups are counted together"
+    if any(isinstance(node, Join) and isinstance(node.window, LastRows) for node in heads):
+        return "windows of rows of a join count the rows of all keys together"
     if isinstance(plan, OrderedOutput) and any(window.emit is Emit.EMPTY for window in windows):
         return "ORDERED OUTPUT with EMIT EMPTY waits for the slowest of all groups"
     if len(heads) > 1 and any(isinstance(window.window, Landmark) for window in windows):
         return "landmark windows in a nested query look at the last row of all groups"
     if routed:
         return None
-    keyed = any(isinstance(node, Distinct) or node.keys for node in heads)
+    if heads and all(isinstance(node, Join) and node.kind is JoinKind.FULL for node in heads):
+        return "of a full join without an equality, rows of both sides must be in one place each"
+    keyed = any(not isinstance(node, WindowAggregate) or node.keys for node in heads)
     return "no key is common to all operators with state" if keyed else "there are no groups"
 
 
@@ -196,18 +225,45 @@ def _routes(plan: Node) -> dict[int, list[_Lowered]]:
     return {part: route for head in _topmost(plan) for part, route in _routes_below(head).items()}
 
 
+def _copied(plan: Node) -> dict[int, Copies]:
+    """By part (its id): how rows go to several shards for a join that has neither an equality nor other state near."""
+    copied: dict[int, Copies] = {}
+    for head in _topmost(plan):
+        alone = isinstance(head, Join) and is_stateless(head.left) and is_stateless(head.right)
+        if alone and isinstance(head, Join) and head.kind is not JoinKind.FULL and not routed_pairs(head):
+            copied |= {id(side): how for side, how in zip(inputs_of(head), copies_of(head), strict=True)}
+    return copied
+
+
 def _routes_below(head: Head) -> dict[int, list[_Lowered]]:
     """Keys that some operator below does not have are left out: groups of what remains still live in one shard."""
     routes: dict[int, list[_Lowered]] = {}
-    for name, expression in _keys(head):
-        lowered = _lowered(expression, Column(name), head.input)
+    for lowered in _keys_below(head):
         if lowered is not None and len({type_of(low[1], shape_of(low[0]).schema) for low in lowered}) == 1:
             for low in lowered:
                 routes.setdefault(id(low[0]), []).append(low)
     return routes
 
 
-def _keys(head: Head) -> list[tuple[str, Expression]]:
+def _keys_below(head: Head) -> Iterator[list[_Lowered] | None]:
+    """What rows that belong together have in common, each in terms of the parts below."""
+    if isinstance(head, Join):
+        yield from (_on_both_sides(head, pair) for pair in routed_pairs(head))
+    else:
+        yield from (_lowered(expression, Column(name), head.input) for name, expression in _keys(head))
+
+
+def _on_both_sides(node: Join, pair: tuple[Expression, Expression]) -> list[_Lowered] | None:
+    """The two sides of an equality in terms of the parts below them."""
+    return _all_lowered([_lowered(side, side, child) for side, child in zip(pair, inputs_of(node), strict=True)])
+
+
+def _all_lowered(lowered: list[list[_Lowered] | None]) -> list[_Lowered] | None:
+    found = [low for part in lowered if part is not None for low in part]
+    return None if any(part is None for part in lowered) else found
+
+
+def _keys(head: WindowAggregate | Distinct) -> list[tuple[str, Expression]]:
     """What rows that belong together have in common: rows of one partition are counted together."""
     if isinstance(head, Distinct):
         return [(name, Column(name)) for name in shape_of(head).schema.names]
@@ -218,7 +274,7 @@ def _keys(head: Head) -> list[tuple[str, Expression]]:
 
 def _topmost(plan: Node) -> Iterator[Head]:
     """The topmost operators with state, left to right; several when a union joins them at the top."""
-    if isinstance(plan, (WindowAggregate, Distinct)):
+    if isinstance(plan, (WindowAggregate, Distinct, Join)):
         yield plan
     else:
         for child in inputs_of(plan):
@@ -237,11 +293,11 @@ def _lowered(expression: Expression, above: Expression, node: Node) -> list[_Low
         keys = dict(node.keys)
         known = all(name in keys for name in columns_of(expression))
         return _lowered(_substituted(expression, keys), expression, node.input) if known else None
+    if isinstance(node, Join):
+        pair = equal_to(node, expression)
+        return None if pair is None else _on_both_sides(node, pair)
     assert isinstance(node, Union)
-    lowered = [_lowered(expression, above, child) for child in node.inputs]
-    if any(found is None for found in lowered):
-        return None
-    return [low for found in lowered if found is not None for low in found]
+    return _all_lowered([_lowered(expression, above, child) for child in node.inputs])
 
 
 def _substituted(expression: Expression, columns: dict[str, Expression]) -> Expression:

@@ -1,7 +1,8 @@
 """What a running query on Spark tells about itself, read from the progress of its micro-batches.
 
-The engine observes its counts under the name `windrow`: `late`, `filtered`, `results`, `windows`, `bytes`, `waiting`
-and `evicted`, and as JSON text the `sources`. All but what is open and waits are totals since the query first began.
+The engine observes its counts under the name `windrow`: `late`, `filtered`, `results`, `windows`, `bytes`, `stored`,
+`waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are totals since the query
+first began.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
         high_watermark=max((source.high for source in sources.values() if source.high is not None), default=None),
         open_windows=_count(told, "windows"),
         state_bytes=_count(told, "bytes"),
+        rows_stored=_count(told, "stored"),
         results_waiting=_count(told, "waiting"),
         cells_evicted=_count(told, "evicted"),
         sources=sources,

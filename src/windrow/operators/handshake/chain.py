@@ -26,9 +26,7 @@ class Chain(Generic[Block]):
         self.crew = _Crew(linked(locals_))
         self.numbers = [0, 0]
         """Of the next block of each side."""
-        for place in range(len(locals_)):
-            # The threads know the crew alone: a chain that nobody holds any more lets them go.
-            threading.Thread(target=self.crew.run, args=(place,), daemon=True, name=f"handshake {place}").start()
+        # The threads know the crew alone: a chain that nobody holds any more lets them go.
         weakref.finalize(self, self.crew.stop)
 
     def enter(self, side: int, block: Block) -> None:
@@ -43,6 +41,8 @@ class Chain(Generic[Block]):
     def settle(self) -> None:
         """Come to rest, then let all pairs meet that have not yet."""
         crew = self.crew
+        if not crew.is_started:
+            return
         crew.rest()
         fresh = [(worker.fresh(LEFT), worker.fresh(RIGHT)) for worker in crew.workers]
         if not any(left or right for left, right in fresh):
@@ -55,6 +55,7 @@ class Chain(Generic[Block]):
 
     def spread(self, side: int, blocks: Sequence[Block]) -> None:
         """Blocks that have met all there is, oldest first, over the workers of a chain that held none of that side."""
+        self.crew.start()
         self.crew.rest()
         workers = self.crew.workers[:: -1 if side == LEFT else 1]
         for place, block in enumerate(blocks):
@@ -83,9 +84,25 @@ class _Crew(Generic[Block]):
         self.is_stopped = False
         self.failure: BaseException | None = None
 
+        self.threads = [
+            threading.Thread(target=self.run, args=(place,), daemon=True, name=f"handshake {place}")
+            for place in range(len(workers))
+        ]
+
     # The driver's part
 
+    @property
+    def is_started(self) -> bool:
+        return self.threads[0].ident is not None
+
+    def start(self) -> None:
+        """With the first rows: a plan that is only looked at needs no threads."""
+        if not self.is_started:
+            for thread in self.threads:
+                thread.start()
+
     def send(self, end: int, message: Block | Acknowledgement) -> None:
+        self.start()
         place = 0 if end == LEFT else len(self.workers) - 1
         channel = self.workers[place].inbox[end]
         if len(channel.messages) >= WAITING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -21,8 +21,10 @@ BLOCK = 1024
 class Driver:
     """Rows in, pairs of ids out; how far the chain has come with what went in shows in nothing else."""
 
-    def __init__(self, threads: int, block: int = BLOCK) -> None:
-        self.scans = [Scan() for _ in range(threads)]
+    def __init__(self, threads: int, block: int = BLOCK, local: Callable[[], Scan] = Scan) -> None:
+        """`local` makes what each worker compares by."""
+        self.local = local
+        self.scans = [local() for _ in range(threads)]
         self.chain: Chain[Block] = Chain(self.scans)
         self.block = block
         self.parts: tuple[list[Rows], list[Rows]] = [], []

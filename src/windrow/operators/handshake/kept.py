@@ -23,12 +23,20 @@ CHUNK = 1 << 16
 class _Chunk:
     first: int
     rows: Picked
+    times: Integers
     done: npt.NDArray[np.bool_]
     """Rows that have met a partner, or left."""
+    earliest: int
     latest: int
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def timed(rows: Picked) -> Integers:
+    """The times of rows that have them."""
+    assert rows.times is not None
+    return rows.times
 
 
 class Kept:
@@ -46,8 +54,9 @@ class Kept:
         """Keep rows; gives their ids."""
         ids = np.arange(self.count, self.count + len(rows))
         if len(rows):
+            times = timed(rows)
             marks = np.zeros(len(rows), np.bool_) if done is None else done
-            self._push(_Chunk(self.count, rows, marks, int(rows.times.max())))
+            self._push(_Chunk(self.count, rows, times, marks, int(times.min()), int(times.max())))
         self.count += len(rows)
         return ids
 
@@ -60,7 +69,8 @@ class Kept:
             self.chunks.pop()
             rows = Picked.together([before.rows, chunk.rows])
             done = np.concatenate([before.done, chunk.done])
-            chunk = _Chunk(before.first, rows, done, max(before.latest, chunk.latest))
+            span = min(before.earliest, chunk.earliest), max(before.latest, chunk.latest)
+            chunk = _Chunk(before.first, rows, timed(rows), done, *span)
         self.chunks.append(chunk)
 
     def gather(self, ids: Integers) -> Picked:
@@ -96,7 +106,9 @@ class Kept:
     def leave(self, limit: int) -> Iterator[Picked]:
         """Rows below the limit go; those that never met a partner are given."""
         for chunk in self.chunks:
-            below = chunk.rows.times < limit if limit != END else np.ones(len(chunk), np.bool_)
+            if chunk.earliest >= limit and limit != END:
+                continue
+            below = chunk.times < limit if limit != END else np.ones(len(chunk), np.bool_)
             alone = np.flatnonzero(below & ~chunk.done)
             if len(alone):
                 chunk.done[alone] = True
@@ -110,7 +122,7 @@ class Kept:
     @property
     def nbytes(self) -> int:
         data = sum(chunk.rows.data.nbytes for chunk in self.chunks if chunk.rows.data is not None)
-        return data + sum(chunk.rows.times.nbytes + chunk.done.nbytes for chunk in self.chunks)
+        return data + sum(chunk.times.nbytes + chunk.done.nbytes for chunk in self.chunks)
 
     def done(self, ids: Integers) -> npt.NDArray[np.bool_]:
         """Which of some rows, in the order of ids, have met a partner."""

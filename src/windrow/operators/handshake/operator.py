@@ -6,7 +6,7 @@ settled and its pairs are out. That happens only when there is something new to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,8 @@ from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.driver import BLOCK, Driver
 from windrow.operators.handshake.kept import Kept
 from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows, save_waiting
-from windrow.operators.joins.encoding import Encoder, Flags
+from windrow.operators.handshake.scanning import Scan
+from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.late import late_of_join
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met
@@ -48,6 +49,7 @@ class HandshakeJoin:
         *,
         threads: int = 1,
         block: int = BLOCK,
+        local: Callable[[], Scan] = Scan,
     ) -> None:
         assert not isinstance(node.window, (AsOf, LastRows))
         self.node = node
@@ -57,7 +59,7 @@ class HandshakeJoin:
         self.columns = Columns(node, shapes, conditions, left)
         self.results = Results(self.columns, output.schema)
         self.late_schema = late_schema_of_join(node, shapes)
-        self.driver = Driver(threads, block)
+        self.driver = Driver(threads, block, local)
         self.kept = (Kept(), Kept())
         self.bounds = [START, START]
         self.promised = START
@@ -216,13 +218,16 @@ class HandshakeJoin:
         numbers: list[int] = tables["bounds"]["value"].to_numpy().tolist()
         self.bounds, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4]
         self.waiting = load_waiting(tables["waiting"])
-        self.driver = Driver(len(self.driver.scans), self.driver.block)
+        self.driver = Driver(len(self.driver.scans), self.driver.block, self.driver.local)
         self.kept = (Kept(), Kept())
         for side, name in enumerate(SIDES):
             if name in tables:
-                encoded = load_rows(tables[name], self.kept[side], self.encoders[side])
-                probes = self.encoders[side].probes(encoded, self.window)
-                self.driver.restore(side, Rows.of(np.arange(len(encoded)), encoded, probes))
+                self.adopt(side, *load_rows(tables[name], self.encoders[side]))
+
+    def adopt(self, side: int, encoded: Encoded, picked: Picked, done: Flags) -> None:
+        """Rows of a side that held none, oldest first, all of whose pairs have met."""
+        probes = self.encoders[side].probes(encoded, self.window)
+        self.driver.restore(side, Rows.of(self.kept[side].add(picked, done), encoded, probes))
 
 
 def _chosen(batch: Batch, chosen: Flags) -> Batch:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from windrow.semantics.joins import LEFT, RIGHT
@@ -210,7 +210,8 @@ class Worker(Generic[Block]):
 
     def fresh(self, side: int) -> list[Block]:
         """The blocks that came since the chain was last settled."""
-        return [block for block in self.segments[side].blocks if block.number >= self.settled[side]]
+        newest_first = takewhile(lambda block: block.number >= self.settled[side], reversed(self.segments[side].blocks))
+        return list(newest_first)[::-1]
 
     def settle(self, lefts: Iterable[Block], rights: Iterable[Block], numbers: Sequence[int]) -> None:
         """Meet the fresh left blocks of all workers to the left, and the fresh right ones of those to the right.

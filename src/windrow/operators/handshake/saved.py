@@ -10,8 +10,8 @@ import pyarrow as pa
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch
 from windrow.operators.handshake.blocks import Unsigned
-from windrow.operators.handshake.kept import Kept
-from windrow.operators.joins.encoding import Encoded, Encoder
+from windrow.operators.handshake.kept import Kept, timed
+from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.results import Picked
 
 _COLUMN = "."
@@ -22,27 +22,26 @@ _TIME = "result_time"
 def save_rows(kept: Kept, ids: Integers, columns: list[Unsigned]) -> pa.Table:
     """Some rows by id, oldest first; `columns` are what the chain compares of them."""
     rows = kept.gather(ids)
-    table: dict[str, Any] = {"time": rows.times, "done": kept.done(ids)}
+    table: dict[str, Any] = {"time": timed(rows), "done": kept.done(ids)}
     table |= {f"compared{i}": column for i, column in enumerate(columns)}
     if rows.data is not None:
         table |= {_COLUMN + name: rows.data.column(name) for name in rows.data.schema.names}
     return pa.table(table)
 
 
-def load_rows(table: pa.Table, kept: Kept, encoder: Encoder) -> Encoded:
-    """Keep the rows again; gives what is compared of them."""
+def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags]:
+    """What is compared of the rows, what is kept of them, and which have met a partner."""
     numbers = {name: np.array(table[name].combine_chunks()) for name in table.column_names if name[0] != _COLUMN}
     names = [name for name in table.column_names if name[0] == _COLUMN]
     data = None
     if names:
         columns = [table[name].combine_chunks() for name in names]
         data = pa.record_batch(columns, names=[name.removeprefix(_COLUMN) for name in names])
-    kept.add(Picked(data, numbers["time"]), numbers["done"])
     compared = [numbers[name] for name in numbers if name.startswith("compared")]
     words = compared.pop(0) if encoder.equalities else None
     # Without anything to compare but times, these are compared.
     bands = tuple(band.view(scale.dtype) for band, scale in zip(compared, encoder.scales, strict=False))
-    return Encoded(numbers["time"], words, bands)
+    return Encoded(numbers["time"], words, bands), Picked(table.num_rows, data, numbers["time"]), numbers["done"]
 
 
 def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:

@@ -11,15 +11,17 @@ import numpy.typing as npt
 
 from windrow.aggregates.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
+from windrow.operators.handshake.codes import Codes, coded_bounds, codes_of, shift_for
 from windrow.operators.kernels import join_scan as kernels
 from windrow.semantics.joins import LEFT
 
-Places: TypeAlias = npt.NDArray[np.int64]
 Found: TypeAlias = tuple[Integers, Integers]
 """Ids of left and of right rows, pair by pair."""
 PROBES = 512
 """So many probes are tried with a chunk of stored rows while both lie in the cache."""
 ROOM = 1 << 14
+CODED = 2
+"""Columns that have codes."""
 _scan_one: Any = kernels.scan_one
 _scan_two: Any = kernels.scan_two
 
@@ -30,6 +32,9 @@ class Held:
     def __init__(self) -> None:
         self.columns: list[npt.NDArray[Any]] = []
         """Ids, times, then the columns to compare."""
+        self.codes: list[Codes] = []
+        self.shifts: list[int] = []
+        """For the codes, once there were probes to choose them by."""
         self.start = 0
         self.end = 0
 
@@ -38,7 +43,7 @@ class Held:
 
     @property
     def nbytes(self) -> int:
-        return sum(column.nbytes for column in self.columns)
+        return sum(column.nbytes for column in (*self.columns, *self.codes))
 
     def insert(self, rows: Rows) -> None:
         parts = [rows.ids, rows.times, *rows.columns]
@@ -46,18 +51,17 @@ class Held:
             self.columns = [np.empty(2 * len(rows), part.dtype) for part in parts]
         if self.end + len(rows) > len(self.columns[0]):
             self._make_room(len(rows))
+        start, self.end = self.end, self.end + len(rows)
         for column, part in zip(self.columns, parts, strict=True):
-            column[self.end : self.end + len(rows)] = part
-        self.end += len(rows)
+            column[start : self.end] = part
+        for codes, values, shift in zip(self.codes, rows.columns, self.shifts, strict=False):
+            codes[start : self.end] = codes_of(values, shift)
 
     def _make_room(self, rows: int) -> None:
         """Rows move to the front of arrays twice as long as needed, so that each moves a few times only."""
-        held = self.end - self.start
-        old, self.columns = self.columns, []
-        for column in old:
-            moved = np.empty(2 * (held + rows), column.dtype)
-            moved[:held] = column[self.start : self.end]
-            self.columns.append(moved)
+        held, size = len(self), 2 * (len(self) + rows)
+        self.columns = [_moved(column[self.start : self.end], size) for column in self.columns]
+        self.codes = [_moved(codes[self.start : self.end], size) for codes in self.codes]
         self.start, self.end = 0, held
 
     def remove(self, rows: int) -> None:
@@ -68,6 +72,20 @@ class Held:
         ids, times, *columns = (column[self.start + start : self.start + end] for column in self.columns)
         return ids, times, columns
 
+    def coded(self, start: int, end: int, probing: Rows) -> list[Codes]:
+        """The codes of these rows. The first probes decide what codes are like."""
+        if not self.codes:
+            self.shifts = [shift_for(widths) for widths in probing.widths[:CODED]]
+            values = self.columns[2 : 2 + CODED]
+            self.codes = [codes_of(column, shift) for column, shift in zip(values, self.shifts, strict=True)]
+        return [codes[self.start + start : self.start + end] for codes in self.codes]
+
+
+def _moved(rows: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    moved = np.empty(size, rows.dtype)
+    moved[: len(rows)] = rows
+    return moved
+
 
 class Scan:
     """Tries every pair. What it found waits in `found` to be collected."""
@@ -76,8 +94,8 @@ class Scan:
         self.held = Held(), Held()
         self.found: deque[Found] = deque()
         self.comparisons = 0
-        self.probes: Places = np.empty(ROOM, np.int64)
-        self.places: Places = np.empty(ROOM, np.int64)
+        self.probes: Integers = np.empty(ROOM, np.int64)
+        self.places: Integers = np.empty(ROOM, np.int64)
 
     def insert(self, side: int, block: Block) -> None:
         self.held[side].insert(block.rows)
@@ -89,28 +107,33 @@ class Scan:
         if start == end:
             return
         self.comparisons += len(block) * (end - start)
-        ids, times, columns = self.held[1 - side].part(start, end)
+        held = self.held[1 - side]
+        ids, times, columns = held.part(start, end)
+        codes = held.coded(start, end, block.rows)
         for first in range(0, len(block), PROBES):
             probing = block.rows.take(slice(first, first + PROBES))
-            for probes, places in self._matches(probing, times, columns):
-                pair = probing.ids[probes], ids[places]
-                self.found.append(pair if side == LEFT else pair[::-1])
+            for probes, places in self._candidates(probing, times, codes, held.shifts):
+                probes, places = _near(probing, columns, probes, places)
+                if len(probes):
+                    pair = probing.ids[probes], ids[places]
+                    self.found.append(pair if side == LEFT else pair[::-1])
 
-    def _matches(self, probing: Rows, times: Integers, columns: list[Unsigned]) -> Iterator[tuple[Places, Places]]:
+    def _candidates(
+        self, probing: Rows, times: Integers, codes: list[Codes], shifts: list[int]
+    ) -> Iterator[tuple[Integers, Integers]]:
+        bounds: list[Codes] = []
+        for code, low, width, shift in zip(codes, probing.lows, probing.widths, shifts, strict=False):
+            bounds += [code, *coded_bounds(low, width, shift)]
+        scan = _scan_one if len(codes) == 1 else _scan_two
         at = np.zeros(2, np.int64)
-        scan = _scan_one if len(columns) == 1 else _scan_two
-        bounds = [
-            part for triple in zip(columns[:2], probing.lows[:2], probing.widths[:2], strict=True) for part in triple
-        ]
         while at[0] < len(times):
             found = scan(*bounds, times, probing.firsts, probing.lasts, at, self.probes, self.places)
-            if found:
-                yield _checked(probing, columns, self.probes[:found], self.places[:found])
+            yield self.probes[:found], self.places[:found]
 
 
-def _checked(probing: Rows, columns: list[Unsigned], probes: Places, places: Places) -> tuple[Places, Places]:
-    """Those that match in the columns beyond the first two as well; copies, as the room is used again."""
-    near = np.ones(len(probes), np.bool_)
-    for column, low, width in zip(columns[2:], probing.lows[2:], probing.widths[2:], strict=True):
-        near &= column[places] - low[probes] <= width[probes]
-    return probes[near], places[near]
+def _near(probing: Rows, columns: list[Unsigned], probes: Integers, places: Integers) -> tuple[Integers, Integers]:
+    """The candidates whose values are within the bounds."""
+    for column, low, width in zip(columns, probing.lows, probing.widths, strict=True):
+        near = column[places] - low[probes] <= width[probes]
+        probes, places = probes[near], places[near]
+    return probes, places

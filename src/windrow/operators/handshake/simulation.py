@@ -131,6 +131,8 @@ class Schedule:
     slowness: Callable[[int], float] = field(default=lambda _: 0.0)
     burst: int = 1
     """A worker that is chosen takes up to so many actions."""
+    pace: float = 0.3
+    """How often it is the driver's turn while workers have something to do."""
 
 
 class Simulation:
@@ -153,7 +155,7 @@ class Simulation:
     def run(self) -> None:
         """Until the script is done and nobody has anything left to do."""
         while self.busy or self.done < len(self.script):
-            if self.schedule.random.random() < 0.3 or not self.busy:
+            if self.schedule.random.random() < self.schedule.pace or not self.busy:
                 self._drive()
             if self.busy:
                 self._work()
@@ -230,17 +232,30 @@ class Balance:
 
 
 def balance(cores: int, *, blocks: int, window: int, seed: int) -> Balance:
-    """So many blocks of either side in turn through windows of the last `window` blocks."""
-    rows = [Rows(side, number) for number in range(blocks) for side in (LEFT, RIGHT)]
-    script = [*by_count(rows, LastRows(window, window)), Settlement()]
+    """So many blocks of either side in turn through windows of the last `window` blocks, which are full before.
+
+    They come about as fast as the chain can take them.
+    """
+    rows = [Rows(side, number) for number in range(window + blocks) for side in (LEFT, RIGHT)]
+    script = list(by_count(rows, LastRows(window, window)))
+    filling = next((place for place, action in enumerate(script) if isinstance(action, Expiry)), len(script))
     locals_ = [Tally() for _ in range(cores)]
-    Simulation(locals_, script, Schedule(Random(seed), burst=4)).run()
-    comparisons = [one.figures.comparisons for one in locals_]
-    stored = [one.figures.most_rows for one in locals_]
+    simulation = Simulation(locals_, script[:filling], Schedule(Random(seed), burst=4, pace=0.5 / cores))
+    simulation.run()
+    for one in locals_:
+        one.figures = Figures()
+    simulation.script = [*script, Settlement()]
+    simulation.run()
+    return _balance([one.figures for one in locals_], 2 * blocks)
+
+
+def _balance(figures: Sequence[Figures], blocks: int) -> Balance:
+    cores = len(figures)
+    comparisons = [one.comparisons for one in figures]
     return Balance(
         sum(comparisons),
         max(comparisons) * cores / sum(comparisons),
-        sum(one.figures.messages for one in locals_) / (cores * 2 * blocks),
-        max(one.figures.longest_queue for one in locals_),
-        max(stored) * cores / sum(stored),
+        sum(one.messages for one in figures) / (cores * blocks),
+        max(one.longest_queue for one in figures),
+        max(one.most_rows for one in figures) * cores / sum(one.most_rows for one in figures),
     )

@@ -21,6 +21,8 @@ Marks: TypeAlias = npt.NDArray[np.uint8]
 _NONE: Integers = np.empty(0, np.int64)
 _NO_CODES: Codes = np.empty(0, np.int32)
 _NO_WORDS: Numbers = np.empty(0, np.uint32)
+_UNUSED: Integers = np.zeros(1, np.int64)
+_UNUSED_WORD: Numbers = np.zeros(1, np.uint32)
 _ROWS_A_BUCKET = 4
 _MOST_BITS = 24
 _probe: Any = kernels.probe
@@ -30,7 +32,7 @@ CHUNK = 1 << 17
 
 @dataclass(frozen=True)
 class Strips:
-    """Values of a band cut into cells about as wide as the band, so that a probe looks into two or three of them."""
+    """Values of a band cut into cells about half as wide as the band, so that a probe looks into three of them."""
 
     scale: Scale
     width: float
@@ -71,7 +73,7 @@ class Layout:
         if len(bands) > 1 and not encoder.equalities:
             scale, band = encoder.scales[0], bands[0]
             width = float(band.high) - float(band.low) + (0 if scale.is_float else 1)
-            strips = Strips(scale, width if width > 0 else 1.0)
+            strips = Strips(scale, width / 2 if width > 0 else 1.0)
         return Layout(len(bands), strips, bool(encoder.equalities))
 
     @property
@@ -120,7 +122,7 @@ class Laid:
 def _ends(probes: Probes, layout: Layout) -> tuple[Any, ...]:
     first, last = probes.first, probes.last
     lows, highs = (probes.lows[-1], probes.highs[-1]) if layout.bands else (first, last)
-    others = (probes.lows[0], probes.highs[0]) if layout.bands > 1 else (_NONE, _NONE)
+    others = (probes.lows[0], probes.highs[0]) if layout.bands > 1 else (_UNUSED, _UNUSED)
     return lows, highs, first, last, *others
 
 
@@ -254,7 +256,7 @@ def matches(run: Run, laid: Laid, layout: Layout, start: int, end: int) -> Itera
         probes, rows = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
         probing, at, found = _probe(
             laid.owners,
-            laid.words,
+            laid.words if len(laid.words) else _UNUSED_WORD,
             laid.lows,
             laid.highs,
             laid.first,

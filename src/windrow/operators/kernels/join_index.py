@@ -99,6 +99,50 @@ def _start(words, down, group, keys, low, start, end):
     return start
 
 
+@inlined
+def _scan(
+    owner,
+    word,
+    high,
+    first,
+    last,
+    low_other,
+    high_other,
+    words,
+    down,
+    keys,
+    places,
+    others,
+    inside,
+    row,
+    end,
+    found,
+    mine,
+    theirs,
+):
+    """Note the rows from `row` on that fit a probe. Returns -1, or the row for which there was no room."""
+    room = len(theirs)
+    while row < end and keys[row] <= high:
+        if len(words) and words[row] != word:
+            if (words[row] >> down) != (word >> down):
+                break
+            row += 1
+            continue
+        if found == room:
+            return row, found
+        # Written in any case and counted if it fits: a branch that cannot be foreseen costs more.
+        mine[found] = owner
+        theirs[found] = row
+        fits = True
+        if len(others):
+            fits = (others[row] >= low_other) & (others[row] <= high_other)
+        if not inside:
+            fits &= (places[row] >= first) & (places[row] <= last)
+        found += fits
+        row += 1
+    return -1, found
+
+
 @kernel
 def probe(
     owners,
@@ -128,7 +172,7 @@ def probe(
     Stops when there is no room for more. Returns the probe and the row to go on from, and how many pairs were found.
     Of probes sorted by group and low end, each begins where the one before did.
     """
-    found, room = 0, len(found_rows)
+    found = 0
     group, low = np.int64(-1), np.int64(0)
     start, end = np.int64(0), np.int64(0)
     for i in range(probing, until):
@@ -143,23 +187,30 @@ def probe(
                 start, end = np.int64(offsets[bucket]), np.int64(offsets[bucket + 1])
         low = np.int64(lows[i])
         start = _start(words, down, group, keys, lows[i], start, end)
+        row = at if i == probing and at >= 0 else start
         inside = len(places) == 0 or (first[i] <= span[0] and span[1] <= last[i])
-        for row in range(at if i == probing and at >= 0 else start, end):
-            if keys[row] > highs[i] or (len(words) and np.int64(words[row] >> down) != group):
-                break
-            if found == room:
-                return i, row, found
-            # Written in any case and counted if it fits: a branch that cannot be foreseen costs more.
-            found_probes[found] = owners[i]
-            found_rows[found] = row
-            fits = True
-            if len(others):
-                fits &= (others[row] >= other_lows[i]) & (others[row] <= other_highs[i])
-            if not inside:
-                fits &= (places[row] >= first[i]) & (places[row] <= last[i])
-            if len(words):
-                fits &= words[row] == wanted[i]
-            found += fits
+        row, found = _scan(
+            owners[i],
+            wanted[i if len(words) else 0],
+            highs[i],
+            first[i],
+            last[i],
+            other_lows[i if len(others) else 0],
+            other_highs[i if len(others) else 0],
+            words,
+            down,
+            keys,
+            places,
+            others,
+            inside,
+            row,
+            end,
+            found,
+            found_probes,
+            found_rows,
+        )
+        if row >= 0:
+            return i, row, found
     return until, -1, found
 
 

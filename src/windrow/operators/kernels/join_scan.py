@@ -1,8 +1,8 @@
-"""Scan stored columns for the rows that lie within the bounds of probes.
+"""Scan stored rows for those that may lie within the bounds of probes, by codes of 16 bits.
 
-Bounds are told as unsigned numbers: a value lies in [low, low + width] exactly when `value - low`, taken modulo the
-size of the type, is at most `width`. That is one subtraction and one comparison a column, without a branch, so that
-the counting loop is compiled to vector instructions. Only where it counts something are the matches looked up.
+A code lies in [low, low + width] exactly when `code - low`, modulo 2^16, is at most `width`: one subtraction and one
+comparison a column, without a branch, so that the counting loop is compiled to vector instructions. Only where it
+counts something are the candidates looked up.
 """
 
 from __future__ import annotations
@@ -16,39 +16,36 @@ CHUNK = 1024
 
 
 @kernel
-def count_one(column, low, width):
-    """How many values lie within one probe's bounds."""
-    kind = column.dtype.type
-    found = np.uint32(0)
-    for i in range(len(column)):
-        found = np.uint32(found + np.uint32(kind(column[i] - low) <= width))
+def count_one(codes, low, width):
+    """How many codes lie within one probe's bounds."""
+    found = np.uint16(0)
+    for i in range(len(codes)):
+        found = np.uint16(found + np.uint16(np.uint16(codes[i] - low) <= width))
     return found
 
 
 @kernel
-def count_two(one, low, width, other, other_low, other_width):
+def count_two(codes, low, width, others, other_low, other_width):
     """The same of two columns."""
-    kind, other_kind = one.dtype.type, other.dtype.type
-    found = np.uint32(0)
-    for i in range(len(one)):
-        is_near = kind(one[i] - low) <= width
-        is_other_near = other_kind(other[i] - other_low) <= other_width
-        found = np.uint32(found + np.uint32(is_near & is_other_near))
+    found = np.uint16(0)
+    for i in range(len(codes)):
+        is_near = np.uint16(codes[i] - low) <= width
+        is_other_near = np.uint16(others[i] - other_low) <= other_width
+        found = np.uint16(found + np.uint16(is_near & is_other_near))
     return found
 
 
 @kernel
-def scan_one(column, lows, widths, times, firsts, lasts, at, probes, places):
-    """Matches of one column whose time is within [first, last] too, from `at` = (chunk, probe) on.
+def scan_one(codes, lows, widths, times, firsts, lasts, at, probes, places):
+    """Rows whose code is within bounds and whose time is within [first, last], from `at` = (row, probe) on.
 
-    Gives how many were found; `at` is where to go on, past the last chunk when all is done. `probes` and `places` need
+    Gives how many were found; `at` is where to go on, behind the last row when all is done. `probes` and `places` need
     room for a chunk of matches.
     """
-    kind = column.dtype.type
     found = 0
-    while at[0] < len(column):
-        start, end = at[0], min(at[0] + CHUNK, len(column))
-        here, moments = column[start:end], times[start:end]
+    while at[0] < len(codes):
+        start, end = at[0], min(at[0] + CHUNK, len(codes))
+        here, moments = codes[start:end], times[start:end]
         for p in range(at[1], len(lows)):
             if count_one(here, lows[p], widths[p]) == 0:
                 continue
@@ -56,7 +53,7 @@ def scan_one(column, lows, widths, times, firsts, lasts, at, probes, places):
                 at[1] = p
                 return found
             for i in range(len(here)):
-                if kind(here[i] - lows[p]) <= widths[p] and firsts[p] <= moments[i] <= lasts[p]:
+                if np.uint16(here[i] - lows[p]) <= widths[p] and firsts[p] <= moments[i] <= lasts[p]:
                     probes[found], places[found] = p, start + i
                     found += 1
         at[0], at[1] = end, 0
@@ -64,13 +61,12 @@ def scan_one(column, lows, widths, times, firsts, lasts, at, probes, places):
 
 
 @kernel
-def scan_two(one, lows, widths, other, other_lows, other_widths, times, firsts, lasts, at, probes, places):
+def scan_two(codes, lows, widths, others, other_lows, other_widths, times, firsts, lasts, at, probes, places):
     """The same of two columns."""
-    kind, other_kind = one.dtype.type, other.dtype.type
     found = 0
-    while at[0] < len(one):
-        start, end = at[0], min(at[0] + CHUNK, len(one))
-        here, there, moments = one[start:end], other[start:end], times[start:end]
+    while at[0] < len(codes):
+        start, end = at[0], min(at[0] + CHUNK, len(codes))
+        here, there, moments = codes[start:end], others[start:end], times[start:end]
         for p in range(at[1], len(lows)):
             if count_two(here, lows[p], widths[p], there, other_lows[p], other_widths[p]) == 0:
                 continue
@@ -78,8 +74,9 @@ def scan_two(one, lows, widths, other, other_lows, other_widths, times, firsts, 
                 at[1] = p
                 return found
             for i in range(len(here)):
-                near = kind(here[i] - lows[p]) <= widths[p] and other_kind(there[i] - other_lows[p]) <= other_widths[p]
-                if near and firsts[p] <= moments[i] <= lasts[p]:
+                is_near = np.uint16(here[i] - lows[p]) <= widths[p]
+                is_near = is_near & (np.uint16(there[i] - other_lows[p]) <= other_widths[p])
+                if is_near and firsts[p] <= moments[i] <= lasts[p]:
                     probes[found], places[found] = p, start + i
                     found += 1
         at[0], at[1] = end, 0

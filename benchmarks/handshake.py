@@ -1,0 +1,117 @@
+"""Handshake join: the paper's band join over windows of fifteen minutes, all pairs tried.
+
+Bars: 1,400 rows/s of each stream on two threads (the paper's eight cores; goal 3,290, its 44 cores); a worker of the
+chain compares at least 0.8 of what a plain loop over the same columns does; two threads compare 1.6 times as much as
+one. Comparisons a second of processor time stand beside those of the clock, as neighbours on the machine only change
+the latter.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from _band_join import full_windows, measured, points, spaced, sustained
+from _harness import Settings, amount, begin, table, verdict
+
+from windrow.aggregates.base import Integers
+from windrow.operators.handshake.blocks import Rows
+from windrow.operators.handshake.codes import coded_bounds
+from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.handshake.scanning import PROBES
+from windrow.operators.handshake.simulation import balance
+from windrow.operators.kernels import join_scan as kernels
+from windrow.semantics.joins import LEFT, RIGHT
+
+MINUTES = 15
+RATE = 2_000
+BAR, GOAL = 1_400, 3_290
+LOOP_BAR, SCALING_BAR = 0.8, 1.6
+_scan: Any = kernels.scan_two
+
+
+def highest_rate(settings: Settings) -> None:
+    seconds, steps = (1.0, 3) if settings.quick else (4.0, 7)
+    rows = []
+    for threads in (1, 2):
+        rate = sustained(MINUTES, threads, seconds, low=400, high=10_000, steps=steps)
+        judged = [verdict(rate, BAR), verdict(rate, GOAL)] if threads == 2 else ["", ""]
+        rows.append([threads, f"{rate:,.0f}", *judged])
+    headers = ("threads", "rows/s of each stream", f"bar {BAR:,}", f"goal {GOAL:,}")
+    table(f"the highest rate that a second of both streams keeps up with, windows of {MINUTES} minutes", headers, rows)
+
+
+def workers_and_loop(settings: Settings) -> None:
+    """The same rows through chains of one and two workers, and through a plain loop."""
+    seconds = 1.0 if settings.quick else 4.0
+    figures: dict[str, tuple[float, float]] = {}
+    for threads in (1, 2):
+        runs = []
+        for _ in range(settings.repeats):
+            run = measured(full_windows(MINUTES, RATE, threads), RATE, seconds)
+            runs.append((run.comparisons / run.seconds, run.comparisons / run.processor))
+        figures[f"chain, {threads} thread{'s' * (threads > 1)}"] = max(runs)
+    figures["plain loop"] = max(plain_loop(RATE) for _ in range(settings.repeats))
+    rows = [[name, amount(clock), amount(processor)] for name, (clock, processor) in figures.items()]
+    table("comparisons, the best of the repeats", ("", "a second", "a second of a core"), rows)
+    one, two, loop = figures.values()
+    verdicts = [
+        ["a worker's comparisons over the loop's", f"{one[1] / loop[1]:.2f}", verdict(one[1] / loop[1], LOOP_BAR)],
+        ["two threads over one", f"{two[0] / one[0]:.2f}", verdict(two[0] / one[0], SCALING_BAR)],
+    ]
+    table("bars", ("", "ratio", f"bar {LOOP_BAR} and {SCALING_BAR}"), verdicts)
+
+
+def plain_loop(rate: int) -> tuple[float, float]:
+    """Half a second of rows against a whole window that lies in one piece: comparisons a second, and of a core."""
+    operator = full_windows(MINUTES, rate, 1)
+    probing = probes_of(operator, LEFT, points(LEFT, rate // 2, spaced(0, rate, rate // 2), seed=9))
+    held = operator.driver.scans[0].held[RIGHT]
+    codes, times = held.coded(0, len(held), probing), held.part(0, len(held))[1]
+    started, worked = time.perf_counter(), time.process_time()
+    for first in range(0, len(probing), PROBES):
+        scan_all(codes, times, probing.take(slice(first, first + PROBES)), held.shifts)
+    comparisons = len(probing) * len(held)
+    return comparisons / (time.perf_counter() - started), comparisons / (time.process_time() - worked)
+
+
+def scan_all(codes: list[Any], times: Integers, probing: Rows, shifts: list[int]) -> int:
+    places = np.empty(1 << 16, np.int64), np.empty(1 << 16, np.int64)
+    bounds: list[Any] = []
+    for code, low, width, shift in zip(codes, probing.lows, probing.widths, shifts, strict=True):
+        bounds += [code, *coded_bounds(low, width, shift)]
+    at, found = np.zeros(2, np.int64), 0
+    while at[0] < len(times):
+        found += _scan(*bounds, times, probing.firsts, probing.lasts, at, *places)
+    return found
+
+
+def probes_of(operator: HandshakeJoin, side: int, batch: Any) -> Rows:
+    encoder = operator.encoders[side]
+    encoded = encoder.encode(operator.columns.renamed(batch.data, side), batch.times)
+    return Rows.of(np.arange(len(batch)), encoded, encoder.probes(encoded, operator.window))
+
+
+def long_chains(settings: Settings) -> None:
+    """Simulated: how evenly workers share comparisons, what they send, and how long queues become."""
+    shapes = {1: (16, 16), 2: (16, 16), 8: (16, 16), 32: (8, 16), 128: (4, 8), 512: (2, 1)}
+    rows = []
+    for cores, (window, blocks) in list(shapes.items())[: 4 if settings.quick else None]:
+        found = balance(cores, blocks=blocks * cores, window=window * cores, seed=cores)
+        figures = found.busiest_over_mean, found.most_rows_over_mean, found.messages
+        rows.append([cores, window, *(f"{figure:.2f}" for figure in figures), found.longest_queue])
+    headers = ("cores", "blocks a core", "busiest/mean", "most rows/mean", "messages a core and block", "longest queue")
+    table("simulated chains under a random schedule", headers, rows)
+
+
+def main() -> None:
+    settings = begin(__doc__)
+    measured(full_windows(1, 500, 2), 500, 1.0)  # compiles the loops
+    workers_and_loop(settings)
+    highest_rate(settings)
+    long_chains(settings)
+
+
+if __name__ == "__main__":
+    main()

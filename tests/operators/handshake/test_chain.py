@@ -1,0 +1,78 @@
+"""Chains on threads: the same pairs as by the definition, rest, failures that reach the driver, threads that end."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.operators.handshake.test_simulation import drawn_script
+from windrow.operators.handshake.chain import Chain
+from windrow.operators.handshake.simulation import Meetings, Rows, Settlement
+from windrow.semantics.joins import LEFT, RIGHT
+
+pytestmark = [pytest.mark.soak] if os.environ.get("WINDROW_SOAK") else []
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_threads_meet_the_definition(seed: int, cores: int) -> None:
+    script, expected = drawn_script(Random(seed))
+    locals_ = [Meetings() for _ in range(cores)]
+    chain: Chain[Rows] = Chain(locals_)
+    for action in script:
+        if isinstance(action, Settlement):
+            chain.settle()
+        elif isinstance(action, Rows):
+            chain.enter(action.side, action)
+        else:
+            chain.expire(action.side, action.number)
+    chain.settle()
+    assert sum((one.pairs for one in locals_), Counter[tuple[int, int]]()) == expected
+
+
+def test_rows_that_have_met_are_spread_and_do_not_meet_again() -> None:
+    locals_ = [Meetings() for _ in range(3)]
+    chain: Chain[Rows] = Chain(locals_)
+    for side in (LEFT, RIGHT):
+        chain.numbers[side] = 6
+        chain.spread(side, [Rows(side, number) for number in range(6)])
+    assert [one.rows for one in locals_] == [4, 4, 4]
+    assert [block.number for block in locals_[0].held[LEFT]] == [4, 5]
+    chain.enter(LEFT, Rows(LEFT, 6))
+    for number in range(6):
+        chain.expire(LEFT, number)
+    chain.settle()
+    assert sum((one.pairs for one in locals_), Counter[tuple[int, int]]()) == {(6, number): 1 for number in range(6)}
+
+
+class Broken(Meetings):
+    def compare(self, side: int, block: Rows, start: int, end: int) -> None:
+        raise ZeroDivisionError("in a worker")
+
+
+def test_what_fails_in_a_worker_fails_where_the_driver_waits() -> None:
+    chain: Chain[Rows] = Chain([Meetings(), Broken()])
+    chain.enter(RIGHT, Rows(RIGHT, 0))
+    with pytest.raises(ZeroDivisionError, match=r"^in a worker$"):
+        chain.settle()
+    with pytest.raises(ZeroDivisionError, match=r"^in a worker$"):
+        chain.settle()
+
+
+def test_threads_start_with_the_first_rows_and_end_with_their_chain() -> None:
+    chain: Chain[Rows] = Chain([Meetings() for _ in range(3)])
+    threads = chain.crew.threads
+    chain.settle()
+    assert not any(thread.is_alive() for thread in threads)
+    chain.enter(LEFT, Rows(LEFT, 0))
+    assert all(thread.is_alive() for thread in threads)
+    del chain
+    gc.collect()
+    for thread in threads:
+        thread.join()
+    assert not any(thread.is_alive() for thread in threads)

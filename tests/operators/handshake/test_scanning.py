@@ -1,0 +1,76 @@
+"""The scan finds exactly the rows within bounds, also when there are more than fit at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from windrow.operators.handshake.blocks import Block, Rows
+from windrow.operators.handshake.scanning import ROOM, Held, Scan
+from windrow.semantics.joins import LEFT, RIGHT
+
+
+def drawn(random: np.random.Generator, count: int, columns: int, spread: int, start: int = 0) -> Rows:
+    kinds: list[Any] = [np.uint32, np.uint64, np.uint32]
+    times = random.integers(0, 50, count)
+    return Rows(
+        np.arange(start, start + count),
+        times,
+        tuple(random.integers(0, spread, count).astype(kinds[i]) for i in range(columns)),
+        times - 20,
+        times + 20,
+        tuple(random.integers(0, spread, count).astype(kinds[i]) - kinds[i](5) for i in range(columns)),
+        tuple(random.integers(0, 20, count).astype(kinds[i]) for i in range(columns)),
+    )
+
+
+def expected(probing: Rows, stored: Rows) -> set[tuple[int, int]]:
+    found = set()
+    for p in range(len(probing)):
+        near = (probing.firsts[p] <= stored.times) & (stored.times <= probing.lasts[p])
+        for column, low, width in zip(stored.columns, probing.lows, probing.widths, strict=True):
+            near &= column - low[p] <= width[p]
+        found |= {(int(probing.ids[p]), int(stored.ids[place])) for place in np.flatnonzero(near)}
+    return found
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("spread", [20, 5_000])
+def test_a_scan_finds_what_is_near(columns: int, spread: int) -> None:
+    random = np.random.default_rng(columns)
+    probing, stored = drawn(random, 700, columns, spread), drawn(random, 2_500, columns, spread)
+    scan = Scan()
+    scan.insert(LEFT, Block(0, stored.take(slice(0, 1_000))))
+    scan.compare(RIGHT, Block(0, probing.take(slice(0, 3))), 0, 1_000)
+    scan.insert(LEFT, Block(1, stored.take(slice(1_000, None))))
+    scan.found.clear()
+    scan.compare(RIGHT, Block(0, probing), 0, 2_500)
+    found = [pair for lefts, rights in scan.found for pair in zip(rights.tolist(), lefts.tolist(), strict=True)]
+    assert len(found) == len(set(found))
+    assert set(found) == expected(probing, stored)
+    assert scan.comparisons == 3 * 1_000 + 700 * 2_500
+
+
+def test_more_matches_than_fit_at_once() -> None:
+    random = np.random.default_rng(5)
+    probing, stored = drawn(random, 100, 1, 3), drawn(random, 3_000, 1, 3)
+    scan = Scan()
+    scan.insert(RIGHT, Block(0, stored))
+    scan.compare(LEFT, Block(0, probing), 10, 2_990)
+    pairs = expected(probing, stored.take(slice(10, 2_990)))
+    assert len(pairs) > 3 * ROOM
+    found = [pair for lefts, rights in scan.found for pair in zip(lefts.tolist(), rights.tolist(), strict=True)]
+    assert sorted(found) == sorted(pairs)
+
+
+def test_held_rows_stay_in_order_as_they_move() -> None:
+    random = np.random.default_rng(6)
+    held, start = Held(), 0
+    for count in (3, 10, 1, 50, 7):
+        held.insert(drawn(random, count, 2, 9, start))
+        held.remove(min(5, len(held)))
+        start += count
+        assert held.part(0, len(held))[0].tolist() == list(range(start - len(held), start))
+    assert held.nbytes > 0
