@@ -407,7 +407,7 @@ ERRORS = [
     ),
     (
         "SELECT * FROM l JOIN l [RANGE TUMBLING 5] ON l.k = l.k",
-        "`l` names two sides of the join. Hint: give each a name of its own: FROM l AS a JOIN l AS b.",
+        "`l` names two sides of the join. Hint: give each a name of its own: FROM ... AS a JOIN ... AS b.",
         "l",
     ),
     (

@@ -100,7 +100,7 @@ class Joining:
                 raise QueryError(
                     "names two sides of the join",
                     parameter=alias,
-                    hint=f"give each a name of its own: FROM {alias} AS a JOIN {alias} AS b",
+                    hint="give each a name of its own: FROM ... AS a JOIN ... AS b",
                     position=place(self.text, one.syntax),
                 )
             seen.append(alias)
