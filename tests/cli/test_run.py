@@ -13,7 +13,7 @@ from tests.fake_engine import FakeEngine, Options
 from tests.fake_engine import engine as engine
 from windrow.cli import main
 from windrow.errors import DataError
-from windrow.plan.nodes import Late, Strategy
+from windrow.plan.nodes import JoinStrategy, Late, Strategy
 
 TABLE = pa.table({"symbol": ["a", "b", "c"], "time": pa.array([0, 1_000_000, 500_000], pa.timestamp("us", tz="UTC"))})
 ACCOUNT = "rows in 10 = used 7 + late 1 + filtered 2; 3 results in 0.50 s (20 rows/s)\n"
@@ -62,6 +62,22 @@ def test_settings_reach_the_plan_and_the_engine(engine: FakeEngine, declared: st
     windrow("-e", declared + WINDOW, *flags, "--checkpoint", tmp_path, "--every", "1000", "--restore")
     assert (Strategy.WID, Late.SIDE) == (engine.plans[0].strategy, engine.plans[0].late)
     assert [Options(2, checkpoint=str(tmp_path), checkpoint_every=1000, restore=True)] == engine.options
+
+
+def test_settings_reach_a_join(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
+    join = "SELECT * FROM trades AS a JOIN trades AS b [RANGE TUMBLING 1 MINUTE] ON a.symbol = b.symbol"
+    windrow("-e", declared + join, "--strategy", "scan", "--late", tmp_path / "late.parquet")
+    windrow("-e", declared + join + " LATE SIDE", "--strategy", "auto", "--late", tmp_path / "late.parquet")
+    assert [(JoinStrategy.SCAN, Late.SIDE), (JoinStrategy.AUTO, Late.SIDE)] == [
+        (p.strategy, p.late) for p in engine.plans
+    ]
+
+
+def test_a_strategy_of_windows_is_not_one_of_joins(engine: FakeEngine, declared: str) -> None:
+    join = "SELECT * FROM trades AS a JOIN trades AS b [RANGE TUMBLING 1 MINUTE] ON a.symbol = b.symbol"
+    done = windrow("-e", declared + join, "--strategy", "wid")
+    assert 2 == done.exit_code
+    assert done.stderr.startswith("Error: `strategy` belongs to a window, and this is a join, got wid.")
 
 
 def test_the_query_decides_about_late_rows_where_it_says_so(engine: FakeEngine, declared: str, tmp_path: Path) -> None:

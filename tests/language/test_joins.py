@@ -462,6 +462,17 @@ ERRORS = [
         "r",
     ),
     (
+        "SELECT * FROM l JOIN r [RANGE TUMBLING 5] ON l.k < r.k STRATEGY index",
+        "`strategy` needs an equality or a band between the sides, got index. Hint: leave the strategy out.",
+        "STRATEGY index",
+    ),
+    (
+        "SELECT * FROM l ASOF JOIN r ON l.x < r.x AND l.ts >= r.ts",
+        "`on` must be equalities besides the comparison of times in an as-of join, got (l_x < r_x). "
+        "Hint: filter the sides first, in subqueries, or use a window join.",
+        "l.x < r.x AND l.ts >= r.ts",
+    ),
+    (
         "SELECT * FROM l JOIN r [RANGE TUMBLING 5] USING (k) STRATEGY panes",
         "`strategy` must be one of joins (one of auto, index, scan, handshake, opib), got panes.",
         "STRATEGY panes",

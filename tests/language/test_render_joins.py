@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.language.links import LEFT_FLOW, LINKS, RIGHT_FLOW, STREAMS, USERS, plan
+from windrow.errors import UnsupportedError
 from windrow.language import parse, to_sql
 from windrow.plan.check import shape_of
 from windrow.plan.join_builder import Both
+from windrow.plan.join_choice import choose_join
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -110,13 +114,18 @@ def joins(draw: st.DrawFn, streams: list[Stream], depth: int = 1) -> Join:
     kind = draw(st.sampled_from(kinds))
     inputs = draw(sides(streams, depth)), draw(sides(streams, 0))
     both = Both(inputs[0], inputs[1], draw(ALIASES), kind)
-    return both.join(
+    node = both.join(
         window,
         draw(st.none() | conditions(both)),
         time=draw(st.sampled_from([JoinTime.LEFT] if isinstance(window, AsOf) else TIMES[kind])),
         late=draw(st.sampled_from([Late.DROP, Late.SIDE])),
         strategy=draw(st.sampled_from(list(JoinStrategy))),
     )
+    try:
+        choose_join(node)
+    except UnsupportedError:  # not every way answers every join
+        return replace(node, strategy=JoinStrategy.AUTO, on=None)
+    return node
 
 
 @st.composite

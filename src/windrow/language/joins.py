@@ -12,17 +12,18 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.errors import QueryError
+from windrow.errors import QueryError, WindrowError
 from windrow.language.clauses import SUFFIXES, Clause, Suffix
 from windrow.language.join_conditions import columns_read, parts_of, read_condition
 from windrow.language.join_kinds import is_as_of, kind_of
 from windrow.language.join_windows import Windowed, read_join_window
 from windrow.language.names import Scope, Side
-from windrow.language.places import find_name, place, pointing, position
+from windrow.language.places import find_name, place, pointing, position, span_of
 from windrow.language.relations import Context, ReadQuery, Relation, read_input
 from windrow.plan.check import shape_of
 from windrow.plan.conditions import conjunction, split_interval
 from windrow.plan.join_builder import Both, other_times, sliding
+from windrow.plan.join_choice import choose_join
 from windrow.plan.nodes import LEFT, RIGHT, Filter, Join, JoinKind, JoinStrategy, JoinTime, Late
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression
@@ -288,12 +289,21 @@ class Joining:
         node = both.join(window, on, **self._settings())
         with pointing(place(self.text, right.syntax)):
             shape_of(node)
+        try:
+            choose_join(node)
+        except WindrowError as error:
+            asked = [s.span for s in self._suffixes() if s.field == "strategy" == error.parameter]
+            spans = [*asked, span_of(join.args.get("on") or join.this)]
+            raise error.at(position(self.text, spans[0])) from None
         return node
+
+    def _suffixes(self) -> tuple[Suffix, ...]:
+        suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
+        return suffixes
 
     def _settings(self) -> dict[str, Any]:
         """What the words after the query say of its joins."""
-        suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
-        return {suffix.field: suffix.value for suffix in suffixes if is_for_joins(suffix)}
+        return {suffix.field: suffix.value for suffix in self._suffixes() if is_for_joins(suffix)}
 
     def _relation(self, node: Join, scope: Scope, left: Relation, join: exp.Join) -> Relation:
         """What the rest of the query sees of a join: the sides whose rows come out."""
