@@ -8,7 +8,6 @@ from typing import Any
 
 from tests.contract.hearing import Given, Heard, Row
 from windrow.operators.lateness import COLUMNS
-<<<<<<< HEAD
 from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.nodes import (
     LEFT,
@@ -17,13 +16,6 @@ from windrow.plan.nodes import (
     Filter,
     Join,
     JoinTime,
-=======
-from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import (
-    Distinct,
-    Filter,
-    Join,
->>>>>>> joins-oa
     Late,
     Node,
     OrderedOutput,
