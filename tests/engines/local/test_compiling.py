@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-<<<<<<< HEAD
-from windrow.engines.local.compiling import compile_for, small_queries
-from windrow.operators.kernels import amending, hashing, input, join_index, low_table, multisets, sessions, sliding
-=======
 from windrow.engines.local.compiling import compile_for, small_joins, small_queries
 from windrow.operators.kernels import (
     amending,
@@ -19,7 +15,6 @@ from windrow.operators.kernels import (
     sessions,
     sliding,
 )
->>>>>>> joins-oa
 from windrow.plan.nodes import Node
 
 QUERIES = {**dict(small_queries()), **dict(small_joins())}
@@ -32,15 +27,10 @@ CALLED = (
     input.cut_points,
     input.cut_points_rows,
     join_index.find_offsets,
-<<<<<<< HEAD
-    join_index.merge_order,
-    join_index.probe,
-=======
     join_index.find_starts,
     join_index.gather,
     join_index.merge_order,
     join_index.scan,
->>>>>>> joins-oa
     join_index.sort_groups,
     low_table.admit,
     low_table.sweep,
