@@ -20,7 +20,7 @@ from windrow.operators.joins.joint import Joint
 from windrow.operators.joins.late import late_of_join
 from windrow.operators.joins.probing import Match, New, Prober
 from windrow.operators.joins.progress import promise
-from windrow.operators.joins.reach import first_met, reach_of
+from windrow.operators.joins.reach import first_met, stay_of
 from windrow.operators.joins.results import Columns, Picked, Results
 from windrow.operators.joins.runs import Layout
 from windrow.operators.joins.store import Store
@@ -72,10 +72,10 @@ class JoinOperator:
         window, kind = self.window, self.node.kind
         marks = side in kind.outer_sides or (kind.is_half and side == LEFT)
         if isinstance(window, LastRows):
-            reach, origin = (window.left, window.right)[side], 0
+            stay, origin = (window.left, window.right)[side], 0
         else:
-            reach, origin = reach_of(window), window.origin if isinstance(window, SameWindow) else 0
-        return Store(self.layouts[side], reach, origin=origin, marks=marks, forgets=marks and kind.is_half)
+            stay, origin = stay_of(window, side), window.origin if isinstance(window, SameWindow) else 0
+        return Store(self.layouts[side], stay, origin=origin, marks=marks, forgets=marks and kind.is_half)
 
     # Rows in
 

@@ -44,3 +44,12 @@ def reach_of(window: TimeWindow) -> int:
     if isinstance(window, Between):
         return max(abs(window.low), abs(window.high), window.high - window.low, 1)
     return max(window.within or 1, 1)
+
+
+def stay_of(window: TimeWindow, side: int) -> int:
+    """How long after its own time a row of a side can meet one to come; at least one unit."""
+    if isinstance(window, SameWindow):
+        return window.length
+    if isinstance(window, Between):
+        return max(window.high if side == LEFT else -window.low, 1)
+    return max(window.within or 1, 1)

@@ -16,7 +16,7 @@ from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
 from windrow.semantics.progress import END
 
 SEGMENTS = 8
-"""A window's length is cut into so many segments, unless they would be small."""
+"""The time that rows stay is cut into so many segments, unless they would be small."""
 ROWS = 1 << 13
 """Segments that hold fewer rows are made twice as long."""
 _COLUMN = "."
@@ -24,15 +24,15 @@ _COLUMN = "."
 
 
 class Store:
-    """`reach` is how far apart rows that meet can be, in the units of places: times, or numbers by arrival.
+    """`stay` is how long a row can meet others, in the units of places: times, or numbers by arrival.
 
     With `marks`, rows are marked when they have met a partner, or left. With `forgets`, marked rows are done with.
     """
 
-    def __init__(self, layout: Layout, reach: int, *, origin: int = 0, marks: bool = False, forgets: bool = False):
+    def __init__(self, layout: Layout, stay: int, *, origin: int = 0, marks: bool = False, forgets: bool = False):
         self.layout = layout
         self.origin = origin
-        self.step = max(1, -(-reach // SEGMENTS))
+        self.step = max(1, -(-stay // SEGMENTS))
         self.marks = marks
         self.forgets = forgets
         self.segments: dict[int, list[Run]] = {}
