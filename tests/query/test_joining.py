@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -271,3 +272,35 @@ def test_as_of_answers_are_those_of_the_definition(
     query = one.asof_join(other, "k", how=kind, forward=forward, strict=strict, within=9)
     wanted = expected(left, right, AsOf(forward, strict, 9), kind, by_size=False)
     assert comparable(wanted) == comparable(answer(query))
+
+
+@given(STREAMS, STREAMS, st.integers(0, 30))
+def test_counts_by_both_times_are_those_of_the_pairs(left: Any, right: Any, slack: int) -> None:
+    """In whatever order rows come: the slack is wide enough for all, so that none is late."""
+    one, other = (
+        wr.stream(flow(rows), time="ts", name=name, progress=wr.slack(40 + slack))
+        for rows, name in ((left, "l"), (right, "r"))
+    )
+    source = "FROM l [RANGE 5], r [RANGE 3] WHERE l.k = r.k AND l.x <= r.x"
+    text = f"SELECT l.ts, r.ts, count(*) AS n {source} GROUP BY l.ts, r.ts"
+    pairs = expected(left, right, Between.of_ranges(5, 3), JoinKind.INNER)
+    wanted = Counter((row["l_ts"], row["r_ts"]) for row in pairs)
+    rows = answer(wr.sql(text, l=one, r=other))
+    assert dict(wanted) == {(row["l_ts"], row["r_ts"]): row["n"] for row in rows}
+    assert len(wanted) == len(rows)
+
+
+@given(STREAMS, STREAMS, STREAMS)
+def test_three_streams_in_one_window(first: Any, second: Any, third: Any) -> None:
+    streams = {
+        name: wr.stream(flow(rows), time="ts", name=name) for name, rows in (("l", first), ("r", second), ("s", third))
+    }
+    text = "SELECT l.x, r.x, s.x FROM l, r, s [RANGE TUMBLING 7] WHERE l.k = r.k AND r.k = s.k AND l.x <= s.x"
+    wanted = [
+        {"l_x": a[1], "r_x": b[1], "s_x": c[1]}
+        for a in first
+        for b in second
+        for c in third
+        if a[0] is not None and a[0] == b[0] == c[0] and a[1] <= c[1] and a[2] // 7 == b[2] // 7 == c[2] // 7
+    ]
+    assert comparable(wanted) == comparable(answer(wr.sql(text, **streams)))
