@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from random import Random
 from typing import Any, cast
 
 import pytest
@@ -16,9 +17,12 @@ from tests.operators.joins.cases import (
     Driven,
     answered,
     arrivals,
+    band,
     batch_of,
+    both,
     by_definition,
     in_time,
+    operator_of,
     plans,
 )
 from tests.operators.joins.test_operator import FLAGS, pieces
@@ -27,6 +31,7 @@ from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.check import shape_of
 from windrow.plan.join_choice import choose_join, shapes_below
+from windrow.plan.joins import usual_time
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
 from windrow.semantics.joins import LEFT, RIGHT, Between
 from windrow.semantics.progress import END, Punctuation
@@ -111,3 +116,30 @@ def test_rows_go_when_one_side_alone_moves_on() -> None:
     assert run.operator.state_bytes > 0
     assert len(run.results) == 10
     assert run.promises == []
+
+
+@pytest.mark.parametrize("kind", JoinKind)
+def test_many_rows_are_joined_as_by_the_index(kind: JoinKind) -> None:
+    """Windows of hundreds of rows in dozens of blocks, so that these move along the chain and leave it."""
+    on = both(band("x", -40, 40), band("y", -60.0, 60.0))
+    plan = Join(*STREAMS, kind, Between(-300, 200), on, NAMES, ("l", "r"), usual_time(kind))
+    chain, index = Driven(plan, lambda: handshake(plan, 3, 16)), Driven(plan, lambda: operator_of(plan))
+    random = Random(kind.value)
+    for start in range(0, 3_000, 100):
+        for side in (LEFT, RIGHT):
+            rows = [scattered(random, start) for _ in range(random.randint(0, 60))]
+            for run in (chain, index):
+                run.take(run.operator.process(batch_of(rows, side), side) if rows else ())
+                run.take(run.operator.punctuate(Punctuation(start - 150), side))
+    for side in (LEFT, RIGHT):
+        for run in (chain, index):
+            run.take(run.operator.punctuate(Punctuation(END), side))
+    assert answered(chain.results) == answered(index.results)
+    assert len(chain.results) > 100
+    assert chain.promises == index.promises
+
+
+def scattered(random: Random, start: int) -> dict[str, Any]:
+    """A row up to 150 units late."""
+    whole, real = random.randint(0, 1_000), random.uniform(0, 1_000)
+    return {"ts": start + random.randint(-150, 100), "k": "a", "g": 1, "x": whole, "y": real}

@@ -34,6 +34,8 @@ from windrow.semantics.progress import START, Punctuation, check_advance
 
 PAIRS = 1 << 16
 """Pairs that are tried together."""
+PIECE = 1 << 14
+"""Rows that are put in before pairs are collected: so many wait at most, however large batches are."""
 SIDES = ("left", "right")
 
 
@@ -79,9 +81,9 @@ class HandshakeJoin:
         if late.any():
             yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
             batch = _chosen(batch, ~late)
-        if len(batch):
-            self._put(batch, port)
-        yield from self._given()
+        for start in range(0, len(batch), PIECE):
+            self._put(batch.slice(start, min(start + PIECE, len(batch))), port)
+            yield from self._given()
 
     def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
         self.counters.late += len(batch)
