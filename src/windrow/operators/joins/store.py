@@ -17,7 +17,7 @@ from windrow.semantics.progress import END
 
 SEGMENTS = 8
 """A window's length is cut into so many segments, unless they would be small."""
-ROWS = 1 << 12
+ROWS = 1 << 13
 """Segments that hold fewer rows are made twice as long."""
 _COLUMN = "."
 """Before the names of columns in saved state."""
