@@ -244,7 +244,7 @@ def balance(cores: int, *, blocks: int, window: int, seed: int) -> Balance:
     simulation.run()
     for one in locals_:
         one.figures = Figures()
-    simulation.script = [*script, Settlement()]
+    simulation.script = script
     simulation.run()
     return _balance([one.figures for one in locals_], 2 * blocks)
 
