@@ -296,10 +296,9 @@ def _join(node: nodes.Join, grid: Grid | None, how: How) -> JoinOperator | Hands
         raise UnsupportedError("as-of joins are not available yet")
     shapes = shapes_below(node)
     choice = choose_join(node, how.threads)
-    if choice.strategy is JoinStrategy.HANDSHAKE:
-        return HandshakeJoin(node, shapes, shape_of(node), choice.conditions, threads=how.threads)
     passes = frozenset() if grid is None else grid.keys
-    return JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
+    make = HandshakeJoin if choice.strategy is JoinStrategy.HANDSHAKE else JoinOperator
+    return make(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
 
 
 def _join_grid(node: nodes.Join) -> Grid:
