@@ -9,7 +9,18 @@ from typing import Any
 from tests.contract.hearing import Given, Heard, Row
 from windrow.operators.lateness import COLUMNS
 from windrow.plan.check import shape_of, walk
-from windrow.plan.nodes import Distinct, Filter, Late, Node, OrderedOutput, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import (
+    Distinct,
+    Filter,
+    Join,
+    Late,
+    Node,
+    OrderedOutput,
+    Project,
+    Stream,
+    Union,
+    WindowAggregate,
+)
 from windrow.plan.windows import within_of
 from windrow.semantics import oracle
 from windrow.semantics.moments import value_of
@@ -52,6 +63,7 @@ class Reference:
             return self._stream(node, heard)
         if isinstance(node, Union):
             return sorted((place for child in node.inputs for place in self._rows(child, heard)), key=lambda p: p[0])
+        assert not isinstance(node, Join)
         rows = self._rows(node.input, heard)
         if isinstance(node, OrderedOutput):
             return rows

@@ -16,14 +16,18 @@ def command() -> None:
       windrow compile
     """
     from windrow.cli.progress import stepping
-    from windrow.engines.local.compiling import compile_for, small_queries
+    from windrow.engines.local.compiling import compile_for, small_joins, small_queries
     from windrow.engines.spark.compiling import compile_two_levels
 
     started = time.perf_counter()
     queries = list(small_queries())
-    with stepping("compiling", len(queries)) as step:
+    joins = list(small_joins())
+    with stepping("compiling", len(queries) + len(joins)) as step:
         for name, plan in queries:
             step(name)
             compile_for(plan)
             compile_two_levels(plan)
+        for name, plan in joins:
+            step(name)
+            compile_for(plan)
     click.echo(f"compiled in {time.perf_counter() - started:.1f} s", err=True)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.engines.local.compiling import compile_for, small_queries
-from windrow.operators.kernels import amending, hashing, input, low_table, multisets, sessions, sliding
+from windrow.engines.local.compiling import compile_for, small_joins, small_queries
+from windrow.operators.kernels import (
+    amending,
+    hashing,
+    input,
+    join_index,
+    low_table,
+    multisets,
+    sessions,
+    sliding,
+)
 from windrow.plan.nodes import Node
 
-QUERIES = dict(small_queries())
+QUERIES = {**dict(small_queries()), **dict(small_joins())}
 CALLED = (
     amending.amend,
     hashing.fold,
@@ -17,6 +26,12 @@ CALLED = (
     hashing.spread,
     input.cut_points,
     input.cut_points_rows,
+    join_index.find_offsets,
+    join_index.find_starts,
+    join_index.gather,
+    join_index.merge_order,
+    join_index.scan,
+    join_index.sort_groups,
     low_table.admit,
     low_table.sweep,
     low_table.take_out,

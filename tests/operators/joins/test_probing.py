@@ -24,7 +24,7 @@ ROWS, SPREAD, BATCH = 1_500, 10_000, 150
 Columns = dict[str, npt.NDArray[Any]]
 
 
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+@pytest.fixture(params=[(1, 16), (2, 2)], ids=["one thread", "two threads, many runs"])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Limits so small that few rows reach every path."""
     monkeypatch.setattr(runs, "CHUNK", 700)
@@ -32,8 +32,9 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(store, "ROWS", 64)
     monkeypatch.setattr(probing, "_IN_CACHE", 500)
     monkeypatch.setattr(probing, "_WORTHWHILE", 100)
-    threads: int = request.param
-    return threads
+    threads, many = request.param
+    monkeypatch.setattr(probing, "_MANY", many)
+    return int(threads)
 
 
 def columns(seed: int) -> Columns:

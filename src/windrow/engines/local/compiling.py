@@ -11,9 +11,22 @@ from windrow.engines.local.run import Options, run
 from windrow.operators.sharding import shards_of
 from windrow.operators.smoothing import why_not_smooth
 from windrow.plan.check import walk
-from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Strategy, Stream, WindowAggregate
+from windrow.plan.joins import joined_names
+from windrow.plan.nodes import (
+    AggregateCall,
+    Filter,
+    Join,
+    JoinKind,
+    JoinTime,
+    Late,
+    Node,
+    Strategy,
+    Stream,
+    WindowAggregate,
+)
 from windrow.semantics.amounts import Amount
-from windrow.semantics.expressions import Call, Column, Literal
+from windrow.semantics.expressions import Call, Column, Expression, Literal
+from windrow.semantics.joins import Between
 from windrow.semantics.progress import Policy, Slack, SlackRows
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding, Window
 from windrow.sources import open_source
@@ -73,6 +86,29 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     )
     yield "adaptive", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.ADAPTIVE)
     yield "window ids", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.WID)
+
+
+def small_joins() -> Iterator[tuple[str, Node]]:
+    """Joins that between them call every kernel of theirs: a stream with itself."""
+    keys = Call("=", (Column("a_x"), Column("b_x")))
+    yield "joins by keys", _join(keys)
+    yield "joins by text", _join(Call("=", (Column("a_k"), Column("b_k"))))
+    yield "joins by a band", _join(_band("x"))
+    yield "joins by two bands", _join(Call("and", (_band("x"), _band("y"))))
+    yield "joins by keys and a band", _join(Call("and", (keys, _band("y"))))
+    yield "joins of every pair", _join(None)
+
+
+def _band(name: str) -> Expression:
+    value, center = Column(f"a_{name}"), Column(f"b_{name}")
+    above = Call(">=", (value, Call("-", (center, Literal(1)))))
+    return Call("and", (above, Call("<=", (value, Call("+", (center, Literal(1)))))))
+
+
+def _join(on: Expression | None) -> Join:
+    stream = Stream("s", _SCHEMA, "ts", Slack(Amount.of(4)))
+    names = joined_names((_SCHEMA, _SCHEMA), ("a", "b"))
+    return Join(stream, stream, JoinKind.FULL, Between(-5, 5), on, names, ("a", "b"), JoinTime.EARLIER, late=Late.SIDE)
 
 
 def _query(
