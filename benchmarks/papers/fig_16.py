@@ -28,7 +28,7 @@ BLOCKS = 12
 
 def real(settings: Settings, minutes: int, threads: int) -> float:
     seconds, steps = (0.5, 2) if settings.quick else (3.0, 5)
-    return sustained(minutes, threads, seconds, low=500, high=10_000, steps=steps)
+    return sustained(minutes, threads, seconds, low=700, high=7_000, steps=steps)
 
 
 def comparisons_of_one(settings: Settings) -> float:

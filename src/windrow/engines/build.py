@@ -298,9 +298,9 @@ def _join(node: nodes.Join, grid: Grid | None, how: How) -> Operator:
         return AsOfJoin(node, shapes_below(node), shape_of(node))
     shapes = shapes_below(node)
     choice = choose_join(node, how.threads)
-    if choice.strategy is JoinStrategy.HANDSHAKE:
-        return HandshakeJoin(node, shapes, shape_of(node), choice.conditions, threads=how.threads)
     passes = frozenset() if grid is None else grid.keys
+    if choice.strategy is JoinStrategy.HANDSHAKE:
+        return HandshakeJoin(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
     join = JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
     return InOrderJoin(join) if choice.strategy is JoinStrategy.OPIB else join
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from random import Random
 from typing import Any, cast
 
 import pytest
@@ -16,7 +18,9 @@ from tests.operators.joins.cases import (
     Driven,
     answered,
     arrivals,
+    band,
     batch_of,
+    both,
     by_definition,
     in_time,
     plans,
@@ -27,6 +31,7 @@ from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.check import shape_of
 from windrow.plan.join_choice import choose_join, shapes_below
+from windrow.plan.joins import usual_time
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
 from windrow.semantics.joins import LEFT, RIGHT, Between
 from windrow.semantics.progress import END, Punctuation
@@ -36,18 +41,32 @@ SHAPES = st.tuples(st.integers(1, 4), st.sampled_from((1, 2, 3, 1024)))
 """Threads, and rows a block."""
 
 
-def handshake(plan: Join, threads: int, block: int) -> JoinOperator:
+BOTH_TIMES = frozenset({"l_ts", "r_ts"})
+"""What windows above group by, where they do: then promises for single groups are given too."""
+
+
+def handshake(plan: Join, threads: int, block: int, passes: frozenset[str] = BOTH_TIMES) -> JoinOperator:
     """As the other operator, of which tests use what both have."""
+    conditions = choose_join(plan).conditions
     found = HandshakeJoin(
-        plan, shapes_below(plan), shape_of(plan), choose_join(plan).conditions, threads=threads, block=block
+        plan, shapes_below(plan), shape_of(plan), conditions, threads=threads, passes=passes, block=block
     )
     return cast(JoinOperator, found)
 
 
+def index(plan: Join) -> JoinOperator:
+    return JoinOperator(plan, shapes_below(plan), shape_of(plan), choose_join(plan).conditions, passes=BOTH_TIMES)
+
+
 def driven(
-    plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool], masks: list[bool]
+    plan: Join,
+    arrived: list[Arrival],
+    make: Callable[[], JoinOperator],
+    cuts: list[bool],
+    saves: list[bool],
+    masks: list[bool],
 ) -> Driven:
-    run = Driven(plan, lambda: handshake(plan, *shape))
+    run = Driven(plan, make)
     ends: list[Arrival] = [(LEFT, Punctuation(END)), (RIGHT, Punctuation(END))]
     junk = {"ts": 3, "k": "a", "g": 1, "x": 1, "y": 1.0}
     for place, (side, piece) in enumerate(pieces([*arrived, *ends], cuts)):
@@ -64,7 +83,7 @@ def driven(
 def test_the_chain_joins_what_it_means(
     plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool], masks: list[bool]
 ) -> None:
-    run = driven(plan, arrived, shape, cuts, saves, masks)
+    run = driven(plan, arrived, lambda: handshake(plan, *shape), cuts, saves, masks)
     assert answered(run.results) == answered(by_definition(plan, arrived))
     assert run.operator.counters.results == len(run.results)
     _, late = in_time(arrived)
@@ -76,13 +95,19 @@ def test_the_chain_joins_what_it_means(
 
 
 @given(plans(), arrivals(), SHAPES, FLAGS, FLAGS)
-def test_neither_threads_nor_blocks_nor_batches_change_what_is_promised_or_given(
+def test_results_and_promises_are_those_of_the_index(
     plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool]
 ) -> None:
-    one = driven(plan, arrived, shape, cuts, saves, [False])
-    other = driven(plan, arrived, (1, 1), [True], [False], [False])
+    """Neither threads nor blocks nor batches show, in promises for single groups either."""
+    one = driven(plan, arrived, lambda: handshake(plan, *shape), cuts, saves, [False])
+    other = driven(plan, arrived, lambda: index(plan), [True], [False], [False])
     assert answered(one.results) == answered(other.results)
     assert one.promises == other.promises
+    assert told(one) == told(other)
+
+
+def told(run: Driven) -> list[tuple[Any, list[int]]]:
+    return [(promises.groups.to_pylist(), promises.values.tolist()) for promises in run.groups]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -111,3 +136,30 @@ def test_rows_go_when_one_side_alone_moves_on() -> None:
     assert run.operator.state_bytes > 0
     assert len(run.results) == 10
     assert run.promises == []
+
+
+@pytest.mark.parametrize("kind", JoinKind)
+def test_many_rows_are_joined_as_by_the_index(kind: JoinKind) -> None:
+    """Windows of hundreds of rows in dozens of blocks, so that these move along the chain and leave it."""
+    on = both(band("x", -40, 40), band("y", -60.0, 60.0))
+    plan = Join(*STREAMS, kind, Between(-300, 200), on, NAMES, ("l", "r"), usual_time(kind))
+    chain, other = Driven(plan, lambda: handshake(plan, 3, 16)), Driven(plan, lambda: index(plan))
+    random = Random(kind.value)
+    for start in range(0, 3_000, 100):
+        for side in (LEFT, RIGHT):
+            rows = [scattered(random, start) for _ in range(random.randint(0, 60))]
+            for run in (chain, other):
+                run.take(run.operator.process(batch_of(rows, side), side) if rows else ())
+                run.take(run.operator.punctuate(Punctuation(start - 150), side))
+    for side in (LEFT, RIGHT):
+        for run in (chain, other):
+            run.take(run.operator.punctuate(Punctuation(END), side))
+    assert answered(chain.results) == answered(other.results)
+    assert len(chain.results) > 100
+    assert chain.promises == other.promises
+
+
+def scattered(random: Random, start: int) -> dict[str, Any]:
+    """A row up to 150 units late."""
+    whole, real = random.randint(0, 1_000), random.uniform(0, 1_000)
+    return {"ts": start + random.randint(-150, 100), "k": "a", "g": 1, "x": whole, "y": real}

@@ -205,8 +205,9 @@ def test_a_removal_out_of_turn_is_an_error() -> None:
 def test_load_is_balanced(cores: int) -> None:
     """Windows that are full spread evenly: no worker compares much more than the mean."""
     figures = balance(cores, blocks=10 * cores, window=8 * cores, seed=cores)
-    assert figures.busiest_over_mean < 1.3
-    assert figures.most_rows_over_mean < 1.3
-    # A block meets the window of the other side; what waited as the windows were full is met later.
-    assert figures.comparisons == pytest.approx(2 * 10 * cores * 8 * cores, rel=0.3)
-    assert figures.messages == pytest.approx(2.5, rel=0.4)
+    assert figures.busiest_over_mean < 1.1
+    assert figures.most_rows_over_mean < 1.1
+    # Each block meets the window of the other side; one more or less, as the last ones lie.
+    assert figures.comparisons == pytest.approx(2 * 10 * cores * 8 * cores, abs=2 * 10 * cores)
+    # A worker takes a block, hands it on, and for right ones takes an acknowledgement.
+    assert figures.messages < 2.5

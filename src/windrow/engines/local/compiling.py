@@ -17,6 +17,7 @@ from windrow.plan.nodes import (
     Filter,
     Join,
     JoinKind,
+    JoinStrategy,
     JoinTime,
     Late,
     Node,
@@ -97,6 +98,8 @@ def small_joins() -> Iterator[tuple[str, Node]]:
     yield "joins by two bands", _join(Call("and", (_band("x"), _band("y"))))
     yield "joins by keys and a band", _join(Call("and", (keys, _band("y"))))
     yield "joins of every pair", _join(None)
+    yield "handshake joins", _join(_band("x"), JoinStrategy.HANDSHAKE)
+    yield "handshake joins by two bands", _join(Call("and", (_band("x"), _band("y"))), JoinStrategy.HANDSHAKE)
 
 
 def _band(name: str) -> Expression:
@@ -105,10 +108,11 @@ def _band(name: str) -> Expression:
     return Call("and", (above, Call("<=", (value, Call("+", (center, Literal(1)))))))
 
 
-def _join(on: Expression | None) -> Join:
+def _join(on: Expression | None, strategy: JoinStrategy = JoinStrategy.AUTO) -> Join:
     stream = Stream("s", _SCHEMA, "ts", Slack(Amount.of(4)))
     names = joined_names((_SCHEMA, _SCHEMA), ("a", "b"))
-    return Join(stream, stream, JoinKind.FULL, Between(-5, 5), on, names, ("a", "b"), JoinTime.EARLIER, late=Late.SIDE)
+    window, time = Between(-5, 5), JoinTime.EARLIER
+    return Join(stream, stream, JoinKind.FULL, window, on, names, ("a", "b"), time, late=Late.SIDE, strategy=strategy)
 
 
 def _query(

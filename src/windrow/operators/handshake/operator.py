@@ -20,6 +20,7 @@ from windrow.operators.handshake.kept import Kept
 from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows, save_waiting
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
+from windrow.operators.joins.joint import Joint
 from windrow.operators.joins.late import late_of_join
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met
@@ -34,6 +35,8 @@ from windrow.semantics.progress import START, Punctuation, check_advance
 
 PAIRS = 1 << 16
 """Pairs that are tried together."""
+PIECE = 1 << 14
+"""Rows that are put in before pairs are collected: so many wait at most, however large batches are."""
 SIDES = ("left", "right")
 
 
@@ -48,9 +51,11 @@ class HandshakeJoin:
         conditions: Conditions,
         *,
         threads: int = 1,
+        passes: frozenset[str] = frozenset(),
         block: int = BLOCK,
         local: Callable[[], Scan] = Scan,
     ) -> None:
+        """`passes` are the columns out by which windows above can use promises for single groups."""
         assert not isinstance(node.window, (AsOf, LastRows))
         self.node = node
         self.window = node.window
@@ -59,6 +64,7 @@ class HandshakeJoin:
         self.columns = Columns(node, shapes, conditions, left)
         self.results = Results(self.columns, output.schema)
         self.late_schema = late_schema_of_join(node, shapes)
+        self.joint = Joint.of(node, shapes, passes)
         self.driver = Driver(threads, block, local)
         self.kept = (Kept(), Kept())
         self.bounds = [START, START]
@@ -79,9 +85,9 @@ class HandshakeJoin:
         if late.any():
             yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
             batch = _chosen(batch, ~late)
-        if len(batch):
-            self._put(batch, port)
-        yield from self._given()
+        for start in range(0, len(batch), PIECE):
+            self._put(batch.slice(start, min(start + PIECE, len(batch))), port)
+            yield from self._given()
 
     def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
         self.counters.late += len(batch)
@@ -91,6 +97,8 @@ class HandshakeJoin:
 
     def _put(self, batch: Batch, port: int) -> None:
         """Rows that can join something go into the chain; the others have no partner, now and for ever."""
+        if self.joint is not None and self.joint.other == port:
+            self.joint.note(batch.times)
         data = self.columns.renamed(batch.data, port)
         encoded, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
         probes = self.encoders[port].probes(encoded, self.window)
@@ -157,11 +165,13 @@ class HandshakeJoin:
     # Punctuations in
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        before = self.bounds[LEFT], self.bounds[RIGHT]
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
-        bounds = self.bounds[LEFT], self.bounds[RIGHT]
-        least = min(bounds[LEFT], self._limit(LEFT)), min(bounds[RIGHT], self._limit(RIGHT))
-        value = promise(self.node.time, self.node.kind, bounds, least)
-        if value > self.promised or self._has_much_to_leave():
+        now = self.bounds[LEFT], self.bounds[RIGHT]
+        least = min(now[LEFT], self._limit(LEFT)), min(now[RIGHT], self._limit(RIGHT))
+        value = max(self.promised, promise(self.node.time, self.node.kind, now, least))
+        joint = [] if self.joint is None else list(self.joint.promises(before, now, value))
+        if value > self.promised or joint or self._has_much_to_leave():
             self.driver.settle()
             yield from self._given()
             self._let_go()
@@ -169,6 +179,9 @@ class HandshakeJoin:
         if value > self.promised:
             self.promised = value
             yield Punctuation(value)
+        yield from joint
+        if self.joint is not None:
+            self.joint.forget_below(min(self._limit(self.joint.other), now[self.joint.other]))
 
     def _limit(self, side: int) -> int:
         """Rows of a side below this time can meet no row to come."""
@@ -212,6 +225,8 @@ class HandshakeJoin:
             ids, columns = self.driver.content(side, self._limit(side))
             if len(ids):
                 tables[name] = save_rows(self.kept[side], ids, columns)
+        if self.joint is not None:
+            tables["joint"] = tabled(time=self.joint.values)
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
@@ -220,6 +235,8 @@ class HandshakeJoin:
         self.waiting = load_waiting(tables["waiting"])
         self.driver = Driver(len(self.driver.scans), self.driver.block, self.driver.local)
         self.kept = (Kept(), Kept())
+        if self.joint is not None:
+            self.joint.values = tables["joint"]["time"].to_numpy().copy()
         for side, name in enumerate(SIDES):
             if name in tables:
                 self.adopt(side, *load_rows(tables[name], self.encoders[side]))

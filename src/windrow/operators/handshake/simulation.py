@@ -234,17 +234,17 @@ class Balance:
 def balance(cores: int, *, blocks: int, window: int, seed: int) -> Balance:
     """So many blocks of either side in turn through windows of the last `window` blocks, which are full before.
 
-    They come about as fast as the chain can take them.
+    They come about half as fast as the chain could take them.
     """
     rows = [Rows(side, number) for number in range(window + blocks) for side in (LEFT, RIGHT)]
     script = list(by_count(rows, LastRows(window, window)))
     filling = next((place for place, action in enumerate(script) if isinstance(action, Expiry)), len(script))
     locals_ = [Tally() for _ in range(cores)]
-    simulation = Simulation(locals_, script[:filling], Schedule(Random(seed), burst=4, pace=0.5 / cores))
+    simulation = Simulation(locals_, script[:filling], Schedule(Random(seed), burst=4, pace=0.25 / cores))
     simulation.run()
     for one in locals_:
         one.figures = Figures()
-    simulation.script = [*script, Settlement()]
+    simulation.script = script
     simulation.run()
     return _balance([one.figures for one in locals_], 2 * blocks)
 
