@@ -16,6 +16,8 @@ from windrow.operators.joins.runs import Laid, Run, matches
 from windrow.operators.joins.store import Store
 from windrow.semantics.joins import LEFT
 
+_IN_CACHE = 1 << 14
+"""Stored rows up to which the order of probes does not matter."""
 _WORTHWHILE = 1 << 12
 """Probes below which threads cost more than they give."""
 
@@ -55,7 +57,7 @@ class Prober:
 
     def matches(self, store: Store, new: New) -> Iterator[Match]:
         """All pairs of new rows with stored ones."""
-        laid = Laid.out(new.probes, store.layout)
+        laid = Laid.out(new.probes, store.layout, sort=len(store) > _IN_CACHE)
         runs = list(store.runs(int(new.probes.first.min()), int(new.probes.last.max())))
         if self.pool is None or len(laid) < _WORTHWHILE:
             for run in runs:

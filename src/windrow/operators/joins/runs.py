@@ -25,7 +25,6 @@ _UNUSED: Integers = np.zeros(1, np.int64)
 _UNUSED_WORD: Numbers = np.zeros(1, np.uint32)
 _ROWS_A_BUCKET = 4
 _MOST_BITS = 24
-_probe: Any = kernels.probe
 CHUNK = 1 << 17
 """Pairs that are looked at together."""
 
@@ -101,19 +100,18 @@ class Laid:
     other_highs: Numbers
 
     @staticmethod
-    def out(probes: Probes, layout: Layout) -> Laid:
-        """Probes of the other side for runs of this layout."""
+    def out(probes: Probes, layout: Layout, *, sort: bool) -> Laid:
+        """Probes of the other side for runs of this layout; sorted, they go through memory as these lie in it."""
+        owners = np.arange(len(probes))
         words: Numbers = _NO_WORDS if probes.words is None else probes.words
         if layout.strips is not None:
             owners, words = _spread(probes, layout.strips)
-        elif not layout.bands:
-            return Laid(np.arange(len(probes)), words, *_ends(probes, layout))
-        else:
-            owners = np.arange(len(probes))
-        low = probes.lows[-1][owners]
-        order = _grouped(words, _order(low), layout)
-        words = words[order] if len(words) else words
-        return Laid(owners[order], words, *_ends(probes.take(owners[order]), layout))
+        if sort:
+            order = _order(probes.lows[-1][owners]) if layout.bands else np.arange(len(owners))
+            order = _grouped(words, order, layout)
+            owners, words = owners[order], words[order] if len(words) else words
+        spread = sort or layout.strips is not None
+        return Laid(owners, words, *_ends(probes.take(owners) if spread else probes, layout))
 
     def __len__(self) -> int:
         return len(self.owners)
@@ -251,31 +249,15 @@ def _indexed(raw: Run, order: Integers, layout: Layout, rows: Codes) -> Run:
 
 def matches(run: Run, laid: Laid, layout: Layout, start: int, end: int) -> Iterator[tuple[Integers, Integers]]:
     """Pairs of a probing row and a row of the run, at most a chunk at a time; only the `middle` bands are not tried."""
-    probing, at = start, -1
-    while probing < end:
-        probes, rows = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-        probing, at, found = _probe(
-            laid.owners,
-            laid.words if len(laid.words) else _UNUSED_WORD,
-            laid.lows,
-            laid.highs,
-            laid.first,
-            laid.last,
-            laid.other_lows,
-            laid.other_highs,
-            run.words,
-            layout.down,
-            run.keys,
-            run.places,
-            run.others,
-            run.offsets,
-            run.shift,
-            run.span,
-            end,
-            probing,
-            at,
-            probes,
-            rows,
-        )
+    words = laid.words if len(laid.words) else _UNUSED_WORD
+    starts = np.empty(end - start, np.int64)
+    sought = words, laid.lows, laid.highs, laid.first, laid.last
+    kernels.find_starts(sought, (run.words, run.keys, run.offsets), layout.down, run.shift, run.span, start, starts)
+    probes = laid.owners, words, laid.highs, laid.first, laid.last, laid.other_lows, laid.other_highs
+    rows = run.words, run.keys, run.places, run.others
+    probing, at = 0, -1
+    while probing < len(starts):
+        mine, theirs = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
+        probing, at, found = kernels.scan(probes, rows, layout.down, run.span, starts, start, probing, at, mine, theirs)
         if found:
-            yield probes[:found], rows[:found]
+            yield mine[:found], theirs[:found]

@@ -72,146 +72,86 @@ def merge_order(words, down, keys, other_words, other_keys, order):
 
 
 @inlined
-def _is_below(words, down, group, keys, low, row):
-    """Whether a row comes before (group, low)."""
-    if len(words):
-        here = np.int64(words[row] >> down)
-        return here < group or (here == group and keys[row] < low)
-    return keys[row] < low
-
-
-@inlined
-def _start(words, down, group, keys, low, start, end):
-    """The first row of start..end that is not below (group, low), looked for in steps that grow, then by halving."""
-    step = 4
-    while start + step < end and _is_below(words, down, group, keys, low, start + step):
-        start += step
-        step *= 4
-    end = min(end, start + step + 1)
-    while end - start > 4:
-        middle = (start + end) >> 1
-        if _is_below(words, down, group, keys, low, middle):
-            start = middle + 1
-        else:
-            end = middle
-    while start < end and _is_below(words, down, group, keys, low, start):
-        start += 1
-    return start
-
-
-@inlined
-def _scan(
-    owner,
-    word,
-    high,
-    first,
-    last,
-    low_other,
-    high_other,
-    words,
-    down,
-    keys,
-    places,
-    others,
-    inside,
-    row,
-    end,
-    found,
-    mine,
-    theirs,
-):
-    """Note the rows from `row` on that fit a probe. Returns -1, or the row for which there was no room."""
-    room = len(theirs)
-    while row < end and keys[row] <= high:
-        if len(words) and words[row] != word:
-            if (words[row] >> down) != (word >> down):
-                break
-            row += 1
-            continue
-        if found == room:
-            return row, found
-        # Written in any case and counted if it fits: a branch that cannot be foreseen costs more.
-        mine[found] = owner
-        theirs[found] = row
-        fits = True
-        if len(others):
-            fits = (others[row] >= low_other) & (others[row] <= high_other)
-        if not inside:
-            fits &= (places[row] >= first) & (places[row] <= last)
-        found += fits
-        row += 1
-    return -1, found
+def _is_below(group, key, wanted, low):
+    """Whether a row comes before (wanted, low). Of numbers only: arrays are counted each time they are handed on."""
+    return group < wanted or (group == wanted and key < low)
 
 
 @kernel
-def probe(
-    owners,
-    wanted,
-    lows,
-    highs,
-    first,
-    last,
-    other_lows,
-    other_highs,
-    words,
-    down,
-    keys,
-    places,
-    others,
-    offsets,
-    shift,
-    span,
-    until,
-    probing,
-    at,
-    found_probes,
-    found_rows,
-):
-    """Pairs of the owners of probes and rows of a run. Goes on from probe `probing` (at row `at`, -1 for its first).
+def find_starts(probes, run, down, shift, span, offset, starts):
+    """For each probe the first row of a run that it may want, or -1. Probe i is the one at `offset` + i.
+
+    Of probes sorted by group and low end, each looks on from where the one before it began.
+    """
+    words_wanted, lows, highs, first, last = probes
+    words, keys, offsets = run
+    wanted, low, at, stop = np.int64(-1), np.int64(0), np.int64(0), np.int64(0)
+    for i in range(len(starts)):
+        probe = offset + i
+        starts[i] = -1
+        if first[probe] > span[1] or last[probe] < span[0]:
+            continue
+        group = np.int64(words_wanted[probe] >> down) if len(words) else np.int64(0)
+        if group != wanted or lows[probe] < low:
+            at, stop = np.int64(0), np.int64(len(keys))
+            if len(words):
+                at, stop = np.int64(offsets[group >> shift]), np.int64(offsets[(group >> shift) + 1])
+        wanted, low, step = group, np.int64(lows[probe]), 4
+        # In steps that grow, then by halving what lies between the last two.
+        while at + step < stop:
+            here = np.int64(words[at + step] >> down) if len(words) else wanted
+            if not _is_below(here, keys[at + step], wanted, low):
+                break
+            at += step
+            step *= 4
+        end = min(stop, at + step)
+        while at < end:
+            middle = (at + end) >> 1
+            here = np.int64(words[middle] >> down) if len(words) else wanted
+            if _is_below(here, keys[middle], wanted, low):
+                at = middle + 1
+            else:
+                end = middle
+        if at < stop and keys[at] <= highs[probe] and (len(words) == 0 or np.int64(words[at] >> down) == wanted):
+            starts[i] = at
+
+
+@kernel
+def scan(probes, run, down, span, starts, offset, probing, at, mine, theirs):
+    """Pairs of the owners of probes and rows of a run. Goes on from `probing` at row `at` (-1: where it starts).
 
     Stops when there is no room for more. Returns the probe and the row to go on from, and how many pairs were found.
-    Of probes sorted by group and low end, each begins where the one before did.
     """
+    owners, wanted, highs, first, last, other_lows, other_highs = probes
+    words, keys, places, others = run
     found = 0
-    group, low = np.int64(-1), np.int64(0)
-    start, end = np.int64(0), np.int64(0)
-    for i in range(probing, until):
-        if first[i] > span[1] or last[i] < span[0]:
+    for i in range(probing, len(starts)):
+        row = at if i == probing and at >= 0 else starts[i]
+        if row < 0:
             continue
-        before = group
-        group = np.int64(wanted[i] >> down) if len(words) else np.int64(0)
-        if group != before or lows[i] < low:
-            start, end = np.int64(0), np.int64(len(keys))
-            if len(words):
-                bucket = group >> shift
-                start, end = np.int64(offsets[bucket]), np.int64(offsets[bucket + 1])
-        low = np.int64(lows[i])
-        start = _start(words, down, group, keys, lows[i], start, end)
-        row = at if i == probing and at >= 0 else start
-        inside = len(places) == 0 or (first[i] <= span[0] and span[1] <= last[i])
-        row, found = _scan(
-            owners[i],
-            wanted[i if len(words) else 0],
-            highs[i],
-            first[i],
-            last[i],
-            other_lows[i if len(others) else 0],
-            other_highs[i if len(others) else 0],
-            words,
-            down,
-            keys,
-            places,
-            others,
-            inside,
-            row,
-            end,
-            found,
-            found_probes,
-            found_rows,
-        )
-        if row >= 0:
-            return i, row, found
-    return until, -1, found
+        probe = offset + i
+        other = probe if len(others) else 0
+        word, low_other, high_other = wanted[probe if len(words) else 0], other_lows[other], other_highs[other]
+        owner, high, earliest, latest = owners[probe], highs[probe], first[probe], last[probe]
+        inside = len(places) == 0 or (earliest <= span[0] and span[1] <= latest)
+        while row < len(keys) and keys[row] <= high:
+            if len(words) and words[row] != word:
+                if (words[row] >> down) != (word >> down):
+                    break
+                row += 1
+                continue
+            if found == len(theirs):
+                return i, row, found
+            # Written in any case and counted if it fits: a branch that cannot be foreseen costs more.
+            mine[found], theirs[found] = owner, row
+            fits = True
+            if len(others):
+                fits = (others[row] >= low_other) & (others[row] <= high_other)
+            if not inside:
+                fits &= (places[row] >= earliest) & (places[row] <= latest)
+            found += fits
+            row += 1
+    return len(starts), -1, found
 
 
 @kernel
