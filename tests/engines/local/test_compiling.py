@@ -19,7 +19,7 @@ CALLED = (
     input.cut_points_rows,
     join_index.find_offsets,
     join_index.merge_order,
-    join_index.probe,
+    join_index.scan,
     join_index.sort_groups,
     low_table.admit,
     low_table.sweep,
