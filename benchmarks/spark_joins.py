@@ -199,7 +199,7 @@ def show_refusal(spark: SparkSession, load: Load) -> None:
             why = next((line for line in str(refused).splitlines() if "not supported" in line), None)
             if why is None:
                 raise
-            print(f"{load.name}: Spark's own refuses: {why.strip()[:150]}")
+            print(f"{load.name}: Spark's own refuses: {why.rpartition('exception: ')[2].strip()}")
             return
     raise SystemExit(f"{load.name}: Spark took it, so it should be measured")
 
