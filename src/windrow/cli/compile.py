@@ -16,11 +16,11 @@ def command() -> None:
       windrow compile
     """
     from windrow.cli.progress import stepping
-    from windrow.engines.local.compiling import compile_for, small_queries
+    from windrow.engines.local.compiling import compile_for, small_joins, small_queries
     from windrow.engines.spark.compiling import compile_two_levels
 
     started = time.perf_counter()
-    queries = list(small_queries())
+    queries = [*small_queries(), *small_joins()]
     with stepping("compiling", len(queries)) as step:
         for name, plan in queries:
             step(name)

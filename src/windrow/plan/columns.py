@@ -52,8 +52,21 @@ def prune(plan: Node) -> Node:
 
 def prune_together(plans: Sequence[Node]) -> list[Node]:
     """The same plans over streams that have only the columns that one of them reads."""
-    columns = columns_read(*plans)
-    return [_pruned(plan, _names(plan), columns) for plan in plans]
+    columns, joins = columns_read(*plans), dict[Join, Set[str]]()
+    for plan in plans:
+        _note_joins(plan, _names(plan), joins)
+    return [_pruned(plan, _names(plan), columns, joins) for plan in plans]
+
+
+def _note_joins(node: Node, wanted: Set[str], joins: dict[Join, Set[str]]) -> None:
+    """Note what is wanted of each join: one that several plans have gives what any needs, so that it is there once."""
+    if isinstance(node, Join):
+        joins[node] = joins.get(node, frozenset()) | wanted
+        for side, child in enumerate(inputs_of(node)):
+            _note_joins(child, _joined(node, side, joins[node]), joins)
+        return
+    for child in inputs_of(node):
+        _note_joins(child, _wanted_below(node, wanted), joins)
 
 
 def _need(node: Node, wanted: Set[str], read: _Read) -> None:
@@ -117,13 +130,13 @@ def _given(node: Node, read: _Read) -> set[str]:
     return _given(node.input, read) if isinstance(node, (Filter, Distinct)) else _names(node)
 
 
-def _pruned(node: Node, wanted: Set[str], columns: dict[str, list[str]]) -> Node:
+def _pruned(node: Node, wanted: Set[str], columns: dict[str, list[str]], joins: dict[Join, Set[str]]) -> Node:
     """The node over streams that have only these columns; a join gives only what is wanted of it."""
     if isinstance(node, Stream):
         return replace(node, schema=pa.schema([node.schema.field(name) for name in columns[node.name]]))
     if isinstance(node, Join):
-        return _pruned_join(node, wanted, columns)
-    return map_inputs(node, lambda child: _pruned(child, _wanted_below(node, wanted), columns))
+        return _pruned_join(node, joins[node], columns, joins)
+    return map_inputs(node, lambda child: _pruned(child, _wanted_below(node, wanted), columns, joins))
 
 
 def _wanted_below(node: Node, wanted: Set[str]) -> Set[str]:
@@ -137,9 +150,10 @@ def _wanted_below(node: Node, wanted: Set[str]) -> Set[str]:
     return _names(node)
 
 
-def _pruned_join(node: Join, wanted: Set[str], columns: dict[str, list[str]]) -> Join:
-    sides = [_pruned(child, _joined(node, side, wanted), columns) for side, child in enumerate(inputs_of(node))]
+def _pruned_join(node: Join, wanted: Set[str], columns: dict[str, list[str]], joins: dict[Join, Set[str]]) -> Join:
+    sides = [_pruned(child, _joined(node, side, wanted), columns, joins) for side, child in enumerate(inputs_of(node))]
     kept = [_names(side) for side in sides]
     names = tuple(column for column in node.names if column.source in kept[column.side])
-    out = tuple(name for name in _names(node) if name in wanted or name == shape_of(node).time)
+    shape = shape_of(node)
+    out = tuple(name for name in shape.schema.names if name in wanted or name == shape.time)
     return replace(node, left=sides[0], right=sides[1], names=names, out=out)

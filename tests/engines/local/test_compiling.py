@@ -1,14 +1,23 @@
-"""The small queries of `windrow compile` run, and between them call the hot loops of every kind of window and join."""
+"""The small queries of `windrow compile` run, and between them call the hot loops of every kind of window."""
 
 from __future__ import annotations
 
 import pytest
 
-from windrow.engines.local.compiling import compile_for, small_queries
-from windrow.operators.kernels import amending, hashing, input, join_index, low_table, multisets, sessions, sliding
+from windrow.engines.local.compiling import compile_for, small_joins, small_queries
+from windrow.operators.kernels import (
+    amending,
+    hashing,
+    input,
+    join_index,
+    low_table,
+    multisets,
+    sessions,
+    sliding,
+)
 from windrow.plan.nodes import Node
 
-QUERIES = dict(small_queries())
+QUERIES = {**dict(small_queries()), **dict(small_joins())}
 CALLED = (
     amending.amend,
     hashing.fold,
@@ -18,6 +27,8 @@ CALLED = (
     input.cut_points,
     input.cut_points_rows,
     join_index.find_offsets,
+    join_index.find_starts,
+    join_index.gather,
     join_index.merge_order,
     join_index.scan,
     join_index.sort_groups,

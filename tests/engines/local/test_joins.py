@@ -28,6 +28,7 @@ from windrow.engines.build import build
 from windrow.engines.local import Metrics, Options, run, run_together
 from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
+from windrow.plan.columns import prune_together
 from windrow.plan.joins import joined_names
 from windrow.plan.nodes import (
     AggregateCall,
@@ -281,7 +282,7 @@ def test_queries_share_a_join() -> None:
     plan = joined(left, right)
     above = WindowAggregate(plan, Sliding("l_ts", 10, 10), (), COUNT)
     one = WindowAggregate(plan, Sliding("l_ts", 10, 10), (), (AggregateCall("m", "max", column(RIGHT, "x")),))
-    pipeline = build(above, one)
+    pipeline = build(*prune_together([above, one]))
     assert sum(isinstance(stage.operator, JoinOperator) for stage in pipeline.stages) == 1
     row = {"k": "a", "g": 1, "x": 1, "y": 1.0}
     data = tables([[{"ts": ts, **row} for ts in range(30)]] * 2)

@@ -11,8 +11,19 @@ from windrow.engines.local.run import Options, run
 from windrow.operators.sharding import shards_of
 from windrow.operators.smoothing import why_not_smooth
 from windrow.plan.check import walk
-from windrow.plan.joins import joined_names, usual_time
-from windrow.plan.nodes import AggregateCall, Filter, Join, JoinKind, Late, Node, Strategy, Stream, WindowAggregate
+from windrow.plan.joins import joined_names
+from windrow.plan.nodes import (
+    AggregateCall,
+    Filter,
+    Join,
+    JoinKind,
+    JoinTime,
+    Late,
+    Node,
+    Strategy,
+    Stream,
+    WindowAggregate,
+)
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import Between
@@ -75,9 +86,29 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     )
     yield "adaptive", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.ADAPTIVE)
     yield "window ids", _query(sliding, slack, ("sum", "max", "last"), keys=("k",), strategy=Strategy.WID)
-    yield "joins by equality", _join(slack, JoinKind.FULL, Call("=", (Column("a_k"), Column("b_k"))))
-    yield "joins by bands", _join(slack, JoinKind.LEFT, Call("and", (_near("x", 2), _near("y", 0.5))))
-    yield "joins by anything", _join(slack, JoinKind.SEMI, Call("<", (Column("a_x"), Column("b_x"))))
+
+
+def small_joins() -> Iterator[tuple[str, Node]]:
+    """Joins that between them call every kernel of theirs: a stream with itself."""
+    keys = Call("=", (Column("a_x"), Column("b_x")))
+    yield "joins by keys", _join(keys)
+    yield "joins by text", _join(Call("=", (Column("a_k"), Column("b_k"))))
+    yield "joins by a band", _join(_band("x"))
+    yield "joins by two bands", _join(Call("and", (_band("x"), _band("y"))))
+    yield "joins by keys and a band", _join(Call("and", (keys, _band("y"))))
+    yield "joins of every pair", _join(None)
+
+
+def _band(name: str) -> Expression:
+    value, center = Column(f"a_{name}"), Column(f"b_{name}")
+    above = Call(">=", (value, Call("-", (center, Literal(1)))))
+    return Call("and", (above, Call("<=", (value, Call("+", (center, Literal(1)))))))
+
+
+def _join(on: Expression | None) -> Join:
+    stream = Stream("s", _SCHEMA, "ts", Slack(Amount.of(4)))
+    names = joined_names((_SCHEMA, _SCHEMA), ("a", "b"))
+    return Join(stream, stream, JoinKind.FULL, Between(-5, 5), on, names, ("a", "b"), JoinTime.EARLIER, late=Late.SIDE)
 
 
 def _query(
@@ -92,18 +123,6 @@ def _query(
     stream = Filter(Stream("s", _SCHEMA, "ts", policy), Call("=", (Column("d"), Literal("u"))))
     named = tuple((name, Column(name)) for name in keys)
     return WindowAggregate(stream, window, named, _calls(functions), late=late, strategy=strategy)
-
-
-def _join(policy: Policy, kind: JoinKind, on: Expression) -> Node:
-    stream, names = Stream("s", _SCHEMA, "ts", policy), joined_names([_SCHEMA, _SCHEMA], ("a", "b"))
-    return Join(stream, stream, kind, Between(-9, 9), on, names, ("a", "b"), usual_time(kind), late=Late.SIDE)
-
-
-def _near(name: str, distance: float) -> Expression:
-    """A band around the value of the right side."""
-    value, center = Column(f"a_{name}"), Column(f"b_{name}")
-    low, high = (Call(sign, (center, Literal(distance))) for sign in "-+")
-    return Call("and", (Call(">=", (value, low)), Call("<=", (value, high))))
 
 
 def compile_for(plan: Node) -> None:

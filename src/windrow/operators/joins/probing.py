@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +18,8 @@ from windrow.semantics.joins import LEFT
 
 _IN_CACHE = 1 << 14
 """Stored rows up to which the order of probes does not matter."""
+_MANY = 16
+"""Runs from which on probes are sorted by time, so that each run is looked into by those that can meet it."""
 _WORTHWHILE = 1 << 12
 """Probes below which threads cost more than they give."""
 
@@ -57,16 +59,24 @@ class Prober:
 
     def matches(self, store: Store, new: New) -> Iterator[Match]:
         """All pairs of new rows with stored ones."""
-        laid = Laid.out(new.probes, store.layout, sort=len(store) > _IN_CACHE)
         runs = list(store.runs(int(new.probes.first.min()), int(new.probes.last.max())))
+        laid = self._laid(new.probes, store, len(runs))
+        spans = [(run, *laid.meeting(run)) if len(runs) > _MANY else (run, 0, len(laid)) for run in runs]
         if self.pool is None or len(laid) < _WORTHWHILE:
-            for run in runs:
-                yield from self._of_run(run, laid, store, new, 0, len(laid))
+            for span in spans:
+                yield from self._of_run(laid, store, new, *span)
             return
         parts = -(-2 * self.threads // max(1, len(runs)))
-        cuts = np.linspace(0, len(laid), parts + 1).astype(int).tolist()
-        spans = list(pairwise(cuts))
-        yield from self._together([self._of_run(run, laid, store, new, *span) for run in runs for span in spans])
+        pieces = [(run, *piece) for run, start, end in spans for piece in _cut(start, end, parts)]
+        yield from self._together([self._of_run(laid, store, new, *piece) for piece in pieces])
+
+    def _laid(self, probes: Probes, store: Store, runs: int) -> Laid:
+        """Probes in order of time where each run meets few of them; else as rows lie in runs, if that is far apart."""
+        if runs > _MANY:
+            order = np.argsort(probes.first, kind="stable")
+            laid = Laid.out(probes.take(order), store.layout, sort=False)
+            return replace(laid, owners=order[laid.owners])
+        return Laid.out(probes, store.layout, sort=len(store) > _IN_CACHE)
 
     def _together(self, waiting: list[Iterator[Match]]) -> Iterator[Match]:
         """What several iterators give, as many at work at once as there are threads."""
@@ -82,7 +92,7 @@ class Prober:
                 running.append((self.pool.submit(next, work, None), work))
                 yield found
 
-    def _of_run(self, run: Run, laid: Laid, store: Store, new: New, start: int, end: int) -> Iterator[Match]:
+    def _of_run(self, laid: Laid, store: Store, new: New, run: Run, start: int, end: int) -> Iterator[Match]:
         for probing, theirs in matches(run, laid, store.layout, start, end):
             found = self._tried(run, probing, theirs, new)
             if len(found.mine):
@@ -105,6 +115,11 @@ class Prober:
             return Match(run, mine, theirs, left, right)
         chosen = np.flatnonzero(holds)
         return Match(run, mine[chosen], theirs[chosen], left.take(chosen), right.take(chosen))
+
+
+def _cut(start: int, end: int, parts: int) -> Iterator[tuple[int, int]]:
+    """A stretch as some that follow each other."""
+    return pairwise(np.linspace(start, end, parts + 1).astype(int).tolist())
 
 
 def _within(probes: Probes, found: Integers, run: Run, others: Integers) -> Flags | None:

@@ -113,6 +113,11 @@ class Laid:
         spread = sort or layout.strips is not None
         return Laid(owners, words, *_ends(probes.take(owners) if spread else probes, layout))
 
+    def meeting(self, run: Run) -> tuple[int, int]:
+        """Where, of probes in order of time, those begin and end that can meet rows of a run."""
+        start = np.searchsorted(self.last, run.span[0], side="left")
+        return int(start), int(np.searchsorted(self.first, run.span[1], side="right"))
+
     def __len__(self) -> int:
         return len(self.owners)
 

@@ -48,14 +48,14 @@ class Store:
         if self.marks and matched is None:
             matched = np.zeros(len(rows), np.uint8)
         numbers = (rows.times - self.origin) // self.step
+        numbers = numbers >> self._coarsen(_different(numbers), len(rows))
         if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
             self._push(int(numbers[0]), sorted_run(rows, payload, matched, least, self.layout))
-        else:
-            for number, chosen in _divided(numbers):
-                part = None if payload is None else payload.take(arrow(chosen))
-                marked = None if matched is None else matched[chosen]
-                self._push(number, sorted_run(rows.take(chosen), part, marked, least, self.layout))
-        self._coarsen()
+            return
+        for number, chosen in _divided(numbers):
+            part = None if payload is None else payload.take(arrow(chosen))
+            marked = None if matched is None else matched[chosen]
+            self._push(number, sorted_run(rows.take(chosen), part, marked, least, self.layout))
 
     def _push(self, number: int, run: Run) -> None:
         """Runs of a segment are each at least twice as long as the next."""
@@ -72,13 +72,19 @@ class Store:
         kept = np.flatnonzero(run.matched[run.rows] == 0)
         return run.take(kept, self.layout) if len(kept) else None
 
-    def _coarsen(self) -> None:
-        while len(self.segments) > 2 * SEGMENTS and len(self) < ROWS * len(self.segments):
-            self.step *= 2
+    def _coarsen(self, coming: Integers, rows: int) -> int:
+        """Make segments longer while they would be many and small; how often they were made twice as long."""
+        numbers = np.union1d(np.array(list(self.segments), np.int64), coming)
+        times, rows = 0, rows + len(self)
+        while len(numbers) > 2 * SEGMENTS and rows < ROWS * len(numbers):
+            numbers, times = np.unique(numbers >> 1), times + 1
+        if times:
+            self.step <<= times
             old, self.segments = self.segments, {}
             for number, runs in sorted(old.items()):
                 for run in runs:
-                    self._push(number >> 1, run)
+                    self._push(number >> times, run)
+        return times
 
     # Rows out
 
@@ -175,6 +181,11 @@ class Store:
             payload = pa.record_batch(columns, names=[name.removeprefix(_COLUMN) for name in names])
         rows = Encoded(numbers["place"], numbers.get("word"), bands)
         self.add(rows, payload, least, numbers.get("matched"))
+
+
+def _different(numbers: Integers) -> Integers:
+    """The numbers, each once or little more often: runs of equal ones count once."""
+    return numbers[np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))]
 
 
 def _divided(numbers: Integers) -> Iterator[tuple[int, Integers]]:
