@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from _harness import Spread, amount, duration, machine, table, verdict
 from _spark_streams import WARM_UP, drain, session
-from pyspark.errors import AnalysisException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -195,8 +195,11 @@ def show_refusal(spark: SparkSession, load: Load) -> None:
     with written(replace(load, file_rows=100, files=2)) as folder:
         try:
             measure(spark, native, folder, replace(load, files=2))
-        except AnalysisException as refused:
-            print(f"{load.name}: Spark's own refuses: {str(refused).splitlines()[0][:150]}")
+        except StreamingQueryException as refused:
+            why = next((line for line in str(refused).splitlines() if "not supported" in line), None)
+            if why is None:
+                raise
+            print(f"{load.name}: Spark's own refuses: {why.rpartition('exception: ')[2].strip()}")
             return
     raise SystemExit(f"{load.name}: Spark took it, so it should be measured")
 

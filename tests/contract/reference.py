@@ -69,7 +69,6 @@ class Reference:
             return self._stream(node, heard)
         if isinstance(node, Union):
             return sorted((place for child in node.inputs for place in self._rows(child, heard)), key=lambda p: p[0])
-        assert not isinstance(node, Join)
         rows = self._rows(node.input, heard)
         if isinstance(node, OrderedOutput):
             return rows

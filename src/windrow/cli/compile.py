@@ -20,14 +20,10 @@ def command() -> None:
     from windrow.engines.spark.compiling import compile_two_levels
 
     started = time.perf_counter()
-    queries = list(small_queries())
-    joins = list(small_joins())
-    with stepping("compiling", len(queries) + len(joins)) as step:
+    queries = [*small_queries(), *small_joins()]
+    with stepping("compiling", len(queries)) as step:
         for name, plan in queries:
             step(name)
             compile_for(plan)
             compile_two_levels(plan)
-        for name, plan in joins:
-            step(name)
-            compile_for(plan)
     click.echo(f"compiled in {time.perf_counter() - started:.1f} s", err=True)

@@ -1,4 +1,4 @@
-"""The small queries of `windrow compile` run, and between them call the hot loops of every kind of window and join."""
+"""The small queries of `windrow compile` run, and between them call the hot loops of every kind of window."""
 
 from __future__ import annotations
 
