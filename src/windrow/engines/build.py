@@ -13,7 +13,9 @@ from windrow.operators.base import Operator
 from windrow.operators.choosing import Trial
 from windrow.operators.distinct import DupElim
 from windrow.operators.grid import Grid
+from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.asof import AsOfJoin
 from windrow.operators.joins.in_order import InOrderJoin
 from windrow.operators.joins.operator import JoinOperator
@@ -300,7 +302,9 @@ def _join(node: nodes.Join, grid: Grid | None, how: How) -> Operator:
     choice = choose_join(node, how.threads)
     passes = frozenset() if grid is None else grid.keys
     if choice.strategy is JoinStrategy.HANDSHAKE:
-        return HandshakeJoin(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
+        found = choice.conditions
+        local = Lookup if found.equalities or found.bands else Scan
+        return HandshakeJoin(node, shapes, shape_of(node), found, threads=how.threads, passes=passes, local=local)
     join = JoinOperator(node, shapes, shape_of(node), choice.conditions, threads=how.threads, passes=passes)
     return InOrderJoin(join) if choice.strategy is JoinStrategy.OPIB else join
 

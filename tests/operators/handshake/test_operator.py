@@ -27,7 +27,9 @@ from tests.operators.joins.cases import (
 )
 from tests.operators.joins.test_operator import FLAGS, pieces
 from windrow.engines.build import How, build
+from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.check import shape_of
 from windrow.plan.join_choice import choose_join, shapes_below
@@ -46,10 +48,11 @@ BOTH_TIMES = frozenset({"l_ts", "r_ts"})
 
 
 def handshake(plan: Join, threads: int, block: int, passes: frozenset[str] = BOTH_TIMES) -> JoinOperator:
-    """As the other operator, of which tests use what both have."""
+    """As the other operator, of which tests use what both have. Every second number of threads looks partners up."""
     conditions = choose_join(plan).conditions
+    local = Lookup if threads % 2 else Scan
     found = HandshakeJoin(
-        plan, shapes_below(plan), shape_of(plan), conditions, threads=threads, passes=passes, block=block
+        plan, shapes_below(plan), shape_of(plan), conditions, threads=threads, passes=passes, block=block, local=local
     )
     return cast(JoinOperator, found)
 

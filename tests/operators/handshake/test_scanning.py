@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from windrow.operators.handshake.blocks import Block, Rows
+from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.scanning import ROOM, Held, Scan
 from windrow.semantics.joins import LEFT, RIGHT
 
@@ -36,12 +37,13 @@ def expected(probing: Rows, stored: Rows) -> set[tuple[int, int]]:
     return found
 
 
+@pytest.mark.parametrize("make", [Scan, Lookup])
 @pytest.mark.parametrize("columns", [1, 2, 3])
 @pytest.mark.parametrize("spread", [20, 5_000])
-def test_a_scan_finds_what_is_near(columns: int, spread: int) -> None:
+def test_what_is_near_is_found(make: type[Scan], columns: int, spread: int) -> None:
     random = np.random.default_rng(columns)
     probing, stored = drawn(random, 700, columns, spread), drawn(random, 2_500, columns, spread)
-    scan = Scan()
+    scan = make()
     scan.insert(LEFT, Block(0, stored.take(slice(0, 1_000))))
     scan.compare(RIGHT, Block(0, probing.take(slice(0, 3))), 0, 1_000)
     scan.insert(LEFT, Block(1, stored.take(slice(1_000, None))))
@@ -50,7 +52,8 @@ def test_a_scan_finds_what_is_near(columns: int, spread: int) -> None:
     found = [pair for lefts, rights in scan.found for pair in zip(rights.tolist(), lefts.tolist(), strict=True)]
     assert len(found) == len(set(found))
     assert set(found) == expected(probing, stored)
-    assert scan.comparisons == 3 * 1_000 + 700 * 2_500
+    tried = 3 * 1_000 + 700 * 2_500
+    assert scan.comparisons == tried if make is Scan else len(found) <= scan.comparisons < tried
 
 
 def test_more_matches_than_fit_at_once() -> None:
@@ -63,6 +66,19 @@ def test_more_matches_than_fit_at_once() -> None:
     assert len(pairs) > 3 * ROOM
     found = [pair for lefts, rights in scan.found for pair in zip(lefts.tolist(), rights.tolist(), strict=True)]
     assert sorted(found) == sorted(pairs)
+
+
+def test_looking_up_leaves_out_what_has_left_and_what_is_not_asked_for() -> None:
+    random = np.random.default_rng(7)
+    probing, stored = drawn(random, 50, 2, 30), drawn(random, 300, 2, 30)
+    lookup = Lookup()
+    blocks = [Block(i, stored.take(slice(100 * i, 100 * i + 100))) for i in range(3)]
+    for block in blocks:
+        lookup.insert(RIGHT, block)
+    lookup.remove(RIGHT, blocks[0])
+    lookup.compare(LEFT, Block(0, probing), 100, 200)
+    found = [pair for lefts, rights in lookup.found for pair in zip(lefts.tolist(), rights.tolist(), strict=True)]
+    assert sorted(found) == sorted(expected(probing, blocks[2].rows))
 
 
 def test_held_rows_stay_in_order_as_they_move() -> None:

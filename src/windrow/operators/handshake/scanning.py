@@ -113,7 +113,7 @@ class Scan:
         for first in range(0, len(block), PROBES):
             probing = block.rows.take(slice(first, first + PROBES))
             for probes, places in self._candidates(probing, times, codes, held.shifts):
-                probes, places = _near(probing, columns, probes, places)
+                probes, places = near(probing, columns, probes, places)
                 if len(probes):
                     pair = probing.ids[probes], ids[places]
                     self.found.append(pair if side == LEFT else pair[::-1])
@@ -131,7 +131,7 @@ class Scan:
             yield self.probes[:found], self.places[:found]
 
 
-def _near(probing: Rows, columns: list[Unsigned], probes: Integers, places: Integers) -> tuple[Integers, Integers]:
+def near(probing: Rows, columns: list[Unsigned], probes: Integers, places: Integers) -> tuple[Integers, Integers]:
     """The candidates whose values are within the bounds."""
     for column, low, width in zip(columns, probing.lows, probing.widths, strict=True):
         near = column[places] - low[probes] <= width[probes]
