@@ -28,7 +28,7 @@ from tests.operators.joins.cases import (
 from tests.operators.joins.test_operator import FLAGS, pieces
 from windrow.engines.build import How, build
 from windrow.operators.handshake.lookup import Lookup
-from windrow.operators.handshake.operator import HandshakeJoin
+from windrow.operators.handshake.operator import PATIENCE, HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.check import shape_of
@@ -166,3 +166,12 @@ def scattered(random: Random, start: int) -> dict[str, Any]:
     """A row up to 150 units late."""
     whole, real = random.randint(0, 1_000), random.uniform(0, 1_000)
     return {"ts": start + random.randint(-150, 100), "k": "a", "g": 1, "x": whole, "y": real}
+
+
+def test_pairs_come_without_a_promise() -> None:
+    plan = Join(*STREAMS, JoinKind.INNER, Between(0, 0), None, NAMES, ("l", "r"), usual_time(JoinKind.INNER))
+    run = Driven(plan, lambda: handshake(plan, 2, 1024))
+    row = {"ts": 3, "k": "a", "g": 1, "x": 1, "y": 1.0}
+    for place in range(2 * PATIENCE):
+        run.take(run.operator.process(batch_of([row], place % 2, []), place % 2))
+    assert len(run.results) == PATIENCE**2

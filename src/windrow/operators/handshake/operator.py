@@ -37,6 +37,8 @@ PAIRS = 1 << 16
 """Pairs that are tried together."""
 PIECE = 1 << 14
 """Rows that are put in before pairs are collected: so many wait at most, however large batches are."""
+PATIENCE = 16
+"""Pieces that come without a promise before all of their pairs are looked for: none waits for longer."""
 SIDES = ("left", "right")
 
 
@@ -71,6 +73,8 @@ class HandshakeJoin:
         self.promised = START
         self.late = [0, 0]
         """Late rows of each side."""
+        self.unsettled = 0
+        """Pieces since all pairs had met."""
         self.waiting: list[Batch] = []
         """Results that were found as state was saved."""
         self.counters = Counters()
@@ -87,6 +91,9 @@ class HandshakeJoin:
             batch = _chosen(batch, ~late)
         for start in range(0, len(batch), PIECE):
             self._put(batch.slice(start, min(start + PIECE, len(batch))), port)
+            self.unsettled += 1
+            if self.unsettled == PATIENCE:
+                self._settle()
             yield from self._given()
 
     def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
@@ -172,7 +179,7 @@ class HandshakeJoin:
         value = max(self.promised, promise(self.node.time, self.node.kind, now, least))
         joint = [] if self.joint is None else list(self.joint.promises(before, now, value))
         if value > self.promised or joint or self._has_much_to_leave():
-            self.driver.settle()
+            self._settle()
             yield from self._given()
             self._let_go()
         yield from self._given()
@@ -182,6 +189,10 @@ class HandshakeJoin:
         yield from joint
         if self.joint is not None:
             self.joint.forget_below(min(self._limit(self.joint.other), now[self.joint.other]))
+
+    def _settle(self) -> None:
+        self.driver.settle()
+        self.unsettled = 0
 
     def _limit(self, side: int) -> int:
         """Rows of a side below this time can meet no row to come."""
@@ -214,7 +225,7 @@ class HandshakeJoin:
 
     def state(self) -> dict[str, pa.Table]:
         """Between two elements, as if all pairs had met; what they gave waits for the next element."""
-        self.driver.settle()
+        self._settle()
         for lefts, rights in self._found():
             self.waiting += self._pairs(lefts, rights)
         self._let_go()
