@@ -27,7 +27,7 @@ from windrow.plan.nodes import Join, JoinKind, JoinTime, Late, Stream
 from windrow.semantics import joins
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import LEFT, RIGHT, Between, JoinWindow, LastRows, SameWindow
-from windrow.semantics.progress import START, Punctuation
+from windrow.semantics.progress import END, START, Punctuation
 from windrow.semantics.scalar import evaluate
 
 Arrival: TypeAlias = tuple[int, "dict[str, Any] | Punctuation"]
@@ -145,7 +145,13 @@ def arrivals(draw: st.DrawFn, max_size: int = 40) -> list[Arrival]:
             found.append((side, Punctuation(bounds[side])))
         else:
             found.append((side, {**element, "ts": base + element["ts"]}))
-    return found
+    return _ended(found, draw(st.sampled_from((LEFT, RIGHT))), draw(st.sampled_from((0.3, 0.6, 1.0, 1.0))))
+
+
+def _ended(arrived: list[Arrival], side: int, share: float) -> list[Arrival]:
+    """One side ends after a share of all elements; the other goes on."""
+    cut = int(share * len(arrived))
+    return [*arrived[:cut], (side, Punctuation(END)), *(other for other in arrived[cut:] if other[0] != side)]
 
 
 def in_time(arrived: Iterable[Arrival]) -> tuple[list[Arrival], list[Arrival]]:
