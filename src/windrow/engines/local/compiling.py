@@ -111,7 +111,7 @@ def _band(name: str) -> Expression:
 def _join(on: Expression | None, strategy: JoinStrategy = JoinStrategy.AUTO) -> Join:
     stream = Stream("s", _SCHEMA, "ts", Slack(Amount.of(4)))
     names = joined_names((_SCHEMA, _SCHEMA), ("a", "b"))
-    window, time = Between(-5, 5), JoinTime.EARLIER
+    window, time = Between(-50, 50), JoinTime.EARLIER
     return Join(stream, stream, JoinKind.FULL, window, on, names, ("a", "b"), time, late=Late.SIDE, strategy=strategy)
 
 
@@ -134,6 +134,6 @@ def compile_for(plan: Node) -> None:
     nodes = [node for node in walk(plan) if isinstance(node, WindowAggregate)]
     for flush in ("eager", "slow") if any(why_not_smooth(node) is None for node in nodes) else ("eager",):
         source = open_source(small_data(), name="s")
-        run(plan, {"s": source}, on_result=lambda _: None, options=Options(flush=flush))
+        run(plan, {"s": source}, on_result=lambda _: None, options=Options(flush=flush, batch_rows=16))
     columns = [column.combine_chunks() for column in small_data().columns]
     shards_of(columns, len(columns[0]), 2)
