@@ -24,7 +24,7 @@ def late_and_filtered(end: End) -> tuple[int, int]:
     joins = [(stage.operator, port) for stage, port in ports if isinstance(stage.operator, JOINS)]
     stages = {stage for stage, _ in ports if not isinstance(stage.operator, JOINS)}
     counters = [stage.operator.counters for stage in stages]
-    late = sum(c.late for c in counters) + sum(join.late[port] for join, port in joins)
+    late = sum(c.late for c in counters) + sum(join.gate.late[port] for join, port in joins)
     return late, sum(c.filtered for c in counters)
 
 

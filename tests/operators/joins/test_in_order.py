@@ -43,7 +43,7 @@ def test_results_come_in_order(
     times = [result[place] for result in run.results]
     assert times == sorted(times)
     _, late = in_time(arrived)
-    assert run.operator.counters.late == len(late) == sum(run.operator.late)
+    assert run.operator.counters.late == len(late) == sum(run.operator.gate.late)
     assert len(run.late) == (len(late) if plan.late is Late.SIDE else 0)
     assert run.operator.stored_rows == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from windrow.operators.base import Batch
 from windrow.operators.joins import probing, results, runs, store
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.joins import usual_time
-from windrow.plan.nodes import Join, JoinKind
+from windrow.plan.nodes import Join, JoinKind, JoinStrategy
 from windrow.semantics.joins import LEFT, RIGHT, Between
 from windrow.semantics.progress import END, Punctuation
 
@@ -89,7 +90,8 @@ MORE = ("three bands", "key and two bands", "rest", "none")
 def test_every_pair_is_found_once(threads: int, name: str, kind: JoinKind) -> None:
     window = Between(-400, 900) if name not in ("none", "rest") else Between(-20, 30)
     plan = Join(*STREAMS, kind, window, PREDICATES[name], NAMES, ("l", "r"), usual_time(kind))
-    operator = build(plan, how=How(threads=threads)).stages[0].operator
+    way = JoinStrategy.SCAN if name in ("none", "rest") else JoinStrategy.INDEX
+    operator = build(replace(plan, strategy=way), how=How(threads=threads)).stages[0].operator
     assert isinstance(operator, JoinOperator)
     left, right = columns(1), columns(2)
     given: list[pa.RecordBatch] = []

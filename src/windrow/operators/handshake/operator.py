@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
 from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.driver import BLOCK, Driver
 from windrow.operators.handshake.kept import Kept
@@ -21,14 +21,13 @@ from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.joint import Joint
-from windrow.operators.joins.late import late_of_join
+from windrow.operators.joins.late import Gate
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met
 from windrow.operators.joins.results import Columns, Picked, Results
-from windrow.operators.lateness import late_schema_of_join
 from windrow.plan.conditions import Conditions
 from windrow.plan.joins import schema_of
-from windrow.plan.nodes import Join, Late
+from windrow.plan.nodes import Join
 from windrow.plan.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows
 from windrow.semantics.progress import START, Punctuation, check_advance
@@ -65,14 +64,12 @@ class HandshakeJoin:
         self.encoders = (left, right)
         self.columns = Columns(node, shapes, conditions, left)
         self.results = Results(self.columns, output.schema)
-        self.late_schema = late_schema_of_join(node, shapes)
+        self.gate = Gate(node, shapes)
         self.joint = Joint.of(node, shapes, passes)
         self.driver = Driver(threads, block, local)
         self.kept = (Kept(), Kept())
         self.bounds = [START, START]
         self.promised = START
-        self.late = [0, 0]
-        """Late rows of each side."""
         self.unsettled = 0
         """Pieces since all pairs had met."""
         self.waiting: list[Batch] = []
@@ -82,25 +79,14 @@ class HandshakeJoin:
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        batch = batch.compact()
-        self.counters.rows_in += len(batch)
-        bounds = self.bounds[port] if batch.bounds is None else np.maximum(batch.bounds, self.bounds[port])
-        late = batch.times < bounds
-        if late.any():
-            yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
-            batch = _chosen(batch, ~late)
+        batch, late = self.gate.divide(batch, port, self.bounds[port], self.counters)
+        yield from late
         for start in range(0, len(batch), PIECE):
             self._put(batch.slice(start, min(start + PIECE, len(batch))), port)
             self.unsettled += 1
             if self.unsettled == PATIENCE:
                 self._settle()
             yield from self._given()
-
-    def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
-        self.counters.late += len(batch)
-        self.late[port] += len(batch)
-        if self.node.late is Late.SIDE:
-            yield LateRows(late_of_join(self.node, port, batch, bounds, self.late_schema))
 
     def _put(self, batch: Batch, port: int) -> None:
         """Rows that can join something go into the chain; the others have no partner, now and for ever."""
@@ -230,7 +216,7 @@ class HandshakeJoin:
             self.waiting += self._pairs(lefts, rights)
         self._let_go()
         self.waiting += self.results.flush()
-        numbers = [*self.bounds, *self.late, self.promised]
+        numbers = [*self.bounds, *self.gate.late, self.promised]
         tables = {"bounds": tabled(value=np.array(numbers)), "waiting": save_waiting(self.waiting, self.results.output)}
         for side, name in enumerate(SIDES):
             ids, columns = self.driver.content(side, self._limit(side))
@@ -242,7 +228,7 @@ class HandshakeJoin:
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[int] = tables["bounds"]["value"].to_numpy().tolist()
-        self.bounds, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4]
+        self.bounds, self.gate.late, self.promised = numbers[:2], numbers[2:4], numbers[4]
         self.waiting = load_waiting(tables["waiting"])
         self.driver = Driver(len(self.driver.scans), self.driver.block, self.driver.local)
         self.kept = (Kept(), Kept())
@@ -256,10 +242,6 @@ class HandshakeJoin:
         """Rows of a side that held none, oldest first, all of whose pairs have met."""
         probes = self.encoders[side].probes(encoded, self.window)
         self.driver.restore(side, Rows.of(self.kept[side].add(picked, done), encoded, probes))
-
-
-def _chosen(batch: Batch, chosen: Flags) -> Batch:
-    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()
 
 
 def _joined(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

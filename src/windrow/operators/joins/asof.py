@@ -10,25 +10,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Array, Integers, value_type
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded, settled
-from windrow.operators.joins.late import late_of_join
+from windrow.operators.joins.late import Gate
 from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
 from windrow.operators.joins.reach import met_by
-from windrow.operators.lateness import late_schema_of_join
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.keys import present
 from windrow.operators.state.waiting import RowsOfPartitions
 from windrow.plan.conditions import Equality
 from windrow.plan.joins import conditions, schema_of
 from windrow.plan.kinds import common
-from windrow.plan.nodes import LEFT, RIGHT, Join, Late
+from windrow.plan.nodes import LEFT, RIGHT, Join
 from windrow.plan.schema import Shape
 from windrow.plan.types import type_of
 from windrow.semantics.joins import AsOf, JoinKind
@@ -80,31 +78,18 @@ class AsOfJoin:
         self.window = node.window
         self.output = output
         self.schemas = [named_schema(node, shapes, side) for side in (LEFT, RIGHT)]
-        self.late_schema = late_schema_of_join(node, shapes)
+        self.gate = Gate(node, shapes)
         self.keys = KeyCodes(conditions(node, shapes).equalities, schema_of(node, shapes))
         self.held = [RowsOfPartitions.nothing(schema) for schema in self.schemas]
         self.bounds = [START, START]
         self.bound = START
-        self.late = [0, 0]
-        """Late rows of each side."""
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        batch = batch.compact()
-        self.counters.rows_in += len(batch)
-        bounds = self.bounds[port] if batch.bounds is None else np.maximum(batch.bounds, self.bounds[port])
-        late = batch.times < bounds
-        if late.any():
-            yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
-            batch = _chosen(batch, ~late)
+        batch, late = self.gate.divide(batch, port, self.bounds[port], self.counters)
+        yield from late
         if len(batch):
             self.held[port] = RowsOfPartitions.joined([self.held[port], self._named(batch, port)])
-
-    def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
-        self.counters.late += len(batch)
-        self.late[port] += len(batch)
-        if self.node.late is Late.SIDE:
-            yield LateRows(late_of_join(self.node, port, batch, bounds, self.late_schema))
 
     def _named(self, batch: Batch, port: int) -> RowsOfPartitions:
         schema, names = self.schemas[port], self.node.names_of(port)
@@ -180,7 +165,7 @@ class AsOfJoin:
 
     def state(self) -> dict[str, pa.Table]:
         """Rows of both sides by time, and how far they and the results have come."""
-        tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.late]))}
+        tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.gate.late]))}
         for name, rows in zip(SIDES, self.held, strict=True):
             ordered = rows.take(np.argsort(rows.times, kind="stable"))
             tables[name] = pa.Table.from_batches([ordered.data]).add_column(0, PLACE, arrow(ordered.times))
@@ -188,7 +173,7 @@ class AsOfJoin:
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[Any] = tables["bounds"]["value"].to_pylist()
-        self.bounds, self.bound, self.late = numbers[:2], numbers[2], numbers[3:]
+        self.bounds, self.bound, self.gate.late = numbers[:2], numbers[2], numbers[3:]
         for side, name in enumerate(SIDES):
             times = np.array(tables[name][PLACE].combine_chunks())
             columns: list[Any] = [tables[name][column].combine_chunks() for column in self.schemas[side].names]
@@ -200,7 +185,3 @@ def named_schema(node: Join, shapes: tuple[Shape, Shape], side: int) -> pa.Schem
     """The columns of one side under their names in the join."""
     schema = shapes[side].schema
     return pa.schema([(c.name, value_type(schema.field(c.source).type)) for c in node.names if c.side == side])
-
-
-def _chosen(batch: Batch, chosen: npt.NDArray[np.bool_]) -> Batch:
-    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()

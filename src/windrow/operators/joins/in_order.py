@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.joins.late import Gate
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import first_met
 from windrow.operators.state.waiting import RowsOfPartitions, Waiting, time_order
@@ -46,20 +47,15 @@ class InOrderJoin:
         self.inner.counters = counters
 
     @property
-    def late(self) -> list[int]:
-        return self.inner.late
+    def gate(self) -> Gate:
+        return self.inner.gate
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         if port == RIGHT:
             yield from self.inner.process(batch, port)
             return
-        batch = batch.compact()
-        bounds = np.full(len(batch), self.bounds[LEFT]) if batch.bounds is None else batch.bounds
-        late = batch.times < np.maximum(bounds, self.bounds[LEFT])
-        if late.any():  # the join below tells of them, which would not have found them late yet
-            told = Batch(batch.data, batch.times, late.view(np.uint8), batch.source, bounds)
-            yield from self.inner.process(told, port)
-            batch = Batch(batch.data, batch.times, (~late).view(np.uint8), batch.source).compact()
+        batch, late = self.gate.divide(batch, port, self.bounds[LEFT], self.counters)
+        yield from late
         self.waiting.add(RowsOfPartitions(batch.data, batch.times, np.zeros(len(batch), np.int32)))
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
@@ -76,7 +72,7 @@ class InOrderJoin:
         """The pairs of left rows that have all of their partners, in order of their times."""
         for start in range(0, len(rows), PIECE):
             piece = rows.take(slice(start, start + PIECE))
-            found = [e for e in self.inner.process(Batch(piece.data, piece.times), LEFT) if isinstance(e, Batch)]
+            found = [e for e in self.inner.admit(Batch(piece.data, piece.times), LEFT) if isinstance(e, Batch)]
             if found:
                 yield _sorted(found)
 

@@ -1,20 +1,51 @@
-"""Late rows of a join: rows of either side, with NULL in the columns of the other, and how late they were."""
+"""Late rows of a join: those below what their own side had promised as they came. They join nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch
-from windrow.operators.lateness import Missed, late_batch
-from windrow.plan.nodes import Join
+from windrow.operators.base import Batch, Counters, LateRows
+from windrow.operators.joins.encoding import Flags
+from windrow.operators.lateness import Missed, late_batch, late_schema_of_join
+from windrow.plan.nodes import Join, Late
+from windrow.plan.schema import Shape
 
 
-def late_of_join(node: Join, side: int, batch: Batch, bounds: Integers, schema: pa.Schema) -> pa.RecordBatch:
-    """Late rows of one side; `bounds` are what they were below."""
-    columns = [
-        batch.data.column(c.source) if c.side == side else pa.nulls(len(batch), schema.field(c.name).type)
-        for c in node.names
-    ]
-    data = pa.record_batch(columns, names=[c.name for c in node.names])
-    return late_batch(data, Missed(bounds - batch.times, None, None, None), batch.source, schema)
+class Gate:
+    """Lets the rows pass that are in time; late ones are counted by side, and given where that was asked for."""
+
+    def __init__(self, node: Join, shapes: tuple[Shape, Shape]) -> None:
+        self.node = node
+        self.schema = late_schema_of_join(node, shapes)
+        self.late = [0, 0]
+
+    def divide(self, batch: Batch, port: int, bound: int, counters: Counters) -> tuple[Batch, list[LateRows]]:
+        """The rows that are in time, and what is told of the others; all of them are counted."""
+        batch = batch.compact()
+        counters.rows_in += len(batch)
+        bounds = np.broadcast_to(bound if batch.bounds is None else np.maximum(batch.bounds, bound), len(batch))
+        late = batch.times < bounds
+        if not late.any():
+            return batch, []
+        missed = _chosen(batch, late)
+        counters.late += len(missed)
+        self.late[port] += len(missed)
+        return _chosen(batch, ~late), list(self._told(missed, bounds[late], port))
+
+    def _told(self, batch: Batch, bounds: Integers, port: int) -> Iterator[LateRows]:
+        """Rows of either side, with NULL in the columns of the other, and how late they were."""
+        if self.node.late is Late.SIDE:
+            columns = [
+                batch.data.column(c.source) if c.side == port else pa.nulls(len(batch), self.schema.field(c.name).type)
+                for c in self.node.names
+            ]
+            data = pa.record_batch(columns, names=[c.name for c in self.node.names])
+            yield LateRows(late_batch(data, Missed(bounds - batch.times, None, None, None), batch.source, self.schema))
+
+
+def _chosen(batch: Batch, chosen: Flags) -> Batch:
+    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()

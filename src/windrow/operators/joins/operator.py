@@ -14,20 +14,19 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
 from windrow.operators.joins.joint import Joint
-from windrow.operators.joins.late import late_of_join
+from windrow.operators.joins.late import Gate
 from windrow.operators.joins.probing import Match, New, Prober
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met, stay_of
 from windrow.operators.joins.results import Columns, Picked, Results
 from windrow.operators.joins.runs import Layout
 from windrow.operators.joins.store import Store
-from windrow.operators.lateness import late_schema_of_join
 from windrow.plan.conditions import Conditions
 from windrow.plan.joins import schema_of
-from windrow.plan.nodes import Join, Late
+from windrow.plan.nodes import Join
 from windrow.plan.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows, SameWindow
 from windrow.semantics.progress import END, START, Punctuation, check_advance
@@ -58,14 +57,12 @@ class JoinOperator:
         self.prober = Prober(self.columns, threads, pairs=not node.kind.is_half)
         self.layouts = tuple(map(Layout.of, self.encoders))
         self.stores = [self._store(side) for side in (LEFT, RIGHT)]
-        self.late_schema = late_schema_of_join(node, shapes)
+        self.gate = Gate(node, shapes)
         self.joint = Joint.of(node, shapes, passes)
         self.bounds = [START, START]
         self.counts = [0, 0]
         """Rows of each side so far, by which windows of rows are counted."""
         self.promised = START
-        self.late = [0, 0]
-        """Late rows of each side."""
         self.counters = Counters()
 
     def _store(self, side: int) -> Store:
@@ -80,26 +77,13 @@ class JoinOperator:
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        batch = batch.compact()
-        self.counters.rows_in += len(batch)
-        if isinstance(self.window, LastRows):
-            yield from self._in_time(batch, port)
-            return
-        bounds = self.bounds[port] if batch.bounds is None else np.maximum(batch.bounds, self.bounds[port])
-        late = batch.times < bounds
-        if not late.any():
-            yield from self._in_time(batch, port)
-            return
-        yield from self._late(_chosen(batch, late), np.broadcast_to(bounds, late.shape)[late], port)
-        yield from self._in_time(_chosen(batch, ~late), port)
+        by_arrival = isinstance(self.window, LastRows)  # then no row is late
+        batch, late = self.gate.divide(batch, port, START if by_arrival else self.bounds[port], self.counters)
+        yield from late
+        yield from self.admit(batch, port)
 
-    def _late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[Element]:
-        self.counters.late += len(batch)
-        self.late[port] += len(batch)
-        if self.node.late is Late.SIDE:
-            yield LateRows(late_of_join(self.node, port, batch, bounds, self.late_schema))
-
-    def _in_time(self, batch: Batch, port: int) -> Iterator[Element]:
+    def admit(self, batch: Batch, port: int) -> Iterator[Element]:
+        """Join rows that are in time, and keep those that can still meet others."""
         if len(batch) == 0:
             return
         data = self.columns.renamed(batch.data, port)
@@ -249,7 +233,7 @@ class JoinOperator:
         return sum(map(len, self.stores))
 
     def state(self) -> dict[str, pa.Table]:
-        numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.stores)]
+        numbers = [*self.bounds, *self.counts, *self.gate.late, self.promised, *(store.least for store in self.stores)]
         kept = {name: store.state() for name, store in zip(("left", "right"), self.stores, strict=True)}
         tables = {name: table for name, table in kept.items() if table is not None}
         if self.joint is not None:
@@ -258,14 +242,10 @@ class JoinOperator:
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[Any] = tables["bounds"]["value"].to_pylist()
-        self.bounds, self.counts, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4:6], numbers[6]
+        self.bounds, self.counts, self.gate.late, self.promised = numbers[:2], numbers[2:4], numbers[4:6], numbers[6]
         if self.joint is not None:
             self.joint.values = tables["joint"]["time"].to_numpy().copy()
         for side, name in enumerate(("left", "right")):
             self.stores[side] = self._store(side)
             if name in tables:
                 self.stores[side].restore(tables[name], numbers[7 + side])
-
-
-def _chosen(batch: Batch, chosen: Flags) -> Batch:
-    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()
