@@ -60,8 +60,7 @@ class Prober:
     def matches(self, store: Store, new: New) -> Iterator[Match]:
         """All pairs of new rows with stored ones."""
         runs = list(store.runs(int(new.probes.first.min()), int(new.probes.last.max())))
-        laid = self._laid(new.probes, store, len(runs))
-        spans = [(run, *laid.meeting(run)) if len(runs) > _MANY else (run, 0, len(laid)) for run in runs]
+        laid, spans = self._laid(new.probes, store, runs)
         if self.pool is None or len(laid) < _WORTHWHILE:
             for span in spans:
                 yield from self._of_run(laid, store, new, *span)
@@ -70,13 +69,19 @@ class Prober:
         pieces = [(run, *piece) for run, start, end in spans for piece in _cut(start, end, parts)]
         yield from self._together([self._of_run(laid, store, new, *piece) for piece in pieces])
 
-    def _laid(self, probes: Probes, store: Store, runs: int) -> Laid:
-        """Probes in order of time where each run meets few of them; else as rows lie in runs, if that is far apart."""
-        if runs > _MANY:
+    def _laid(self, probes: Probes, store: Store, runs: list[Run]) -> tuple[Laid, list[tuple[Run, int, int]]]:
+        """Probes, and for each run which of them look into it.
+
+        In order of time where each of many runs meets few of them; else as rows lie in runs, if that is far apart.
+        """
+        if len(runs) > _MANY:
             order = np.argsort(probes.first, kind="stable")
             laid = Laid.out(probes.take(order), store.layout, sort=False)
-            return replace(laid, owners=order[laid.owners])
-        return Laid.out(probes, store.layout, sort=len(store) > _IN_CACHE)
+            spans = [(run, *laid.meeting(run)) for run in runs]
+            if 4 * sum(end - start for _, start, end in spans) < len(runs) * len(laid):
+                return replace(laid, owners=order[laid.owners]), spans
+        laid = Laid.out(probes, store.layout, sort=len(store) > _IN_CACHE)
+        return laid, [(run, 0, len(laid)) for run in runs]
 
     def _together(self, waiting: list[Iterator[Match]]) -> Iterator[Match]:
         """What several iterators give, as many at work at once as there are threads."""
