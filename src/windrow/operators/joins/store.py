@@ -15,7 +15,7 @@ from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
 from windrow.semantics.progress import END
 
-SEGMENTS = 8
+SEGMENTS = 6
 """The time that rows stay is cut into so many segments, unless they would be small."""
 ROWS = 1 << 13
 """Segments that hold fewer rows are made twice as long."""
