@@ -42,7 +42,7 @@ NAMES = {"R": ("x", "y"), "S": ("a", "b")}
 def keyed(rows: int, keys: int, seed: int) -> pa.Table:
     """Rows in order of arrival, up to 50 ms out of order, at a rate that gives about one partner within a second."""
     random = np.random.default_rng(seed)
-    due = np.sort(random.integers(0, rows * SECOND // (keys // 2 or 1), rows))
+    due = np.sort(random.integers(0, rows * SECOND // keys, rows))
     return tabled(k=random.integers(0, keys, rows), ts=due - random.integers(0, SECOND // 20, rows), v=due)
 
 

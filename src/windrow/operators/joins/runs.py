@@ -24,7 +24,7 @@ _NO_CODES: Codes = np.empty(0, np.int32)
 _NO_WORDS: Numbers = np.empty(0, np.uint32)
 _UNUSED: Integers = np.zeros(1, np.int64)
 _UNUSED_WORD: Numbers = np.zeros(1, np.uint32)
-_ROWS_A_BUCKET = 4
+_ROWS_A_BUCKET = 2
 _MOST_BITS = 24
 CHUNK = 1 << 17
 """Pairs that are looked at together."""

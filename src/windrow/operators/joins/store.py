@@ -13,6 +13,7 @@ from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
+from windrow.operators.state.waiting import time_order
 from windrow.semantics.progress import END
 
 SEGMENTS = 6
@@ -190,7 +191,7 @@ def _different(numbers: Integers) -> Integers:
 
 def _divided(numbers: Integers) -> Iterator[tuple[int, Integers]]:
     """Rows by the number of their segment."""
-    order = np.argsort(numbers, kind="stable")
+    order = time_order(numbers)
     cuts = np.flatnonzero(np.diff(numbers[order])) + 1
     for chosen in np.split(order, cuts):
         yield int(numbers[chosen[0]]), chosen
