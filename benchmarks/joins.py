@@ -28,6 +28,7 @@ from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.columns import prune
 from windrow.plan.nodes import Node
+from windrow.semantics.progress import Punctuation
 
 SECOND = 1_000_000
 ROWS, KEYS = 2_000_000, (1_000, 100_000, 1_000_000)
@@ -138,13 +139,12 @@ class BandJoin:
         pipeline = build(self.plan(), how=How(threads=self.threads))
         (join,) = (s.operator for s in pipeline.stages if isinstance(s.operator, JoinOperator))
         start = MINUTES * 60 * SECOND
-        for side, names in enumerate(NAMES.values()):
+        for side, (name, names) in enumerate(NAMES.items()):
             fill(join, side, names, self.rate)
-        steps = 4
-        spans = [(start + step * SECOND // steps, SECOND // steps) for step in range(int(self.seconds * steps))]
+            pipeline.push(name, Punctuation(start))
         batches = [
-            (name, _points(*names, first, length, self.rate // steps, seed).to_batches()[0])
-            for seed, (first, length) in enumerate(spans)
+            (name, _points(*names, start + second * SECOND, SECOND, self.rate, second).to_batches()[0])
+            for second in range(int(self.seconds))
             for name, names in NAMES.items()
         ]
         began = time.perf_counter()

@@ -28,7 +28,7 @@ CALLED = (
     input.cut_points,
     input.cut_points_rows,
     join_index.find_offsets,
-    join_index.find_starts,
+    join_index.find_ranges,
     join_index.gather,
     join_index.merge_order,
     join_index.scan,

@@ -195,6 +195,7 @@ class JoinOperator:
         now = self.bounds[LEFT], self.bounds[RIGHT]
         yield from self._leaving(1 - port)
         yield from self._told(self.results.flush())
+        self.stores[port].seal(self.counts[port] if isinstance(self.window, LastRows) else self.bounds[port])
         value = promise(self.node.time, self.node.kind, now, self._least())
         if value > self.promised:
             self.promised = value

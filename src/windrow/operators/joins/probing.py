@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -21,6 +21,8 @@ _IN_CACHE = 1 << 14
 """Stored rows up to which the order of probes does not matter."""
 _MANY = 16
 """Runs from which on probes are sorted by time, so that each run is looked into by those that can meet it."""
+AHEAD = 16
+"""Matches that a thread finds before it hands them over."""
 _WORTHWHILE = 1 << 12
 """Probes below which threads cost more than they give."""
 
@@ -85,18 +87,19 @@ class Prober:
         return laid, [(run, 0, len(laid)) for run in runs]
 
     def _together(self, waiting: list[Iterator[Match]]) -> Iterator[Match]:
-        """What several iterators give, as many at work at once as there are threads."""
+        """What several iterators give, as many at work at once as there are threads, each some matches ahead."""
         assert self.pool is not None
-        running: list[tuple[Future[Match | None], Iterator[Match]]] = []
+        running: dict[Future[list[Match]], Iterator[Match]] = {}
         while waiting or running:
-            while waiting and len(running) < self.threads:
+            while waiting and len(running) <= self.threads:
                 work = waiting.pop()
-                running.append((self.pool.submit(next, work, None), work))
-            future, work = running.pop(0)
-            found = future.result()
-            if found is not None:
-                running.append((self.pool.submit(next, work, None), work))
-                yield found
+                running[self.pool.submit(_ahead, work)] = work
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                work = running.pop(future)
+                if len(found := future.result()) == AHEAD:
+                    running[self.pool.submit(_ahead, work)] = work
+                yield from found
 
     def _of_run(self, laid: Laid, store: Store, new: New, run: Run, start: int, end: int) -> Iterator[Match]:
         for probing, theirs in matches(run, laid, store.layout, start, end):
@@ -121,6 +124,10 @@ class Prober:
             return Match(run, mine, theirs, left, right)
         chosen = np.flatnonzero(holds)
         return Match(run, mine[chosen], theirs[chosen], left.take(chosen), right.take(chosen))
+
+
+def _ahead(work: Iterator[Match]) -> list[Match]:
+    return list(islice(work, AHEAD))
 
 
 def _cut(start: int, end: int, parts: int) -> Iterator[tuple[int, int]]:

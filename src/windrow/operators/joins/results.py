@@ -27,7 +27,7 @@ from windrow.plan.schema import Shape
 from windrow.semantics.expressions import Call, Expression, columns_of
 from windrow.semantics.joins import LEFT, RIGHT, LastRows
 
-ROWS = 1 << 16
+ROWS = 1 << 18
 """Results that are given together, or somewhat more."""
 
 

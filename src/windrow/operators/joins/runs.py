@@ -24,7 +24,7 @@ _NO_CODES: Codes = np.empty(0, np.int32)
 _NO_WORDS: Numbers = np.empty(0, np.uint32)
 _UNUSED: Integers = np.zeros(1, np.int64)
 _UNUSED_WORD: Numbers = np.zeros(1, np.uint32)
-_ROWS_A_BUCKET = 2
+_ROWS_A_BUCKET = 1
 _MOST_BITS = 24
 CHUNK = 1 << 17
 """Pairs that are looked at together."""
@@ -256,14 +256,17 @@ def _indexed(raw: Run, order: Integers, layout: Layout, rows: Codes) -> Run:
 def matches(run: Run, laid: Laid, layout: Layout, start: int, end: int) -> Iterator[tuple[Integers, Integers]]:
     """Pairs of a probing row and a row of the run, at most a chunk at a time; only the `middle` bands are not tried."""
     words = laid.words if len(laid.words) else _UNUSED_WORD
-    starts = np.empty(end - start, np.int64)
+    starts, ends = np.empty(end - start, np.int64), np.empty(end - start, np.int64)
     sought = words, laid.lows, laid.highs, laid.first, laid.last
-    kernels.find_starts(sought, (run.words, run.keys, run.offsets), layout.down, run.shift, run.span, start, starts)
-    probes = laid.owners, words, laid.highs, laid.first, laid.last, laid.other_lows, laid.other_highs
-    rows = run.words, run.keys, run.places, run.others
+    index = run.words, run.keys, run.offsets
+    kernels.find_ranges(sought, index, layout.down, run.shift, run.span, start, starts, ends)
+    probes = laid.owners, words, laid.first, laid.last, laid.other_lows, laid.other_highs
+    rows = run.words, run.places, run.others
     probing, at = 0, -1
     while probing < len(starts):
         mine, theirs = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-        probing, at, found = kernels.scan(probes, rows, layout.down, run.span, starts, start, probing, at, mine, theirs)
+        probing, at, found = kernels.scan(
+            probes, rows, layout.down, run.span, starts, ends, start, probing, at, mine, theirs
+        )
         if found:
             yield mine[:found], theirs[:found]

@@ -20,6 +20,8 @@ SEGMENTS = 6
 """The time that rows stay is cut into so many segments, unless they would be small."""
 ROWS = 1 << 13
 """Segments that hold fewer rows are made twice as long."""
+LARGE = 1 << 19
+"""Rows from which on looking into a run costs what memory costs."""
 _COLUMN = "."
 """Before the names of columns in saved state."""
 
@@ -65,6 +67,17 @@ class Store:
             last = self._rid(runs.pop())
             run = run if last is None else merged(last, run, self.layout)
         runs.append(run)
+
+    def seal(self, bound: int) -> None:
+        """No more rows come below a place: large segments that end there become one run each."""
+        for number, runs in self.segments.items():
+            is_large = len(runs) > 1 and len(runs[0]) >= LARGE
+            if is_large and (number + 1) * self.step + self.origin <= bound:
+                whole = runs.pop()
+                while runs:
+                    last = self._rid(runs.pop())
+                    whole = whole if last is None else merged(last, whole, self.layout)
+                runs.append(whole)
 
     def _rid(self, run: Run) -> Run | None:
         """A run without the rows that are done with, before it is merged."""

@@ -77,9 +77,15 @@ def _is_below(group, key, wanted, low):
     return group < wanted or (group == wanted and key < low)
 
 
+@inlined
+def _is_up_to(group, key, wanted, high):
+    """Whether a row comes no later than (wanted, high)."""
+    return group < wanted or (group == wanted and key <= high)
+
+
 @kernel
-def find_starts(probes, run, down, shift, span, offset, starts):
-    """For each probe the first row of a run that it may want, or -1. Probe i is the one at `offset` + i.
+def find_ranges(probes, run, down, shift, span, offset, starts, ends):
+    """For each probe the rows of a run that it may want, from `starts` to `ends`. Probe i is the one at `offset` + i.
 
     Of probes sorted by group and low end, each looks on from where the one before it began.
     """
@@ -88,7 +94,7 @@ def find_starts(probes, run, down, shift, span, offset, starts):
     wanted, low, at, stop = np.int64(-1), np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(starts)):
         probe = offset + i
-        starts[i] = -1
+        starts[i], ends[i] = 0, 0
         if first[probe] > span[1] or last[probe] < span[0]:
             continue
         group = np.int64(words_wanted[probe] >> down) if len(words) else np.int64(0)
@@ -112,45 +118,65 @@ def find_starts(probes, run, down, shift, span, offset, starts):
                 at = middle + 1
             else:
                 end = middle
-        if at < stop and keys[at] <= highs[probe] and (len(words) == 0 or np.int64(words[at] >> down) == wanted):
-            starts[i] = at
+        high, start, step = np.int64(highs[probe]), at, 4
+        here = np.int64(words[at] >> down) if len(words) and at < stop else wanted
+        if at == stop or not _is_up_to(here, keys[at], wanted, high):
+            continue
+        # The same once more for the first row beyond.
+        while start + step < stop:
+            here = np.int64(words[start + step] >> down) if len(words) else wanted
+            if not _is_up_to(here, keys[start + step], wanted, high):
+                break
+            start += step
+            step *= 4
+        end = min(stop, start + step)
+        while start < end:
+            middle = (start + end) >> 1
+            here = np.int64(words[middle] >> down) if len(words) else wanted
+            if _is_up_to(here, keys[middle], wanted, high):
+                start = middle + 1
+            else:
+                end = middle
+        starts[i], ends[i] = at, start
 
 
 @kernel
-def scan(probes, run, down, span, starts, offset, probing, at, mine, theirs):
+def scan(probes, run, down, span, starts, ends, offset, probing, at, mine, theirs):
     """Pairs of the owners of probes and rows of a run. Goes on from `probing` at row `at` (-1: where it starts).
 
     Stops when there is no room for more. Returns the probe and the row to go on from, and how many pairs were found.
     """
-    owners, wanted, highs, first, last, other_lows, other_highs = probes
-    words, keys, places, others = run
+    owners, wanted, first, last, other_lows, other_highs = probes
+    words, places, others = run
+    exact = len(words) == 0 or down == 0
     found = 0
     for i in range(probing, len(starts)):
-        row = at if i == probing and at >= 0 else starts[i]
-        if row < 0:
+        if starts[i] == ends[i]:
             continue
+        row = at if i == probing and at >= 0 else starts[i]
+        stop = min(ends[i], row + len(theirs) - found)
         probe = offset + i
-        other = probe if len(others) else 0
-        word, low_other, high_other = wanted[probe if len(words) else 0], other_lows[other], other_highs[other]
-        owner, high, earliest, latest = owners[probe], highs[probe], first[probe], last[probe]
+        owner, earliest, latest = owners[probe], first[probe], last[probe]
         inside = len(places) == 0 or (earliest <= span[0] and span[1] <= latest)
-        while row < len(keys) and keys[row] <= high:
-            if len(words) and words[row] != word:
-                if (words[row] >> down) != (word >> down):
-                    break
-                row += 1
-                continue
-            if found == len(theirs):
-                return i, row, found
-            # Written in any case and counted if it fits: a branch that cannot be foreseen costs more.
-            mine[found], theirs[found] = owner, row
-            fits = True
-            if len(others):
-                fits = (others[row] >= low_other) & (others[row] <= high_other)
-            if not inside:
-                fits &= (places[row] >= earliest) & (places[row] <= latest)
-            found += fits
-            row += 1
+        # Rows are written in any case and counted if they fit: a branch that cannot be foreseen costs more.
+        if len(others) and inside and exact:
+            low_other, high_other = other_lows[probe], other_highs[probe]
+            for here in range(row, stop):
+                mine[found], theirs[found] = owner, here
+                found += (others[here] >= low_other) & (others[here] <= high_other)
+        else:
+            other = probe if len(others) else 0
+            word, low_other, high_other = wanted[probe if len(words) else 0], other_lows[other], other_highs[other]
+            for here in range(row, stop):
+                mine[found], theirs[found] = owner, here
+                fits = exact or words[here] == word
+                if len(others):
+                    fits &= (others[here] >= low_other) & (others[here] <= high_other)
+                if not inside:
+                    fits &= (places[here] >= earliest) & (places[here] <= latest)
+                found += fits
+        if stop < ends[i]:
+            return i, stop, found
     return len(starts), -1, found
 
 
