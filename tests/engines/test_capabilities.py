@@ -73,7 +73,7 @@ SAME = "a_k = b_k"
 
 
 def joined(
-    on: str,
+    on: str | None,
     kind: JoinKind = JoinKind.INNER,
     window: JoinWindow = Between(-3, 3),  # noqa: B008 - frozen
     left: wr.Query | None = None,
@@ -82,7 +82,7 @@ def joined(
     sides = left or stream("a"), stream("b")
     names = joined_names([side.schema for side in sides], ("a", "b"))
     both = pa.schema([(c.name, sides[c.side].schema.field(c.source).type) for c in names])
-    plans, predicate = [side.plan for side in sides], to_expression(on, both)
+    plans, predicate = [side.plan for side in sides], None if on is None else to_expression(on, both)
     plan = Join(plans[0], plans[1], kind, window, predicate, names, ("a", "b"), usual_time(kind), **others)
     return wr.Query(plan, {**sides[0].sources, **sides[1].sources})
 
@@ -146,7 +146,9 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "LATE SIDE of joins": lambda: joined(SAME, late=Late.SIDE),
     "joins over early results": lambda: joined(SAME, left=windows().early(5)),
     "joins over results of LATE REVISE": lambda: joined(SAME, left=windows().late("revise")),
-    "as-of joins": lambda: joined(SAME, window=AsOf()),
+    "as-of joins by an equality": lambda: joined(SAME, window=AsOf()),
+    "as-of joins without one": lambda: joined(None, window=AsOf()),
+    "as-of joins by another predicate": lambda: joined("a_x < b_x", window=AsOf()),
     "those that hold a row": lambda: windows().emit("nonempty"),
     "EMIT EMPTY": lambda: windows().emit("empty"),
     "EMIT EARLY": lambda: windows().early(5),

@@ -115,6 +115,9 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             "windows of rows, by arrival",
             spark=Yes("one shard: windows of rows of a join count the rows of all keys together"),
         ),
+        Feature("as-of joins by an equality"),
+        Feature("as-of joins without one", spark=Yes("rows of the right side go to every shard")),
+        nowhere("as-of joins by another predicate", "on must be equalities besides the comparison of times"),
         Feature("joins of unions, windows and joins, by a key in common"),
         Feature("windows over joins, by a key in common"),
         Feature(
@@ -123,7 +126,6 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("LATE SIDE of joins"),
         nowhere("joins over early results", "joins over results that are taken back are not available"),
         nowhere("joins over results of LATE REVISE", "joins over results that are corrected later are not available"),
-        nowhere("as-of joins", "as-of joins are not available yet"),
     ),
     "Which windows are reported": (
         Feature("those that hold a row"),

@@ -36,7 +36,7 @@ from windrow.plan.nodes import (
     WindowAggregate,
 )
 from windrow.semantics.expressions import Call, Column, Expression, Literal
-from windrow.semantics.joins import Between, JoinWindow, LastRows, SameWindow, Timed, join, three_step
+from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows, SameWindow, Timed, join, three_step
 from windrow.semantics.progress import START, External, Punctuation
 from windrow.semantics.windows import Sliding
 
@@ -189,6 +189,26 @@ def test_joins_in_two_levels_are_the_defined_ones(data: st.DataObject, given_: S
 def named(node: Join, side: int, row: dict[str, Any]) -> dict[str, Any]:
     """A row of one side under the names of the join."""
     return {c.name: row[c.source] if c.side == side else None for c in node.names}
+
+
+AS_OF = st.builds(
+    lambda forward, strict, within: AsOf(forward, strict, 9 if forward and within is None else within),
+    st.booleans(),
+    st.booleans(),
+    st.one_of(st.none(), st.integers(0, 40)),
+)
+
+
+@settings(max_examples=20_000 if SOAK else 60, deadline=None)
+@given(data=st.data(), given_=sides(), window=AS_OF)
+def test_as_of_joins_in_two_levels_are_the_defined_ones(data: st.DataObject, given_: Sides, window: AsOf) -> None:
+    on = PREDICATES[data.draw(st.sampled_from(("every pair", "equality", "two equalities")))]
+    kind = data.draw(st.sampled_from((JoinKind.INNER, JoinKind.LEFT)))
+    node = joined(kind, window, on)
+    cluster = Cluster(node, shards=data.draw(SHARDS), seed=data.draw(st.integers(0, 99)))
+    drive(cluster, given_.batches, data.draw(TASKS), data.draw(RESTARTS))
+    assert comparable(expected(node, given_)) == comparable(cluster.results)
+    assert sum(len(given_.late(side)) for side in (LEFT, RIGHT)) == cluster.total("late")
 
 
 ROW_WINDOWS = st.builds(LastRows, st.integers(1, 6), st.integers(1, 6))
