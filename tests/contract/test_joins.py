@@ -17,7 +17,7 @@ from windrow.plan.joins import joined_names, usual_time
 from windrow.plan.nodes import Join, JoinKind, Late
 from windrow.query import Query
 from windrow.query.fluent import to_expression
-from windrow.semantics.joins import Between, JoinWindow, SameWindow
+from windrow.semantics.joins import AsOf, Between, JoinWindow, SameWindow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +46,7 @@ def joined(left: Query, right: Query, on: str | None, window: JoinWindow, kind: 
         (EQUALITY, Between(-30, 20), JoinKind.FULL),
         (BAND, Between.of_ranges(12, 9), JoinKind.LEFT),
         ("a_x + b_x > 3", SameWindow(10), JoinKind.INNER),
+        (EQUALITY, AsOf(within=25), JoinKind.LEFT),
     ],
 )
 def test_joins_and_their_late_rows(engine: Engine, on: str, window: JoinWindow, kind: JoinKind) -> None:

@@ -98,6 +98,7 @@ def small_joins() -> Iterator[tuple[str, Node]]:
     yield "joins by two bands", _join(Call("and", (_band("x"), _band("y"))))
     yield "joins by keys and a band", _join(Call("and", (keys, _band("y"))))
     yield "joins of every pair", _join(None)
+    yield "joins of every pair on several cores", _join(None, JoinStrategy.HANDSHAKE)
     yield "handshake joins", _join(_band("x"), JoinStrategy.HANDSHAKE)
     yield "handshake joins by two bands", _join(Call("and", (_band("x"), _band("y"))), JoinStrategy.HANDSHAKE)
 

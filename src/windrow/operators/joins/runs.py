@@ -259,7 +259,8 @@ def matches(run: Run, laid: Laid, layout: Layout, start: int, end: int) -> Itera
     starts, ends = np.empty(end - start, np.int64), np.empty(end - start, np.int64)
     sought = words, laid.lows, laid.highs, laid.first, laid.last
     index = run.words, run.keys, run.offsets
-    kernels.find_ranges(sought, index, layout.down, run.shift, run.span, start, starts, ends)
+    kernels.find_starts(sought, index, layout.down, run.shift, run.span, start, starts)
+    kernels.find_ends(sought, index, layout.down, start, starts, ends)
     probes = laid.owners, words, laid.first, laid.last, laid.other_lows, laid.other_highs
     rows = run.words, run.places, run.others
     probing, at = 0, -1

@@ -84,8 +84,8 @@ def _is_up_to(group, key, wanted, high):
 
 
 @kernel
-def find_ranges(probes, run, down, shift, span, offset, starts, ends):
-    """For each probe the rows of a run that it may want, from `starts` to `ends`. Probe i is the one at `offset` + i.
+def find_starts(probes, run, down, shift, span, offset, starts):
+    """For each probe the first row of a run that it may want, or -1. Probe i is the one at `offset` + i.
 
     Of probes sorted by group and low end, each looks on from where the one before it began.
     """
@@ -94,7 +94,7 @@ def find_ranges(probes, run, down, shift, span, offset, starts, ends):
     wanted, low, at, stop = np.int64(-1), np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(starts)):
         probe = offset + i
-        starts[i], ends[i] = 0, 0
+        starts[i] = -1
         if first[probe] > span[1] or last[probe] < span[0]:
             continue
         group = np.int64(words_wanted[probe] >> down) if len(words) else np.int64(0)
@@ -118,26 +118,36 @@ def find_ranges(probes, run, down, shift, span, offset, starts, ends):
                 at = middle + 1
             else:
                 end = middle
-        high, start, step = np.int64(highs[probe]), at, 4
-        here = np.int64(words[at] >> down) if len(words) and at < stop else wanted
-        if at == stop or not _is_up_to(here, keys[at], wanted, high):
+        if at < stop and keys[at] <= highs[probe] and (len(words) == 0 or np.int64(words[at] >> down) == wanted):
+            starts[i] = at
+
+
+@kernel
+def find_ends(probes, run, down, offset, starts, ends):
+    """For each probe that has a first row, the row after the last that it may want; found in the same way."""
+    words_wanted, _, highs, _, _ = probes
+    words, keys, _ = run
+    stop = np.int64(len(keys))
+    for i in range(len(starts)):
+        at, probe, step = starts[i], offset + i, 4
+        if at < 0:
             continue
-        # The same once more for the first row beyond.
-        while start + step < stop:
-            here = np.int64(words[start + step] >> down) if len(words) else wanted
-            if not _is_up_to(here, keys[start + step], wanted, high):
+        wanted, high = np.int64(words_wanted[probe] >> down) if len(words) else np.int64(0), np.int64(highs[probe])
+        while at + step < stop:
+            here = np.int64(words[at + step] >> down) if len(words) else wanted
+            if not _is_up_to(here, keys[at + step], wanted, high):
                 break
-            start += step
+            at += step
             step *= 4
-        end = min(stop, start + step)
-        while start < end:
-            middle = (start + end) >> 1
+        end = min(stop, at + step)
+        while at < end:
+            middle = (at + end) >> 1
             here = np.int64(words[middle] >> down) if len(words) else wanted
             if _is_up_to(here, keys[middle], wanted, high):
-                start = middle + 1
+                at = middle + 1
             else:
                 end = middle
-        starts[i], ends[i] = at, start
+        ends[i] = at
 
 
 @kernel
@@ -151,7 +161,7 @@ def scan(probes, run, down, span, starts, ends, offset, probing, at, mine, their
     exact = len(words) == 0 or down == 0
     found = 0
     for i in range(probing, len(starts)):
-        if starts[i] == ends[i]:
+        if starts[i] < 0:
             continue
         row = at if i == probing and at >= 0 else starts[i]
         stop = min(ends[i], row + len(theirs) - found)
