@@ -100,7 +100,6 @@ def small_joins() -> Iterator[tuple[str, Node]]:
     yield "joins of every pair", _join(None)
     yield "joins of every pair on several cores", _join(None, JoinStrategy.HANDSHAKE)
     yield "handshake joins", _join(_band("x"), JoinStrategy.HANDSHAKE)
-    yield "handshake joins by two bands", _join(Call("and", (_band("x"), _band("y"))), JoinStrategy.HANDSHAKE)
 
 
 def _band(name: str) -> Expression:
