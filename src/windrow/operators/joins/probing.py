@@ -17,7 +17,7 @@ from windrow.operators.joins.store import Store
 from windrow.operators.state.waiting import time_order
 from windrow.semantics.joins import LEFT
 
-_IN_CACHE = 1 << 14
+_IN_CACHE = 1 << 18
 """Stored rows up to which the order of probes does not matter."""
 _MANY = 16
 """Runs from which on probes are sorted by time, so that each run is looked into by those that can meet it."""

@@ -133,6 +133,10 @@ def find_ends(probes, run, down, offset, starts, ends):
         if at < 0:
             continue
         wanted, high = np.int64(words_wanted[probe] >> down) if len(words) else np.int64(0), np.int64(highs[probe])
+        at += 1  # the first one is wanted; most often there is no other
+        ends[i] = at
+        if at == stop or keys[at] > high or (len(words) and np.int64(words[at] >> down) != wanted):
+            continue
         while at + step < stop:
             here = np.int64(words[at + step] >> down) if len(words) else wanted
             if not _is_up_to(here, keys[at + step], wanted, high):
