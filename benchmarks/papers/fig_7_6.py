@@ -3,7 +3,7 @@
 Query 7-2 counts, minute by minute, the pairs of packets of one flow in opposite directions on two links that are at
 most n seconds apart. OA-Join gives pairs as it finds them. OPOB-Join sorts them by the time of the first packet
 before the count may have them; OPIB-Join holds packets of the first link until all of their partners are there, and
-so gives pairs in order without holding any. 4,000 packets a second and link, 2,000 flows, links in order and in step.
+so gives pairs in order without holding any. 4,000 packets a second and link, 4,000 flows, links in order and in step.
 Latency is from the arrival that ends a minute to its count. Time is that of the processor.
 """
 
@@ -29,7 +29,7 @@ from windrow.engines.accounts import state_bytes
 from windrow.engines.pipeline import Pipeline
 from windrow.plan.nodes import Node
 
-RATE, SECONDS, FLOWS = 4_000, 200, 2_000
+RATE, SECONDS, FLOWS = 4_000, 130, 4_000
 WINDOWS = (1, 3, 5, 7, 9)
 STRETCH = 100_000
 """Microseconds of arrival that are pushed at a time."""
