@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from random import Random
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from tests.operators.joins.cases import (
     in_time,
     plans,
 )
-from tests.operators.joins.test_operator import FLAGS, pieces
+from tests.operators.joins.test_operator import FLAGS, driven_by
 from windrow.engines.build import How, build
 from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.operator import PATIENCE, HandshakeJoin
@@ -61,32 +60,11 @@ def index(plan: Join) -> JoinOperator:
     return JoinOperator(plan, shapes_below(plan), shape_of(plan), choose_join(plan).conditions, passes=BOTH_TIMES)
 
 
-def driven(
-    plan: Join,
-    arrived: list[Arrival],
-    make: Callable[[], JoinOperator],
-    cuts: list[bool],
-    saves: list[bool],
-    masks: list[bool],
-) -> Driven:
-    run = Driven(plan, make)
-    ends: list[Arrival] = [(LEFT, Punctuation(END)), (RIGHT, Punctuation(END))]
-    junk = {"ts": 3, "k": "a", "g": 1, "x": 1, "y": 1.0}
-    for place, (side, piece) in enumerate(pieces([*arrived, *ends], cuts)):
-        if isinstance(piece, Punctuation):
-            run.take(run.operator.punctuate(piece, side))
-        else:
-            run.take(run.operator.process(batch_of(piece, side, [junk] * masks[place % len(masks)]), side))
-        if saves[place % len(saves)]:
-            run.again()
-    return run
-
-
 @given(plans(), arrivals(), SHAPES, FLAGS, FLAGS, FLAGS)
 def test_the_chain_joins_what_it_means(
     plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool], masks: list[bool]
 ) -> None:
-    run = driven(plan, arrived, lambda: handshake(plan, *shape), cuts, saves, masks)
+    run = driven_by(Driven(plan, lambda: handshake(plan, *shape)), arrived, cuts, saves, masks)
     assert answered(run.results) == answered(by_definition(plan, arrived))
     assert run.operator.counters.results == len(run.results)
     _, late = in_time(arrived)
@@ -102,8 +80,8 @@ def test_results_and_promises_are_those_of_the_index(
     plan: Join, arrived: list[Arrival], shape: tuple[int, int], cuts: list[bool], saves: list[bool]
 ) -> None:
     """Neither threads nor blocks nor batches show, in promises for single groups either."""
-    one = driven(plan, arrived, lambda: handshake(plan, *shape), cuts, saves, [False])
-    other = driven(plan, arrived, lambda: index(plan), [True], [False], [False])
+    one = driven_by(Driven(plan, lambda: handshake(plan, *shape)), arrived, cuts, saves, [False])
+    other = driven_by(Driven(plan, lambda: index(plan)), arrived, [True], [False], [False])
     assert answered(one.results) == answered(other.results)
     assert one.promises == other.promises
     assert told(one) == told(other)
