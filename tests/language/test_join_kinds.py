@@ -26,3 +26,8 @@ def test_joins_in_parentheses() -> None:
     text = "SELECT * FROM (SELECT * FROM l) AS q JOIN LATERAL r [RANGE TUMBLING 5]"
     message = "`FROM` must be a stream, a subquery or a window function"
     assert complaint(text)[0].startswith(message)
+
+
+def test_the_nearest_row_may_lie_in_another_tumbling_window() -> None:
+    text = "SELECT * FROM l ASOF JOIN r [RANGE TUMBLING 5] ON l.k = r.k AND l.ts >= r.ts"
+    assert complaint(text)[0].startswith("`window` cannot be tumbling for an as-of join")

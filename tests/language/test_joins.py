@@ -192,6 +192,12 @@ def test_using_gives_one_name_to_equal_columns() -> None:
         assert (("k", Column(column)),) == node.columns
 
 
+def test_using_goes_on_with_the_side_whose_rows_all_come_out() -> None:
+    node = plan("SELECT k FROM l RIGHT JOIN r [RANGE TUMBLING 5] USING (k) JOIN l AS m [RANGE TUMBLING 5] USING (k)")
+    assert isinstance(node, Project)
+    assert str(node.columns[0][1]).endswith("r_k")
+
+
 def test_half_joins_keep_the_names_of_the_left_side() -> None:
     node = plan("SELECT * FROM l SEMI JOIN r [RANGE TUMBLING 5] ON l.k = r.k AND l.x > r.x")
     assert isinstance(node, Join)

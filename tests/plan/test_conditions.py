@@ -89,3 +89,9 @@ def test_an_interval_of_integer_times() -> None:
 def test_without_both_ends_there_is_no_interval(text: str) -> None:
     on = parse_expression(text, SCHEMA)
     assert (None, on) == split_interval(on, ("a_ts", "b_ts"), SCHEMA)
+
+
+@pytest.mark.parametrize("text", ["n * 2 BETWEEN m - 1 AND m + 1", "abs(n) >= m - 1 AND abs(n) <= m"])
+def test_what_is_made_of_times_bounds_nothing(text: str) -> None:
+    on = parse_expression(text, SCHEMA)
+    assert (None, on) == split_interval(on, ("n", "m"), SCHEMA)

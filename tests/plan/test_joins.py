@@ -143,6 +143,10 @@ def test_late_rows_that_are_given_back_are_read_whole() -> None:
         ({"window": AsOf(), "kind": JoinKind.RIGHT}, r"^`kind` must be inner or left for an as-of join"),
         ({"kind": JoinKind.FULL, "time": JoinTime.LEFT}, r"^`time` must be a time that every result of a full join"),
         ({"late": Late.REVISE}, r"^`late` cannot be revise for a join"),
+        (
+            {"left": quotes(), "right": trades(), "on": None, "window": AsOf()},
+            r"^`tags` must be a plain value in the right",
+        ),
         ({"right": counters(), "on": None}, r"^`join` needs times of one kind on both sides, got time, a timestamp"),
         (
             {"left": Project(trades(), (("price", Column("price")),)), "on": None},
@@ -172,7 +176,7 @@ def test_results_that_are_not_final_are_not_joined(settings: dict[str, Any], wha
         (SAME, 1, JoinStrategy.INDEX),
         (None, 1, JoinStrategy.SCAN),
         (None, 2, JoinStrategy.HANDSHAKE),
-        (call("<>", Column("bid"), Column("trades_price")), 2, JoinStrategy.HANDSHAKE),
+        (call("<>", Column("bid"), Column("trades_price")), 2, JoinStrategy.SCAN),
     ],
 )
 def test_the_planner_looks_up_what_it_can(on: Any, threads: int, expected: JoinStrategy) -> None:
@@ -204,3 +208,8 @@ def test_explain_says_how(window: Any, text: str) -> None:
     told = explain(replace(joined(), window=window))
     assert f"window    {text}" in told
     assert "looked up by hash: trades_symbol = quotes_symbol" in told
+
+
+def test_an_as_of_join_reads_right_rows_whole_because_ties_are_decided_by_all_of_them() -> None:
+    plan = Project(joined(window=AsOf()), (("bid", Column("bid")), ("at", Column("trades_time"))))
+    assert columns_read(plan) == {"trades": ["symbol", "time"], "quotes": quotes().schema.names}

@@ -304,3 +304,28 @@ def test_three_streams_in_one_window(first: Any, second: Any, third: Any) -> Non
         if a[0] is not None and a[0] == b[0] == c[0] and a[1] <= c[1] and a[2] // 7 == b[2] // 7 == c[2] // 7
     ]
     assert comparable(wanted) == comparable(answer(wr.sql(text, **streams)))
+
+
+ANY: Any = L
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ANY.join(R, "k", range=("5",)), r"^`range` must be one for both sides, or a pair"),
+        (lambda: ANY.join(R, "k", rows=(1, 2, 3)), r"^`rows` must be one for both sides, or a pair"),
+        (lambda: ANY.join(R, "k", between=(5,)), r"^`between` must be a pair"),
+        (lambda: ANY.join(R, "k", range=5, aliases=("a",)), r"^`aliases` must be a pair of names"),
+        (lambda: ANY.join("r", "k", range=5), r"^`other` must be a query, got r"),
+        (lambda: ANY.join(R, ["k", 3], range=5), r"^`on` must be text, or a list of columns"),
+        (lambda: ANY.join(R, 5, range=5), r"^`on` must be text, or a list of columns, got 5"),
+        (
+            lambda: L.select("k").join(R, "k", range=5),
+            r"^`join` needs a progressing attribute on both sides, but l",
+        ),
+        (lambda: L.join(R, "k", range=5).join(R, "l.k = r.k", range=5), r"^`aliases` must be two different names"),
+    ],
+)
+def test_words_that_say_nothing(make: Any, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        make()

@@ -268,6 +268,13 @@ class Joining:
         if side.clause is None:
             return window
         side.check()
+        if side.is_tumbling:
+            raise QueryError(
+                "cannot be tumbling for an as-of join: the nearest row may lie in another window",
+                parameter="window",
+                hint=f"write {side.name} [RANGE 5 MINUTES], which says how far apart two rows may be",
+                position=position(self.text, side.part.span),
+            )
         with pointing(position(self.text, side.part.span)):
             reach = sliding(side.range, side.range, both.domain).high
         return replace(window, within=reach if window.within is None else min(reach, window.within))
@@ -310,7 +317,11 @@ class Joining:
         sides = scope.sides[: len(left.sides)] if node.kind.is_half else scope.sides
         merged = dict(scope.merged)
         for syntax in join.args.get("using") or ():
-            merged |= self._merged(syntax.name, scope, node.kind, len(left.sides))
+            known = find_name(syntax.name, merged)
+            if known is not None and node.kind is JoinKind.FULL:
+                del merged[known]
+            elif known is None or node.kind is JoinKind.RIGHT:
+                merged |= self._merged(syntax.name, scope, node.kind, len(left.sides))
         times = None if node.kind.is_half else scope.times
         return Relation(self.context, node, shape_of(node), sides, (), merged, times)
 

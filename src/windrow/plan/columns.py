@@ -23,6 +23,7 @@ from windrow.plan.nodes import (
 )
 from windrow.plan.windows import attribute_of
 from windrow.semantics.expressions import columns_of
+from windrow.semantics.joins import RIGHT, AsOf
 from windrow.semantics.progress import External
 from windrow.semantics.windows import Rows, SlideByTuple
 
@@ -115,8 +116,8 @@ def _aggregated(node: WindowAggregate) -> set[str]:
 def _joined(node: Join, side: int, wanted: Set[str]) -> set[str]:
     """What a join reads of one side: whole rows where late ones are given back."""
     child = inputs_of(node)[side]
-    if node.late is not Late.DROP:
-        return _names(child)
+    if node.late is not Late.DROP or (isinstance(node.window, AsOf) and side == RIGHT):
+        return _names(child)  # all of a right row says which of several as of one time is meant
     names = wanted | set(columns_of(node.on) if node.on is not None else ())
     return {source for name, source in node.names_of(side).items() if name in names} | {str(shape_of(child).time)}
 

@@ -146,11 +146,16 @@ def split_distance(
         if equal is not None and isinstance(equal.left, Column) and isinstance(equal.right, Column):
             low.append(0)
             high.append(0)
-        elif half is None or not isinstance(half.offset, int) or half.value == half.center:
-            rest.append(part)
-        else:
+        elif half is not None and isinstance(half.offset, int) and _is_of_times(half):
             _bound(half, low, high)
+        else:
+            rest.append(part)
     return max(low, default=None), min(high, default=None), conjunction(rest)
+
+
+def _is_of_times(half: _Half) -> bool:
+    """Whether the times themselves are compared, not what is made of them."""
+    return isinstance(half.value, Column) and isinstance(half.center, Column)
 
 
 def _bound(half: _Half, low: list[int], high: list[int]) -> None:

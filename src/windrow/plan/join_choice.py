@@ -32,7 +32,7 @@ def choose_join(node: Join, threads: int = 1) -> JoinChoice:
     if found.equalities or found.bands or isinstance(node.window, AsOf):
         return JoinChoice(JoinStrategy.INDEX, found, tuple(_looked_up(found)))
     why = "the predicate has neither an equality nor a band to look up: every pair of rows in the window is tried"
-    if threads > 1 and not isinstance(node.window, LastRows):
+    if threads > 1 and node.on is None and not isinstance(node.window, LastRows):
         return JoinChoice(JoinStrategy.HANDSHAKE, found, (why, f"on {threads} cores, past which both streams flow"))
     return JoinChoice(JoinStrategy.SCAN, found, (why,))
 

@@ -64,6 +64,7 @@ def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
     check_times(node.aliases, shapes)
     _check_names(node, shapes)
     _check_window(node)
+    _check_nested(node, shapes[RIGHT].schema)
     _check_predicate(node, schema_of(node, shapes))
     _check_time(node)
     if node.late is Late.REVISE:
@@ -147,6 +148,18 @@ def _check_window(node: Join) -> None:
             parameter="within",
             hint="bound the distance, as in a.ts >= b.ts - INTERVAL '1' MINUTE",
         )
+
+
+def _check_nested(node: Join, schema: pa.Schema) -> None:
+    """Of several right rows as of one time the greatest is meant, and lists have no order."""
+    for field in schema if isinstance(node.window, AsOf) else ():
+        if pa.types.is_nested(field.type):
+            raise QueryError(
+                "must be a plain value in the right side of an as-of join: ties are decided by it",
+                parameter=field.name,
+                value=str(field.type),
+                hint=f"leave {field.name} out in a subquery, or join a field of it",
+            )
 
 
 def _lengths(window: JoinWindow) -> list[tuple[str, int, int]]:

@@ -12,6 +12,7 @@ from windrow.plan.builder import Length, choice, rename_streams
 from windrow.plan.check import shape_of, walk
 from windrow.plan.conditions import conjunction, split_interval
 from windrow.plan.join_builder import Both, apart, between, last_rows, sliding, tumbling
+from windrow.plan.joins import check_times
 from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, JoinStrategy, JoinTime, Late, Node, Stream
 from windrow.plan.types import column_type
 from windrow.query.binding import fresh_names
@@ -45,18 +46,25 @@ class JoinWords:
         if self.origin is not None and self.tumbling is None:
             raise QueryError("goes with tumbling", parameter="origin", value=str(self.origin), hint="leave it out")
         if self.range is not None:
-            return sliding(*_two(self.range), both.domain), on
+            return sliding(*_two(self.range, "range"), both.domain), on
         if self.tumbling is not None:
             return tumbling(self.tumbling, both.domain, self.origin), on
         if self.rows is not None:
-            return last_rows(*_two(self.rows)), on
+            return last_rows(*_two(self.rows, "rows")), on
         if self.between is not None:
+            if len(self.between) != 2:
+                hint = "say between=('-5 s', '3 s')"
+                raise QueryError("must be a pair", parameter="between", value=str(self.between), hint=hint)
             return between(*self.between, both.domain), on
         return _interval(both, on)
 
 
-def _two(value: Any) -> tuple[Length, Length]:
-    return value if isinstance(value, tuple) else (value, value)
+def _two(value: Any, parameter: str) -> tuple[Length, Length]:
+    """One for both sides, or a pair of them."""
+    found = value if isinstance(value, tuple) else (value, value)
+    if len(found) != 2:
+        raise QueryError("must be one for both sides, or a pair", parameter=parameter, value=str(value))
+    return found
 
 
 def _interval(both: Both, on: Expression | None) -> tuple[JoinWindow, Expression | None]:
@@ -146,10 +154,13 @@ class Joins:
         aliases: tuple[str, str] | None,
         settings: Mapping[str, Any],
     ) -> Joined:
+        if not isinstance(other, Joins):
+            raise QueryError("must be a query", parameter="other", value=str(other), hint="wr.stream(...) makes one")
         names = fresh_names(other.sources, self.sources)
         right = rename_streams(other.plan, names)
-        left_name, right_name = _checked(aliases or (_alias(self.plan), _alias(right)))
-        both = Both(self.plan, right, (left_name, right_name), choice(JoinKind, how, "how"))
+        called = _checked(aliases or (_alias(self.plan), _alias(right)), self.plan)
+        both = Both(self.plan, right, called, choice(JoinKind, how, "how"))
+        check_times(called, both.shapes)
         window, condition = words.window(both, read_on(on, both))
         node = both.join(window, condition, **_settings(**settings))
         shape_of(node)
@@ -172,8 +183,11 @@ def _alias(plan: Node) -> str:
     return next(node.name for node in walk(plan) if isinstance(node, Stream))
 
 
-def _checked(aliases: tuple[str, str]) -> tuple[str, str]:
-    if aliases[LEFT].lower() == aliases[RIGHT].lower():
+def _checked(aliases: tuple[str, str], left: Node) -> tuple[str, str]:
+    if len(aliases) != 2:
+        raise QueryError("must be a pair of names", parameter="aliases", value=str(aliases), hint="say ('a', 'b')")
+    taken = [aliases[LEFT], *(left.aliases if isinstance(left, Join) else ())]
+    if aliases[RIGHT].lower() in [name.lower() for name in taken]:
         raise QueryError(
             "must be two different names",
             parameter="aliases",
@@ -187,6 +201,9 @@ def read_on(on: On, both: Both) -> Expression | None:
     """The condition of a join over the names that its columns have there."""
     if on is None or isinstance(on, (Column, Literal, Call)):
         return on
+    if not isinstance(on, (str, list, tuple)) or not all(isinstance(name, str) for name in on):
+        hint = "write on='a.key = b.key', or on=['key']"
+        raise QueryError("must be text, or a list of columns", parameter="on", value=str(on), hint=hint)
     if isinstance(on, str):
         if all(on in shape.schema.names for shape in both.shapes):
             return _equal(on, both)

@@ -153,3 +153,18 @@ def test_pairs_come_without_a_promise() -> None:
     for place in range(2 * PATIENCE):
         run.take(run.operator.process(batch_of([row], place % 2, []), place % 2))
     assert len(run.results) == PATIENCE**2
+
+
+@pytest.mark.parametrize("side", [LEFT, RIGHT])
+def test_a_chain_is_saved_at_rest(side: int) -> None:
+    plan = Join(*STREAMS, JoinKind.INNER, Between(0, 0), None, NAMES, ("l", "r"), usual_time(JoinKind.INNER))
+    rows = [{"ts": ts, "k": "a", "g": 1, "x": 1, "y": 1.0} for ts in range(4_000)]
+    for _ in range(5):
+        run = Driven(plan, lambda: handshake(plan, 4, 16))
+        run.take(run.operator.process(batch_of(rows, side, []), side))
+        run.take(run.operator.punctuate(Punctuation(1_500), 1 - side))
+        run.again()
+        run.take(run.operator.process(batch_of(rows[1_500:], 1 - side, []), 1 - side))
+        run.take(run.operator.punctuate(Punctuation(END), 1 - side))
+        run.take(run.operator.punctuate(Punctuation(END), side))
+        assert len(run.results) == 2_500

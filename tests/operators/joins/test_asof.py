@@ -182,3 +182,26 @@ def test_keys_that_no_row_has_are_forgotten(many: int) -> None:
         for side in (0, 1):
             list(operator.punctuate(Punctuation(10 * step + 9), side))
     assert operator.keys.groups.count <= 2 * many
+
+
+def test_keys_of_left_rows_are_forgotten_where_the_right_side_stands_still() -> None:
+    operator = _operator(_node(AsOf(), JoinKind.LEFT))
+    list(operator.process(_batch([{"ts": 0, "k": 1, "y": 1.0, "z": ""}], 1), 1))
+    for step in range(6):
+        rows = [{"ts": 10 * step, "k": 5_000 * step + i, "x": 1} for i in range(5_000)]
+        list(operator.process(_batch(rows, 0), 0))
+        for side in (0, 1):
+            list(operator.punctuate(Punctuation(10 * step + 9), side))
+    assert operator.keys.groups.count <= 10_001
+
+
+def test_a_column_may_be_called_place() -> None:
+    one, other = (Stream(name, columns(ts=pa.int64(), place=pa.string()), "ts") for name in "ab")
+    names = joined_names([one.schema, other.schema], ("a", "b"))
+    node = Join(one, other, JoinKind.INNER, AsOf(), None, names, ("a", "b"))
+    operator = AsOfJoin(node, (shape_of(node.left), shape_of(node.right)), shape_of(node))
+    data = pa.record_batch([pa.array([1]), pa.array(["here"])], names=["ts", "place"])
+    list(operator.process(Batch(data, np.array([1]), None, "b"), 1))
+    tables = operator.state()
+    operator.restore(tables)
+    assert operator.state() == tables

@@ -125,3 +125,15 @@ def test_a_late_row_says_how_late_it_was_and_from_where(side: int) -> None:
     own, other = "lr"[side], "rl"[side]
     assert (row[f"{own}_ts"], row[f"{own}_k"], row[f"{other}_ts"], row[f"{other}_k"]) == (7, "a", None, None)
     assert (row["late_by"], row["late_windows"], row["late_source"]) == (3, None, ("one", "two")[side])
+
+
+def test_by_arrival_nothing_is_promised_that_a_row_behind_its_side_would_break() -> None:
+    plan = Join(*STREAMS, JoinKind.INNER, LastRows(1, 1), None, NAMES, ("l", "r"), JoinTime.LEFT)
+    run = Driven(plan, lambda: operator_of(plan))
+    row = {"k": "a", "g": 1, "x": 1, "y": 1.0}
+    for side in (LEFT, RIGHT):
+        run.take(run.operator.process(batch_of([{**row, "ts": 100}], side, []), side))
+        run.take(run.operator.punctuate(Punctuation(100), side))
+    assert run.promises == []
+    run.take(run.operator.process(batch_of([{**row, "ts": 50}], LEFT, []), LEFT))
+    assert len(run.results) == 2

@@ -58,10 +58,16 @@ def _alike(node: Join, equality: Equality, wanted: str | None = None) -> tuple[E
     kinds = type_of(left, shape_of(node.left).schema), type_of(right, shape_of(node.right).schema)
     families = {family_of(kind) for kind in kinds}
     target = None if _is_plain(*kinds) else _target(families)
-    if not _is_plain(*kinds) and (target is None or (wanted not in (None, target) and families != {Family.INTEGER})):
+    if not _is_plain(*kinds) and target is None:
+        return None
+    if wanted not in (None, target) and not (families == {Family.INTEGER} and wanted in _OF_WHOLE):
         return None
     target = wanted or target
     return (left, right) if target is None else (_cast(left, target), _cast(right, target))
+
+
+_OF_WHOLE = ("bigint", "double", "string")
+"""What any whole number can be cast to, equal ones to equal values."""
 
 
 def _is_plain(left: pa.DataType, right: pa.DataType) -> bool:

@@ -47,7 +47,7 @@ def _cuts(name: str, table: pa.Table) -> Iterator[tuple[int, int, int]]:
     rows = table.num_rows
     if rows and _is_placed(name, table):
         places = np.asarray(table["place"].combine_chunks())
-        numbers = places // _panes_a_chunk(int(places[-1] - places[0]) + 1, rows)
+        numbers = places // _panes_a_chunk(int(places[-1]) - int(places[0]) + 1, rows)
         starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), rows]
         for start, end in pairwise(starts):
             yield int(numbers[start]), start, end
@@ -64,7 +64,7 @@ def _is_placed(name: str, table: pa.Table) -> bool:
 def _panes_a_chunk(panes: int, rows: int) -> int:
     """A power of two, so that it changes only when the span of panes or the cells in it double."""
     most = max(1, min(MOST_CHUNKS, rows // LEAST_ROWS))
-    return 1 << (-(-panes // most) - 1).bit_length()
+    return 1 << min((-(-panes // most) - 1).bit_length(), 62)
 
 
 def save(tables: Mapping[str, pa.Table], known: dict[Key, bytes], store: Store) -> dict[Key, bytes]:

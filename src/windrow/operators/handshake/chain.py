@@ -150,8 +150,8 @@ class _Crew(Generic[Block]):
             order()
         while not self.is_stopped and worker.step():
             for near in (place - 1, place + 1):
-                if 0 <= near < len(self.workers) and self.asleep[near] and self.workers[near].can_step():
-                    self._wake(near)
+                if 0 <= near < len(self.workers) and self.asleep[near]:
+                    self._wake(near)  # which looks itself: what it holds may change as others look
             if self.is_driver_waiting:
                 with self.lock:
                     self.changed.notify_all()

@@ -30,7 +30,7 @@ from windrow.plan.joins import schema_of
 from windrow.plan.nodes import Join
 from windrow.plan.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows
-from windrow.semantics.progress import START, Punctuation, check_advance
+from windrow.semantics.progress import END, START, Punctuation, check_advance
 
 PAIRS = 1 << 16
 """Pairs that are tried together."""
@@ -173,6 +173,8 @@ class HandshakeJoin:
             self.promised = value
             yield Punctuation(value)
         yield from joint
+        if now == (END, END):
+            self.driver.chain.crew.stop()
         if self.joint is not None:
             self.joint.forget_below(min(self._limit(self.joint.other), now[self.joint.other]))
 
@@ -215,6 +217,7 @@ class HandshakeJoin:
         for lefts, rights in self._found():
             self.waiting += self._pairs(lefts, rights)
         self._let_go()
+        self._settle()  # letting go moves blocks again, and only a chain at rest can be read
         self.waiting += self.results.flush()
         numbers = [*self.bounds, *self.gate.late, self.promised]
         tables = {"bounds": tabled(value=np.array(numbers)), "waiting": save_waiting(self.waiting, self.results.output)}

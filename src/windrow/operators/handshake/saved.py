@@ -16,7 +16,8 @@ from windrow.operators.joins.results import Picked
 
 _COLUMN = "."
 """Before the names of columns in saved state."""
-_TIME = "result_time"
+_TIME = ".time"
+"""Not the name of a column that anyone asks for."""
 
 
 def save_rows(kept: Kept, ids: Integers, columns: list[Unsigned]) -> pa.Table:

@@ -35,6 +35,8 @@ from windrow.semantics.progress import END, START, Punctuation, check_advance
 SIDES = ("left", "right")
 PLACE = "place"
 """The column of saved rows that tells their times."""
+COLUMN = "."
+"""Before the names of the others."""
 
 
 class KeyCodes:
@@ -101,6 +103,7 @@ class AsOfJoin:
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
         yield from self._release()
         self._purge()
+        self.held = self.keys.compact(self.held)
         bound = min(self.bounds[LEFT], self._settled_from())
         if bound > self.bound:
             self.bound = bound
@@ -146,10 +149,7 @@ class AsOfJoin:
         gone |= right.codes < 0
         if not self.window.forward:
             gone |= superseded(right, bound)
-        self.held[RIGHT] = right
-        if gone.any():
-            self.held[RIGHT] = right.take(np.flatnonzero(~gone))
-            self.held = self.keys.compact(self.held)
+        self.held[RIGHT] = right.take(np.flatnonzero(~gone)) if gone.any() else right
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """Nothing here closes for single groups."""
@@ -168,7 +168,10 @@ class AsOfJoin:
         tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.gate.late]))}
         for name, rows in zip(SIDES, self.held, strict=True):
             ordered = rows.take(np.argsort(rows.times, kind="stable"))
-            tables[name] = pa.Table.from_batches([ordered.data]).add_column(0, PLACE, arrow(ordered.times))
+            saved = pa.Table.from_batches([ordered.data]).rename_columns(
+                [COLUMN + n for n in ordered.data.schema.names]
+            )
+            tables[name] = saved.add_column(0, PLACE, arrow(ordered.times))
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
@@ -176,7 +179,7 @@ class AsOfJoin:
         self.bounds, self.bound, self.gate.late = numbers[:2], numbers[2], numbers[3:]
         for side, name in enumerate(SIDES):
             times = np.array(tables[name][PLACE].combine_chunks())
-            columns: list[Any] = [tables[name][column].combine_chunks() for column in self.schemas[side].names]
+            columns: list[Any] = [tables[name][COLUMN + column].combine_chunks() for column in self.schemas[side].names]
             data = pa.RecordBatch.from_arrays(columns, schema=self.schemas[side])
             self.held[side] = RowsOfPartitions(data, times, self.keys.encode(data, side))
 

@@ -200,6 +200,8 @@ class JoinOperator:
         if value > self.promised:
             self.promised = value
             yield Punctuation(value)
+        if now == (END, END):
+            self.prober.close()
         if self.joint is not None:
             yield from self.joint.promises(before, now, self.promised)
             self.joint.forget_below(min(self._limit(self.joint.other), now[self.joint.other]))
@@ -217,7 +219,8 @@ class JoinOperator:
     def _least_of(self, side: int) -> int:
         if not isinstance(self.window, LastRows):
             return min(self.bounds[side], self._limit(side))
-        return min(self.bounds[side], self.stores[side].least)
+        # By arrival no row is late, so nothing can be said until a side has ended.
+        return self.stores[side].least if self.bounds[side] == END else START
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """What holds for some rows of a side says nothing of its partners."""

@@ -72,6 +72,12 @@ class Prober:
         pieces = [(run, *piece) for run, start, end in spans for piece in _cut(start, end, parts)]
         yield from self._together([self._of_run(laid, store, new, *piece) for piece in pieces])
 
+    def close(self) -> None:
+        """Let the threads go: no more rows come."""
+        if self.pool is not None:
+            self.pool.shutdown(wait=False)
+            self.pool = None
+
     def _laid(self, probes: Probes, store: Store, runs: list[Run]) -> tuple[Laid, list[tuple[Run, int, int]]]:
         """Probes, and for each run which of them look into it.
 
