@@ -8,21 +8,19 @@ without a rival, and so is one by any predicate at all.
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _harness import Spread, amount, duration, machine, table, verdict
-from _spark_streams import WARM_UP, drain, session
+from _harness import Spread, amount, duration, table, verdict
+from _spark_streams import WARM_UP, begin, drain, session
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -242,16 +240,6 @@ def main(quick: bool, only: Sequence[str]) -> None:
     spark.stop()
 
 
-def begin() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows: figures mean little")
-    parser.add_argument("--only", action="append", default=[], help="cases whose name has this text; may be repeated")
-    asked = parser.parse_args()
-    print((__doc__ or "").splitlines()[0])
-    print(f"{machine()}; pyspark {version('pyspark')}")
-    return asked
-
-
 if __name__ == "__main__":
-    asked_for = begin()
+    asked_for = begin(__doc__)
     main(asked_for.quick, asked_for.only)

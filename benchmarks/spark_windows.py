@@ -12,13 +12,11 @@ Windrow its tables, Spark the memory of RocksDB.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 
-from _harness import Spread, amount, duration, machine, table, verdict
-from _spark_streams import FORMS, WARM_UP, Load, Measured, answer, measure, session, written
+from _harness import Spread, amount, duration, table, verdict
+from _spark_streams import FORMS, WARM_UP, Load, Measured, answer, begin, measure, session, written
 from pyspark.sql import SparkSession
 
 KEYS, PANE_ROWS = 100, 20_000
@@ -143,16 +141,6 @@ def main(quick: bool, only: Sequence[str]) -> None:
     spark.stop()
 
 
-def begin() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows: figures mean little")
-    parser.add_argument("--only", action="append", default=[], help="cases whose name has this text; may be repeated")
-    asked = parser.parse_args()
-    print((__doc__ or "").splitlines()[0])
-    print(f"{machine()}; pyspark {version('pyspark')}")
-    return asked
-
-
 if __name__ == "__main__":
-    asked = begin()
+    asked = begin(__doc__)
     main(asked.quick, asked.only)

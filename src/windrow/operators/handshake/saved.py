@@ -12,10 +12,9 @@ from windrow.operators.base import Batch
 from windrow.operators.handshake.blocks import Unsigned
 from windrow.operators.handshake.kept import Kept, timed
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
+from windrow.operators.joins.payload import is_saved_column, loaded_columns, saved_columns
 from windrow.operators.joins.results import Picked
 
-_COLUMN = "."
-"""Before the names of columns in saved state."""
 _TIME = ".time"
 """Not the name of a column that anyone asks for."""
 
@@ -25,19 +24,14 @@ def save_rows(kept: Kept, ids: Integers, columns: list[Unsigned]) -> pa.Table:
     rows = kept.gather(ids)
     table: dict[str, Any] = {"time": timed(rows), "done": kept.done(ids)}
     table |= {f"compared{i}": column for i, column in enumerate(columns)}
-    if rows.data is not None:
-        table |= {_COLUMN + name: rows.data.column(name) for name in rows.data.schema.names}
-    return pa.table(table)
+    return pa.table(table | saved_columns(rows.data))
 
 
 def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags]:
     """What is compared of the rows, what is kept of them, and which have met a partner."""
-    numbers = {name: np.array(table[name].combine_chunks()) for name in table.column_names if name[0] != _COLUMN}
-    names = [name for name in table.column_names if name[0] == _COLUMN]
-    data = None
-    if names:
-        columns = [table[name].combine_chunks() for name in names]
-        data = pa.record_batch(columns, names=[name.removeprefix(_COLUMN) for name in names])
+    own = [name for name in table.column_names if not is_saved_column(name)]
+    numbers = {name: np.array(table[name].combine_chunks()) for name in own}
+    data = loaded_columns(table)
     compared = [numbers[name] for name in numbers if name.startswith("compared")]
     words = compared.pop(0) if encoder.equalities else None
     # Without anything to compare but times, these are compared.

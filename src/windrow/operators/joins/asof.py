@@ -19,6 +19,7 @@ from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded, settled
 from windrow.operators.joins.late import Gate
 from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
+from windrow.operators.joins.payload import loaded_columns, saved_columns
 from windrow.operators.joins.reach import met_by
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.keys import present
@@ -35,8 +36,6 @@ from windrow.semantics.progress import END, START, Punctuation, check_advance
 SIDES = ("left", "right")
 PLACE = "place"
 """The column of saved rows that tells their times."""
-COLUMN = "."
-"""Before the names of the others."""
 
 
 class KeyCodes:
@@ -168,10 +167,7 @@ class AsOfJoin:
         tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.gate.late]))}
         for name, rows in zip(SIDES, self.held, strict=True):
             ordered = rows.take(np.argsort(rows.times, kind="stable"))
-            saved = pa.Table.from_batches([ordered.data]).rename_columns(
-                [COLUMN + n for n in ordered.data.schema.names]
-            )
-            tables[name] = saved.add_column(0, PLACE, arrow(ordered.times))
+            tables[name] = pa.table({PLACE: arrow(ordered.times), **saved_columns(ordered.data)})
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
@@ -179,8 +175,8 @@ class AsOfJoin:
         self.bounds, self.bound, self.gate.late = numbers[:2], numbers[2], numbers[3:]
         for side, name in enumerate(SIDES):
             times = np.array(tables[name][PLACE].combine_chunks())
-            columns: list[Any] = [tables[name][COLUMN + column].combine_chunks() for column in self.schemas[side].names]
-            data = pa.RecordBatch.from_arrays(columns, schema=self.schemas[side])
+            data = loaded_columns(tables[name])
+            assert data is not None  # its time at least
             self.held[side] = RowsOfPartitions(data, times, self.keys.encode(data, side))
 
 

@@ -46,10 +46,8 @@ def reach_of(window: TimeWindow) -> int:
     return max(window.within or 1, 1)
 
 
-def stay_of(window: TimeWindow, side: int) -> int:
+def stay_of(window: Between | SameWindow, side: int) -> int:
     """How long after its own time a row of a side can meet one to come; at least one unit."""
     if isinstance(window, SameWindow):
         return window.length
-    if isinstance(window, Between):
-        return max(window.high if side == LEFT else -window.low, 1)
-    return max(window.within or 1, 1)
+    return max(window.high if side == LEFT else -window.low, 1)

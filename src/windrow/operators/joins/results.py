@@ -158,7 +158,6 @@ class Results:
     output: pa.Schema
     pairs: list[tuple[Picked | None, Picked | None]] = field(default_factory=list)
     waiting: int = 0
-    given: int = 0
 
     def add(self, left: Picked | None, right: Picked | None) -> Iterator[Batch]:
         """Pairs, or rows of one side alone."""
@@ -180,7 +179,6 @@ class Results:
 
     def _batch(self, left: Picked | None, right: Picked | None) -> Batch:
         times = self._times(left, right)
-        self.given += len(times)
         arrays = list(self._arrays((left, right), times))
         return Batch(pa.record_batch(arrays, schema=self.output), times)
 

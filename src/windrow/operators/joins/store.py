@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators.joins.encoding import Encoded
+from windrow.operators.joins.payload import is_saved_column, loaded_columns, saved_columns
 from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
 from windrow.operators.state.waiting import time_order
 from windrow.semantics.progress import END
@@ -22,8 +23,6 @@ ROWS = 1 << 13
 """Segments that hold fewer rows are made twice as long."""
 LARGE = 1 << 19
 """Rows from which on looking into a run costs what memory costs."""
-_COLUMN = "."
-"""Before the names of columns in saved state."""
 
 
 class Store:
@@ -144,11 +143,6 @@ class Store:
         """The smallest time of a row that is here; the end of time when there is none."""
         return min((run.least for run in self._all()), default=END)
 
-    def places(self) -> Integers:
-        """The different places of rows that are here."""
-        found = [np.unique(run.times) for run in self._all()]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-
     def _all(self) -> Iterator[Run]:
         return (run for runs in self.segments.values() for run in runs)
 
@@ -173,9 +167,7 @@ class Store:
             columns[f"band{self.layout.bands - 1}"] = run.keys
         if run.matched is not None:
             columns["matched"] = run.matched[run.rows]
-        if run.payload is not None:
-            taken = run.payload.take(arrow(run.rows))
-            columns |= {_COLUMN + name: taken.column(name) for name in taken.schema.names}
+        columns |= saved_columns(None if run.payload is None else run.payload.take(arrow(run.rows)))
         return pa.table(columns).filter(pa.array(self._live(run)))
 
     def _live(self, run: Run) -> npt.NDArray[np.bool_]:
@@ -186,15 +178,11 @@ class Store:
 
     def restore(self, table: pa.Table, least: int) -> None:
         """Rows that `state` gave."""
-        names = [name for name in table.column_names if name.startswith(_COLUMN)]
-        numbers = {name: np.array(table[name].combine_chunks()) for name in table.column_names if name not in names}
+        own = [name for name in table.column_names if not is_saved_column(name)]
+        numbers = {name: np.array(table[name].combine_chunks()) for name in own}
         bands = tuple(numbers[f"band{i}"] for i in range(self.layout.bands))
-        payload = None
-        if names:
-            columns = [table[name].combine_chunks() for name in names]
-            payload = pa.record_batch(columns, names=[name.removeprefix(_COLUMN) for name in names])
         rows = Encoded(numbers["place"], numbers.get("word"), bands)
-        self.add(rows, payload, least, numbers.get("matched"))
+        self.add(rows, loaded_columns(table), least, numbers.get("matched"))
 
 
 def _different(numbers: Integers) -> Integers:
