@@ -7,7 +7,7 @@ within 10 of a and y within 10 of b: one in 250,000.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch, Element
+from windrow.operators.handshake.driver import MakeLocal
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.plan.check import shape_of
@@ -66,10 +67,10 @@ def spaced(start: int, rate: float, rows: int) -> Integers:
     return start + (np.arange(rows) * (SECOND / rate)).astype(np.int64)
 
 
-def full_windows(minutes: int, rate: float, threads: int, local: Callable[[], Scan] = Scan) -> HandshakeJoin:
+def full_windows(minutes: int, rate: float, threads: int, local: MakeLocal = Scan) -> HandshakeJoin:
     """A join whose windows hold all that came in so many minutes; pairs among it have met."""
     node = band_join(minutes)
-    conditions = choose_join(node, threads).conditions
+    conditions = choose_join(node).conditions
     operator = HandshakeJoin(node, shapes_below(node), shape_of(node), conditions, threads=threads, local=local)
     rows = int(minutes * 60 * rate)
     for side in SIDES:
@@ -120,7 +121,7 @@ def push(operator: HandshakeJoin, pair: list[Batch]) -> int:
 
 
 def sustained(
-    minutes: int, threads: int, seconds: float, *, low: float, high: float, steps: int, local: Callable[[], Scan] = Scan
+    minutes: int, threads: int, seconds: float, *, low: float, high: float, steps: int, local: MakeLocal = Scan
 ) -> float:
     """The highest rate, rows a second of each stream, at which a second of both streams takes at most a second.
 

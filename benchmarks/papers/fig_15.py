@@ -22,8 +22,9 @@ from _harness import amount, begin, table
 
 from windrow.aggregates.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
+from windrow.operators.handshake.driver import MakeLocal
+from windrow.operators.handshake.outlet import Outlet
 from windrow.operators.handshake.scanning import PROBES, Scan
-from windrow.semantics.joins import LEFT
 
 MINUTES = 15
 CHUNK = 1024
@@ -72,8 +73,8 @@ def vector(x: Any, y: Any, lows: Any, highs: Any, other_lows: Any, other_highs: 
 class Values(Scan):
     """A worker that compares values by a loop of this file."""
 
-    def __init__(self, loop: Callable[..., int]) -> None:
-        super().__init__()
+    def __init__(self, loop: Callable[..., int], outlet: Outlet) -> None:
+        super().__init__(outlet)
         self.loop = loop
         self.out = np.empty((1 << 20, 2), np.int64)
 
@@ -86,8 +87,7 @@ class Values(Scan):
             probing = block.rows.take(slice(first, first + PROBES))
             found = self.out[: self.loop(*bounds(columns, probing), self.out)]
             kept = within(probing, times, found)
-            pair = probing.ids[kept[:, 0]], ids[kept[:, 1]]
-            self.found.append(pair if side == LEFT else pair[::-1])
+            self.report(side, probing.ids[kept[:, 0]], ids[kept[:, 1]])
 
 
 def bounds(columns: list[Unsigned], probing: Rows) -> Iterator[Any]:
@@ -103,9 +103,9 @@ def within(probing: Rows, times: Integers, found: Any) -> Any:
     return found[(probing.firsts[probes] <= moments) & (moments <= probing.lasts[probes])]
 
 
-LOOPS: dict[str, Callable[[], Scan]] = {
-    "scalar": lambda: Values(scalar),
-    "vector": lambda: Values(vector),
+LOOPS: dict[str, MakeLocal] = {
+    "scalar": lambda outlet, _: Values(scalar, outlet),
+    "vector": lambda outlet, _: Values(vector, outlet),
     "codes": Scan,
 }
 

@@ -15,7 +15,7 @@ from windrow.plan.nodes import WindowAggregate
 
 
 @pytest.mark.parametrize(
-    "spec", [pytest.param(BOUNDED, id="partials"), pytest.param(ALL, id="rows", marks=same_on_connect)]
+    "spec", [pytest.param(BOUNDED, id="partials", marks=same_on_connect), pytest.param(ALL, id="rows")]
 )
 def test_early_results_are_taken_back(engine: Engine, spec: Any) -> None:
     elements = punctuated(21, 0, batches=5)

@@ -96,7 +96,7 @@ CASES = {
 }
 
 
-CONNECTED = ("sliding, side", "moments, ordered", "promises for groups, partials")
+CONNECTED = ("sliding, side", "promises for groups, partials")
 """Cases for every engine: rows through the shuffle, and partials."""
 
 

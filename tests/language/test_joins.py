@@ -489,6 +489,35 @@ ERRORS = [
         "EMIT EMPTY",
     ),
     (
+        "SELECT * FROM l JOIN r [RANGE TUMBLING 5] USING (k) STRATEGY fastest",
+        "`strategy` must be a known word (one of auto, wid, panes, adaptive, buffer, index, scan, handshake, opib), "
+        "got fastest.",
+        "fastest",
+    ),
+    (
+        "SELECT count(*) [RANGE 5 WATTR r.ts] FROM l SEMI JOIN r [RANGE TUMBLING 5] USING (k)",
+        "`r` gives no columns: only left rows come out of a SEMI or ANTI join. "
+        "Hint: name the columns of l, or use another kind of join.",
+        "r.ts",
+    ),
+    (
+        "SELECT r.k FROM l ANTI JOIN r [RANGE TUMBLING 5] USING (k)",
+        "`r` gives no columns: only left rows come out of a SEMI or ANTI join. "
+        "Hint: name the columns of l, or use another kind of join.",
+        "r",
+    ),
+    (
+        "SELECT l.k FROM l SEMI JOIN r [RANGE TUMBLING 5] USING (k) TIMED BY r.ts",
+        "`r` gives no columns: only left rows come out of a SEMI or ANTI join. "
+        "Hint: name the columns of l, or use another kind of join.",
+        "r.ts",
+    ),
+    (
+        "SELECT l.k FROM l JOIN r [RANGE TUMBLING 5] USING (k) TIMED BY least(l.ts, l.k)",
+        "`least` must be of the two times of a join. Hint: write least(l.ts, r.ts).",
+        "least(l.ts, l.k)",
+    ),
+    (
         "SELECT count(*) FROM l [RANGE 5] STRATEGY scan",
         "`strategy` is for joins, and this query has none, got scan. Hint: leave it out.",
         "STRATEGY scan",
@@ -505,3 +534,19 @@ ERRORS = [
 @pytest.mark.parametrize(("text", "message", "pointed"), ERRORS)
 def test_errors(text: str, message: str, pointed: str) -> None:
     assert (message, pointed) == complaint(text)
+
+
+@pytest.mark.parametrize(
+    ("then", "window"),
+    [
+        ("JOIN l AS c ON c.ts BETWEEN a.ts - 2 AND a.ts + 3", Between(-2, 3)),
+        ("JOIN l AS c ON c.ts BETWEEN b.ts - 2 AND b.ts + 3", Between(-2, 3)),
+        ("ASOF JOIN l AS c ON a.k = c.k AND a.ts >= c.ts", AsOf(forward=False)),
+        ("JOIN l AS c [RANGE 2] ON a.k = c.k", Between.of_ranges(5, 2)),
+    ],
+)
+def test_what_may_follow_a_window_join(then: str, window: object) -> None:
+    node = the_join(f"SELECT a.k, a.ts FROM l AS a [RANGE 5] JOIN r AS b [RANGE 4] ON a.k = b.k {then}")
+    assert node.window == window
+    assert isinstance(node.left, Join)
+    assert Between.of_ranges(5, 4) == node.left.window

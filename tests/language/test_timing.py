@@ -141,7 +141,7 @@ ERRORS = [
     ),
     (
         f"SELECT count(*) [RANGE 1 WATTR least(l.ts, r.x)] {JOIN}",
-        "`least` must be of the two times of a join. Hint: write least(a.ts, b.ts) over a join of a and b.",
+        "`least` must be of the two times of a join. Hint: write least(l.ts, r.ts).",
         "least(l.ts, r.x)",
     ),
     (

@@ -108,7 +108,7 @@ def nodes(draw: st.DrawFn) -> WindowAggregate:
     return replace(node, aggregates=fit or (COUNT,))
 
 
-@settings(max_examples=25_000 if SOAK else 300)
+@settings(max_examples=25_000 if SOAK else 150)
 @given(data=st.data())
 def test_merge_does_what_process_does(data: st.DataObject) -> None:
     node = data.draw(nodes())

@@ -79,7 +79,7 @@ def comparable(rows: list[dict[str, Any]], names: list[str]) -> list[Any]:
     return streams.comparable({name: row[name] for name in names} for row in rows)
 
 
-@settings(max_examples=10_000 if SOAK else 300)
+@settings(max_examples=10_000 if SOAK else 150)
 @given(queries(), streams.elements(), st.sets(st.integers(0, 40)))
 def test_the_answer_of_the_oracle(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> None:
     try:
@@ -110,7 +110,7 @@ def promised(rows: list[Any], policy: Slack | SlackRows, slack: int) -> list[Any
     return [e for row, bound in zip(rows, known, strict=True) for e in (Punctuation(bound), row)]
 
 
-@settings(max_examples=10_000 if SOAK else 200)
+@settings(max_examples=10_000 if SOAK else 120)
 @given(queries(FEW), streams.elements(), POLICIES, st.sets(st.integers(0, 40)))
 def test_rows_that_are_late_under_a_bound_of_their_own_batch(
     node: WindowAggregate, elements: list[Any], policy: tuple[Slack | SlackRows, int], cuts: set[int]

@@ -119,7 +119,7 @@ def heard(node: WindowAggregate, flush: Flush, parts: Iterable[Any], restores: C
     return streams.comparable(told.answers), streams.comparable(told.late), promises, account
 
 
-@settings(max_examples=25_000 if SOAK else 200)
+@settings(max_examples=25_000 if SOAK else 120)
 @given(data=st.data())
 def test_slices_change_nothing_but_when_results_leave(data: st.DataObject) -> None:
     node = data.draw(nodes())

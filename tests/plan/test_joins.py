@@ -10,6 +10,7 @@ from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, w
 from windrow.errors import QueryError, UnsupportedError
 from windrow.plan.check import carries_progress, check_supported, shape_of
 from windrow.plan.columns import columns_read, prune
+from windrow.plan.conditions import Conditions
 from windrow.plan.explain import explain
 from windrow.plan.join_choice import choose_join
 from windrow.plan.joins import joined_names, usual_time
@@ -171,23 +172,29 @@ def test_results_that_are_not_final_are_not_joined(settings: dict[str, Any], wha
 
 
 @pytest.mark.parametrize(
-    ("on", "threads", "expected"),
+    ("on", "expected"),
     [
-        (SAME, 1, JoinStrategy.INDEX),
-        (None, 1, JoinStrategy.SCAN),
-        (None, 2, JoinStrategy.HANDSHAKE),
-        (call("<>", Column("bid"), Column("trades_price")), 2, JoinStrategy.SCAN),
+        (SAME, JoinStrategy.INDEX),
+        (None, JoinStrategy.SCAN),
+        (call("<>", Column("bid"), Column("trades_price")), JoinStrategy.SCAN),
     ],
 )
-def test_the_planner_looks_up_what_it_can(on: Any, threads: int, expected: JoinStrategy) -> None:
-    assert choose_join(joined(on=on), threads).strategy is expected
+def test_the_planner_looks_up_what_it_can(on: Any, expected: JoinStrategy) -> None:
+    assert choose_join(joined(on=on)).strategy is expected
+
+
+def test_a_scan_that_is_asked_for_looks_nothing_up() -> None:
+    choice = choose_join(joined(on=SAME, strategy=JoinStrategy.SCAN))
+    assert choice.conditions == Conditions(rest=SAME)
+    assert choice.reasons == ("asked for: scan", "every pair of rows in the window is tried")
 
 
 def test_a_strategy_that_cannot_answer_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"^`strategy` needs an equality or a band between the sides"):
         choose_join(joined(on=None, strategy=JoinStrategy.INDEX))
-    with pytest.raises(UnsupportedError, match=r"^`strategy` must be auto for an as-of join, got handshake"):
-        choose_join(joined(window=AsOf(), strategy=JoinStrategy.HANDSHAKE))
+    for strategy in (JoinStrategy.HANDSHAKE, JoinStrategy.SCAN):
+        with pytest.raises(UnsupportedError, match=rf"must be auto for an as-of join, got {strategy.value}"):
+            choose_join(joined(window=AsOf(), strategy=strategy))
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ def _join(node: nodes.Join, grid: Grid | None, how: How) -> Operator:
         choose_join(node)
         return AsOfJoin(node, shapes_below(node), shape_of(node))
     shapes = shapes_below(node)
-    choice = choose_join(node, how.threads)
+    choice = choose_join(node)
     passes = frozenset() if grid is None else grid.keys
     if choice.strategy is JoinStrategy.HANDSHAKE:
         found = choice.conditions

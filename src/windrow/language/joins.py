@@ -37,11 +37,12 @@ def is_for_joins(suffix: Suffix) -> bool:
 
 @dataclass(frozen=True)
 class Input:
-    """One input of FROM, and the window clause next to it."""
+    """One input of FROM, and the window clause next to it; that of a join is what the next one may go on with."""
 
     relation: Relation
     clause: Clause | None
     syntax: exp.Expr
+    is_join: bool = False
 
     @property
     def side(self) -> Side:
@@ -176,7 +177,7 @@ class Joining:
         node = self._join(both, window, on, join, right)
         side = RIGHT if node.time is JoinTime.RIGHT else LEFT
         relation = self._relation(node, scope, left.relation, join)
-        return Input(relation, (left, right)[side].clause, right.syntax)
+        return Input(relation, (left, right)[side].clause, right.syntax, is_join=True)
 
     def _scope(self, left: Relation, right: Relation, both: Both) -> Scope:
         """What the conditions of a join read."""
@@ -187,7 +188,7 @@ class Joining:
             for side in relation.sides
         ]
         merged = {own: names[LEFT][name] for own, name in left.merged.items()}
-        return Scope(self.text, both.schema, tuple(sides), merged, both.times)
+        return Scope(self.text, both.schema, tuple(sides), merged, both.times, left.hidden)
 
     def _condition(
         self, join: exp.Join, where: list[exp.Expr], scope: Scope, left: Relation, right: Relation
@@ -222,6 +223,8 @@ class Joining:
     def _window(
         self, both: Both, left: Input, right: Input, join: exp.Join, on: Expression | None
     ) -> tuple[Both, JoinWindow, Expression | None]:
+        if left.is_join and (right.clause is None or is_as_of(join)):
+            left = replace(left, clause=None)
         sides = [Windowed(one.side.alias, one.clause, one.relation.reader) for one in (left, right)]
         if is_as_of(join):
             return self._as_of(both, sides, join, on)
@@ -323,7 +326,9 @@ class Joining:
             elif known is None or node.kind is JoinKind.RIGHT:
                 merged |= self._merged(syntax.name, scope, node.kind, len(left.sides))
         times = None if node.kind.is_half else scope.times
-        return Relation(self.context, node, shape_of(node), sides, (), merged, times)
+        gone = [name for side in scope.sides[len(sides) :] for name in side.qualifiers]
+        hidden = tuple(dict.fromkeys([*left.hidden, *gone]))
+        return Relation(self.context, node, shape_of(node), sides, (), merged, times, hidden)
 
     def _merged(self, name: str, scope: Scope, kind: JoinKind, count: int) -> dict[str, str]:
         """The column that a name of USING stands for: that of the side whose rows all come out."""

@@ -36,7 +36,8 @@ class Scope:
     """The columns an expression may read, and the inputs whose names may qualify them.
 
     `merged` are names that stand for one column although several inputs have it, as USING says; `times` are the two
-    times of a join, of which the earlier and the later one may be named.
+    times of a join, of which the earlier and the later one may be named; `hidden` are names of inputs whose rows do
+    not come out of a join.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Scope:
     sides: tuple[Side, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
     times: tuple[str, str] | None = None
+    hidden: tuple[str, ...] = ()
 
     def find(self, node: exp.Expr) -> str | None:
         """The column a name means; None when it is no name, or a quoted word that is no column."""
@@ -100,14 +102,20 @@ class Scope:
             parts = [part for part in (attribute, attribute.other) if part is not None]
             found = self._both_times(str(attribute.function), [self._named(part) for part in parts])
             if found is None:
-                hint = "write least(a.ts, b.ts) over a join of a and b"
+                times = map(self._spelled, self.times) if self.times else ("a.ts", "b.ts")
+                hint = f"write {attribute.function}({', '.join(times)})" + ("" if self.times else " over a join")
                 raise QueryError("must be of the two times of a join", parameter=attribute.function, hint=hint)
             return found
         return self._named(attribute)
 
+    def _spelled(self, column: str) -> str:
+        """A column as a query names it."""
+        owners = ((side.alias, own) for side in self.sides for own, name in side.columns.items() if name == column)
+        return ".".join(next(owners, (column,)))
+
     def _named(self, attribute: Attribute) -> str | None:
         # With one input a qualifier says nothing, and papers write those of streams that are named elsewhere.
-        qualifier = attribute.qualifier if len(self.sides) > 1 else None
+        qualifier = attribute.qualifier if len(self.sides) > 1 or self.hidden else None
         if qualifier:
             self.qualified(qualifier, position(self.text, attribute.span))
         return self.resolve(attribute.name, qualifier) or self.resolve(attribute.name.replace("-", "_"), qualifier)
@@ -160,6 +168,13 @@ class Scope:
     def qualified(self, qualifier: str, where: Position) -> list[Side]:
         """The inputs that a qualifier means, of which there must be one."""
         sides = self._qualified(qualifier)
+        if not sides and find_name(qualifier, self.hidden):
+            raise QueryError(
+                "gives no columns: only left rows come out of a SEMI or ANTI join",
+                parameter=qualifier,
+                hint=f"name the columns of {self.sides[0].alias}, or use another kind of join",
+                position=where,
+            )
         if not sides:
             known = [name for side in self.sides for name in side.qualifiers]
             raise QueryError(

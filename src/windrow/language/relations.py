@@ -39,7 +39,7 @@ class Context:
 class Relation:
     """What a query reads: its node, the inputs whose names qualify its columns, the windows written next to it.
 
-    Of a join, `merged` and `times` are as in `Scope`.
+    Of a join, `merged`, `times` and `hidden` are as in `Scope`.
     """
 
     context: Context
@@ -49,6 +49,7 @@ class Relation:
     windows: tuple[PlacedWindow, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
     times: tuple[str, str] | None = None
+    hidden: tuple[str, ...] = ()
 
     @staticmethod
     def of(context: Context, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
@@ -57,7 +58,7 @@ class Relation:
 
     @property
     def scope(self) -> Scope:
-        return Scope(self.context.text, self.shape.schema, self.sides, self.merged, self.times)
+        return Scope(self.context.text, self.shape.schema, self.sides, self.merged, self.times, self.hidden)
 
     @property
     def reader(self) -> WindowReader:

@@ -15,7 +15,7 @@ from windrow.plan.builder import choice
 from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
 from windrow.semantics.windows import Emit
 
-_CHOICES: dict[str, type[Enum]] = {"EMIT": Emit, "LATE": Late, "LATENESS": Lateness, "STRATEGY": Strategy}
+_CHOICES: dict[str, type[Enum]] = {"EMIT": Emit, "LATE": Late, "LATENESS": Lateness}
 
 
 class SuffixGrammar(Words):
@@ -83,6 +83,11 @@ class SuffixGrammar(Words):
     def _chosen(field: str, word: str) -> Enum:
         """The value that a word means; a strategy may be one of windows or one of joins."""
         joining = {member.value: member for member in JoinStrategy if member is not JoinStrategy.AUTO}
-        if field == "strategy" and word.lower() in joining:
+        if field != "strategy":
+            return choice(_CHOICES[field.upper()], word, field)
+        if word.lower() in joining:
             return joining[word.lower()]
-        return choice(_CHOICES[field.upper()], word, field)
+        if word.lower() in {member.value for member in Strategy}:
+            return choice(Strategy, word, field)
+        allowed = *(member.value for member in Strategy), *joining
+        raise QueryError("must be a known word", parameter=field, value=word, allowed=allowed)

@@ -13,6 +13,8 @@ from windrow.plan.nodes import Join, JoinStrategy, JoinTime
 from windrow.plan.schema import Shape
 from windrow.semantics.joins import RIGHT, AsOf, LastRows
 
+_EVERY_PAIR = "every pair of rows in the window is tried"
+
 
 @dataclass(frozen=True)
 class JoinChoice:
@@ -23,18 +25,23 @@ class JoinChoice:
     reasons: tuple[str, ...]
 
 
-def choose_join(node: Join, threads: int = 1) -> JoinChoice:
+def choose_join(node: Join) -> JoinChoice:
     """The way that the node asks for, checked, or the planner's own."""
-    found = conditions(node, shapes_below(node))
+    found = looked_up(node)
     refuse_impossible_join(node, found)
+    if node.strategy is JoinStrategy.SCAN:
+        return JoinChoice(JoinStrategy.SCAN, Conditions(rest=node.on), ("asked for: scan", _EVERY_PAIR))
     if node.strategy is not JoinStrategy.AUTO:
         return JoinChoice(node.strategy, found, (f"asked for: {node.strategy.value}", *_looked_up(found)))
     if found.equalities or found.bands or isinstance(node.window, AsOf):
         return JoinChoice(JoinStrategy.INDEX, found, tuple(_looked_up(found)))
-    why = "the predicate has neither an equality nor a band to look up: every pair of rows in the window is tried"
-    if threads > 1 and node.on is None and not isinstance(node.window, LastRows):
-        return JoinChoice(JoinStrategy.HANDSHAKE, found, (why, f"on {threads} cores, past which both streams flow"))
+    why = f"the predicate has neither an equality nor a band to look up: {_EVERY_PAIR}"
     return JoinChoice(JoinStrategy.SCAN, found, (why,))
+
+
+def looked_up(node: Join) -> Conditions:
+    """What partners could be looked up by, whichever way is chosen."""
+    return conditions(node, shapes_below(node))
 
 
 def shapes_below(node: Join) -> tuple[Shape, Shape]:
@@ -79,8 +86,10 @@ def refuse_impossible_join(node: Join, found: Conditions) -> None:
             value=strategy.value,
             hint="leave the strategy out, and ask for ORDERED OUTPUT",
         )
-    special = isinstance(node.window, (AsOf, LastRows))
-    if special and strategy not in (JoinStrategy.AUTO, JoinStrategy.INDEX, JoinStrategy.SCAN):
+    possible = {JoinStrategy.AUTO, JoinStrategy.INDEX}
+    if isinstance(node.window, LastRows):
+        possible.add(JoinStrategy.SCAN)
+    if isinstance(node.window, (AsOf, LastRows)) and strategy not in possible:
         what = "an as-of join" if isinstance(node.window, AsOf) else "windows of rows"
         raise UnsupportedError(
             f"must be auto for {what}", parameter="strategy", value=strategy.value, hint="leave the strategy out"

@@ -109,7 +109,7 @@ def strategies_for(window: Window) -> tuple[Strategy, ...]:
 
 
 @pytest.mark.parametrize("part", range(2 if SOAK else 1))
-@settings(max_examples=25_000 if SOAK else 2_000)
+@settings(max_examples=25_000 if SOAK else 700)
 @given(data=st.data())
 def test_every_strategy_gives_the_answer_of_the_oracle(part: int, data: st.DataObject) -> None:
     window = data.draw(streams.windows())

@@ -30,6 +30,7 @@ def test_rows_are_found_and_leave_once(parts: list[list[int]], limit: int, data:
         times += part
         asked = data.draw(st.lists(st.integers(0, len(times) - 1), min_size=1, max_size=6))
         assert names(kept.gather(np.array(asked))) == asked
+        assert kept.gather(np.array(asked), ["other"]).data is None
         assert kept.mark(np.array(asked)).tolist() == sorted(set(asked) - met)
         met |= set(asked)
     early = [name for gone in kept.leave(limit) for name in names(gone)]
@@ -43,7 +44,17 @@ def test_chunks_are_not_put_together_across_one_that_is_gone() -> None:
     kept = Kept()
     for start, time in ((0, 50), (8, 1), (10, 50)):
         kept.add(rows([time] * (8 if start == 0 else 2), start))
-    kept.chunks[1:] = []
+    kept.chunks = kept.chunks[:1]
     kept.add(rows([60] * 20, 12))
     assert names(kept.gather(np.array([31, 7, 12]))) == [31, 7, 12]
     assert kept.leaving(55) == 8
+
+
+def test_chunks_that_another_thread_reads_stay_as_they_are() -> None:
+    kept = Kept()
+    kept.add(rows([5], 0))
+    read, chunk = kept.chunks, kept.chunks[0]
+    kept.add(rows([6], 1))
+    assert len(kept.chunks) == 1
+    assert read == [chunk]
+    assert names(chunk.rows) == [0]

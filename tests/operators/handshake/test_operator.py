@@ -99,12 +99,6 @@ def test_the_engine_runs_it_where_it_is_asked_for(threads: int) -> None:
     assert len(operator.driver.scans) == threads
 
 
-def test_several_threads_try_every_pair_on_a_chain() -> None:
-    plan = Join(*STREAMS, JoinKind.INNER, Between(-1, 1), None, NAMES, ("l", "r"))
-    assert isinstance(build(plan, how=How(threads=2)).stages[0].operator, HandshakeJoin)
-    assert isinstance(build(plan, how=How(threads=1)).stages[0].operator, JoinOperator)
-
-
 def test_rows_go_when_one_side_alone_moves_on() -> None:
     """Nothing is promised while the right side is silent, but what it can no longer meet is let go."""
     plan = Join(*STREAMS, JoinKind.RIGHT, Between(0, 0), None, NAMES, ("l", "r"), JoinTime.RIGHT)
@@ -168,3 +162,43 @@ def test_a_chain_is_saved_at_rest(side: int) -> None:
         run.take(run.operator.punctuate(Punctuation(END), 1 - side))
         run.take(run.operator.punctuate(Punctuation(END), side))
         assert len(run.results) == 2_500
+
+
+@pytest.mark.parametrize("kind", JoinKind)
+def test_a_row_far_ahead_keeps_no_others(kind: JoinKind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be the first to come and the last to go; all that came after it are let go in time, and once."""
+    monkeypatch.setattr("windrow.operators.handshake.operator.SPARE", 64)
+    plan = Join(*STREAMS, kind, Between(-5, 5), band("x", 0, 0), NAMES, ("l", "r"), usual_time(kind))
+    chain, other = Driven(plan, lambda: handshake(plan, 3, 8)), Driven(plan, lambda: index(plan))
+    random, most = Random(kind.value), 0
+    for start in range(0, 2_000, 10):
+        for side in (LEFT, RIGHT):
+            rows = [scattered(random, start) | {"ts": start + random.randint(0, 9)} for _ in range(10)]
+            if start % 200 == 0:
+                rows[0]["ts"] += 5_000
+            for run in (chain, other):
+                run.take(run.operator.process(batch_of(rows, side), side))
+                run.take(run.operator.punctuate(Punctuation(start), side))
+        most = max(most, chain.operator.stored_rows)
+    for side in (LEFT, RIGHT):
+        for run in (chain, other):
+            run.take(run.operator.punctuate(Punctuation(END), side))
+    assert answered(chain.results) == answered(other.results)
+    assert chain.promises == other.promises
+    assert most < 400
+
+
+def test_more_pairs_than_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("windrow.operators.handshake.outlet.PAIRS", 10)
+    plan = Join(*STREAMS, JoinKind.INNER, Between(0, 0), None, NAMES, ("l", "r"), usual_time(JoinKind.INNER))
+    run = Driven(plan, lambda: handshake(plan, 2, 4))
+    rows = [{"ts": 3, "k": "a", "g": 1, "x": 1, "y": 1.0}] * 60
+    most = 0
+    for side in (LEFT, RIGHT):
+        for element in run.operator.process(batch_of(rows, side, []), side):
+            most = max(most, cast(HandshakeJoin, run.operator).driver.outlet.pairs)
+            run.take([element])
+    for side in (LEFT, RIGHT):
+        run.take(run.operator.punctuate(Punctuation(END), side))
+    assert len(run.results) == 60 * 60
+    assert most < 10 + 4 * 60

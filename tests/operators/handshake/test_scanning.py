@@ -9,8 +9,15 @@ import pytest
 
 from windrow.operators.handshake.blocks import Block, Rows
 from windrow.operators.handshake.lookup import Lookup
+from windrow.operators.handshake.outlet import Outlet
 from windrow.operators.handshake.scanning import ROOM, Held, Scan
 from windrow.semantics.joins import LEFT, RIGHT
+
+
+@pytest.fixture(autouse=True)
+def _an_outlet_that_takes_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As there is no driver to take what was found."""
+    monkeypatch.setattr("windrow.operators.handshake.outlet.PAIRS", 1 << 40)
 
 
 def drawn(random: np.random.Generator, count: int, columns: int, spread: int, start: int = 0) -> Rows:
@@ -43,13 +50,13 @@ def expected(probing: Rows, stored: Rows) -> set[tuple[int, int]]:
 def test_what_is_near_is_found(make: type[Scan], columns: int, spread: int) -> None:
     random = np.random.default_rng(columns)
     probing, stored = drawn(random, 700, columns, spread), drawn(random, 2_500, columns, spread)
-    scan = make()
+    scan = make(Outlet())
     scan.insert(LEFT, Block(0, stored.take(slice(0, 1_000))))
     scan.compare(RIGHT, Block(0, probing.take(slice(0, 3))), 0, 1_000)
     scan.insert(LEFT, Block(1, stored.take(slice(1_000, None))))
-    scan.found.clear()
+    scan.outlet.take()
     scan.compare(RIGHT, Block(0, probing), 0, 2_500)
-    found = [pair for lefts, rights in scan.found for pair in zip(rights.tolist(), lefts.tolist(), strict=True)]
+    found = [pair for lefts, rights in scan.outlet.take() for pair in zip(rights.tolist(), lefts.tolist(), strict=True)]
     assert len(found) == len(set(found))
     assert set(found) == expected(probing, stored)
     tried = 3 * 1_000 + 700 * 2_500
@@ -59,26 +66,40 @@ def test_what_is_near_is_found(make: type[Scan], columns: int, spread: int) -> N
 def test_more_matches_than_fit_at_once() -> None:
     random = np.random.default_rng(5)
     probing, stored = drawn(random, 100, 1, 3), drawn(random, 3_000, 1, 3)
-    scan = Scan()
+    scan = Scan(Outlet())
     scan.insert(RIGHT, Block(0, stored))
     scan.compare(LEFT, Block(0, probing), 10, 2_990)
     pairs = expected(probing, stored.take(slice(10, 2_990)))
     assert len(pairs) > 3 * ROOM
-    found = [pair for lefts, rights in scan.found for pair in zip(lefts.tolist(), rights.tolist(), strict=True)]
+    found = [pair for lefts, rights in scan.outlet.take() for pair in zip(lefts.tolist(), rights.tolist(), strict=True)]
     assert sorted(found) == sorted(pairs)
 
 
 def test_looking_up_leaves_out_what_has_left_and_what_is_not_asked_for() -> None:
     random = np.random.default_rng(7)
     probing, stored = drawn(random, 50, 2, 30), drawn(random, 300, 2, 30)
-    lookup = Lookup()
+    lookup = Lookup(Outlet())
     blocks = [Block(i, stored.take(slice(100 * i, 100 * i + 100))) for i in range(3)]
     for block in blocks:
         lookup.insert(RIGHT, block)
     lookup.remove(RIGHT, blocks[0])
     lookup.compare(LEFT, Block(0, probing), 100, 200)
-    found = [pair for lefts, rights in lookup.found for pair in zip(lefts.tolist(), rights.tolist(), strict=True)]
+    found = [
+        pair for lefts, rights in lookup.outlet.take() for pair in zip(lefts.tolist(), rights.tolist(), strict=True)
+    ]
     assert sorted(found) == sorted(expected(probing, blocks[2].rows))
+
+
+@pytest.mark.parametrize("make", [Scan, Lookup])
+def test_what_is_left_of_the_predicate_is_tried_before_pairs_go_out(make: type[Scan]) -> None:
+    random = np.random.default_rng(8)
+    probing, stored = drawn(random, 60, 1, 30), drawn(random, 300, 1, 30)
+    scan = make(Outlet(), lambda found: (found[LEFT][found[RIGHT] % 3 == 0], found[RIGHT][found[RIGHT] % 3 == 0]))
+    scan.insert(RIGHT, Block(0, stored))
+    scan.compare(LEFT, Block(0, probing), 0, 300)
+    found = [pair for lefts, rights in scan.outlet.take() for pair in zip(lefts.tolist(), rights.tolist(), strict=True)]
+    assert sorted(found) == sorted(pair for pair in expected(probing, stored) if pair[RIGHT] % 3 == 0)
+    assert len(found) > 100
 
 
 def test_held_rows_stay_in_order_as_they_move() -> None:

@@ -23,7 +23,7 @@ from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.operator import JoinOperator
 from windrow.plan.check import shape_of
 from windrow.plan.joins import joined_names, usual_time
-from windrow.plan.nodes import Join, JoinKind, JoinTime, Late, Stream
+from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late, Stream
 from windrow.semantics import joins
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import LEFT, RIGHT, Between, JoinWindow, LastRows, SameWindow
@@ -120,7 +120,8 @@ def plans(draw: st.DrawFn, windows: st.SearchStrategy[JoinWindow] | None = None)
         JoinKind.RIGHT: (JoinTime.RIGHT, JoinTime.EARLIER, JoinTime.LATER),
         JoinKind.FULL: (JoinTime.EARLIER, JoinTime.LATER),
     }.get(kind, (usual_time(kind),))
-    return Join(*STREAMS, kind, window, on, NAMES, ("l", "r"), draw(st.sampled_from(times)), late=late)
+    time, strategy = draw(st.sampled_from(times)), draw(st.sampled_from((JoinStrategy.AUTO, JoinStrategy.SCAN)))
+    return Join(*STREAMS, kind, window, on, NAMES, ("l", "r"), time, late=late, strategy=strategy)
 
 
 def rows() -> st.SearchStrategy[dict[str, Any]]:

@@ -86,7 +86,7 @@ def plans(data: st.DataObject) -> tuple[WindowAggregate, list[AggregateCall]]:
     return WindowAggregate(STREAM, window, keys, tuple(calls), **settings), calls
 
 
-@settings(max_examples=10_000 if SOAK else 300)
+@settings(max_examples=10_000 if SOAK else 150)
 @given(data=st.data(), habits=HABITS)
 def test_any_thresholds_give_the_answer_of_the_oracle(data: st.DataObject, habits: Habits) -> None:
     plan, calls = plans(data)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from windrow.plan.check import shape_of
 from windrow.plan.conditions import Equality
-from windrow.plan.join_choice import choose_join
+from windrow.plan.join_choice import looked_up
 from windrow.plan.kinds import NUMBERS, Family, family_of
 from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind
 from windrow.plan.types import type_of
@@ -17,7 +17,7 @@ _ALWAYS = {JoinKind.INNER: (LEFT, RIGHT), JoinKind.RIGHT: (RIGHT,), JoinKind.FUL
 
 def routed_pairs(node: Join) -> list[tuple[Expression, Expression]]:
     """The equalities of a join that rows can be routed by, each over the columns of its sides' inputs."""
-    pairs = [_alike(node, equality) for equality in choose_join(node).conditions.equalities]
+    pairs = [_alike(node, equality) for equality in looked_up(node).equalities]
     return [pair for pair in pairs if pair is not None]
 
 
@@ -28,7 +28,7 @@ def equal_to(node: Join, expression: Expression) -> tuple[Expression, Expression
     expression is cast to, for a join above, both sides are cast to.
     """
     expression, wanted = _uncast(expression)
-    for equality in choose_join(node).conditions.equalities:
+    for equality in looked_up(node).equalities:
         if any(expression == equality.of(side) for side in _ALWAYS.get(node.kind, (LEFT,))):
             return _alike(node, equality, wanted)
     return None

@@ -23,7 +23,7 @@ from windrow.operators.grid import to_units
 from windrow.operators.sharding import Shards, shards_of
 from windrow.operators.state.keys import present
 from windrow.plan.conditions import Band
-from windrow.plan.join_choice import choose_join
+from windrow.plan.join_choice import looked_up
 from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind
 from windrow.semantics.expressions import Expression
 from windrow.semantics.joins import AsOf
@@ -131,7 +131,7 @@ def copies_of(node: Join) -> tuple[Copies, Copies]:
     """How the rows of both sides of a join are divided that has no equality; not for a full join, nor by arrival."""
     divided = _divided(node)
     kept = LEFT if divided is None else divided
-    band = next(filter(_is_fit, choose_join(node).conditions.bands), None)
+    band = next(filter(_is_fit, looked_up(node).bands), None)
     if band is None:
         return Lanes(LEFT, divided), Lanes(RIGHT, divided)
     left, right = (_cells(node, band, side, copied=side != kept) for side in (LEFT, RIGHT))

@@ -45,7 +45,7 @@ def _join(node: Join) -> str:
     kinds = ", ".join(f"{name} {value_type(both.field(name).type)}" for name in compared)
     given = ", ".join(f"{field.name} {field.type}" for field in shape_of(node).answer)
     chosen = choose_join(node).strategy
-    way = "" if chosen in (JoinStrategy.INDEX, JoinStrategy.SCAN) else f" strategy {chosen.value}"
+    way = "" if chosen is JoinStrategy.INDEX or node.on is None else f" strategy {chosen.value}"
     asked = f"{node.kind.value} join {node.window} on {node.on} of ({kinds})"
     return f"{asked} giving ({given}) time {node.time.value}{way}"
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic
 
+from windrow.operators.handshake.outlet import Outlet
 from windrow.operators.handshake.protocol import Acknowledgement, Block, Local, Worker, linked
 from windrow.semantics.joins import LEFT, RIGHT
 
@@ -20,17 +21,22 @@ WAITING = 8
 
 
 class Chain(Generic[Block]):
-    """What the driver sees: blocks in, expiries in, and rest."""
+    """What the driver sees: blocks in, expiries in, and rest.
 
-    def __init__(self, locals_: Sequence[Local[Block]]) -> None:
-        self.crew = _Crew(linked(locals_))
+    What may have to wait is an iterator that is to be run to its end: it pauses when the outlet is full.
+    """
+
+    def __init__(self, locals_: Sequence[Local[Block]], outlet: Outlet | None = None) -> None:
+        """`outlet` is where the workers put what they find, if they do."""
+        self.crew = _Crew(linked(locals_), outlet or Outlet())
         self.numbers = [0, 0]
         """Of the next block of each side."""
         # The threads know the crew alone: a chain that nobody holds any more lets them go.
         weakref.finalize(self, self.crew.stop)
 
-    def enter(self, side: int, block: Block) -> None:
+    def enter(self, side: int, block: Block) -> Iterator[None]:
         """A block into its end of the chain, once there is room."""
+        yield from self.crew.room(side)
         self.numbers[side] = block.number + 1
         self.crew.send(side, block)
 
@@ -38,12 +44,12 @@ class Chain(Generic[Block]):
         """A block may go, when all that entered before have met it; it comes out at the other end."""
         self.crew.send(1 - side, Acknowledgement(number))
 
-    def settle(self) -> None:
+    def settle(self) -> Iterator[None]:
         """Come to rest, then let all pairs meet that have not yet."""
         crew = self.crew
         if not crew.is_started:
             return
-        crew.rest()
+        yield from crew.rest()
         fresh = [(worker.fresh(LEFT), worker.fresh(RIGHT)) for worker in crew.workers]
         if not any(left or right for left, right in fresh):
             return
@@ -51,12 +57,13 @@ class Chain(Generic[Block]):
             lefts = [block for one, _ in fresh[:place] for block in one]
             rights = [block for _, one in fresh[place + 1 :] for block in one]
             crew.order(place, _settling(worker, lefts, rights, list(self.numbers)))
-        crew.rest()
+        yield from crew.rest()
 
     def spread(self, side: int, blocks: Sequence[Block]) -> None:
-        """Blocks that have met all there is, oldest first, over the workers of a chain that held none of that side."""
+        """Blocks that have met all there is, oldest first, over the workers of a chain where nothing has met yet."""
         self.crew.start()
-        self.crew.rest()
+        for _ in self.crew.rest():
+            pass
         workers = self.crew.workers[:: -1 if side == LEFT else 1]
         for place, block in enumerate(blocks):
             workers[place * len(workers) // len(blocks)].adopt(side, block)
@@ -71,15 +78,16 @@ def _settling(worker: Worker[Block], lefts: list[Block], rights: list[Block], nu
 class _Crew(Generic[Block]):
     """The workers, and who of them sleeps."""
 
-    def __init__(self, workers: list[Worker[Block]]) -> None:
+    def __init__(self, workers: list[Worker[Block]], outlet: Outlet) -> None:
         self.workers = workers
-        self.lock = threading.Lock()
+        self.outlet = outlet
+        self.lock = outlet.lock
         self.alarms = [threading.Condition(self.lock) for _ in workers]
         self.asleep = [False] * len(workers)
         self.orders: list[Callable[[], None] | None] = [None] * len(workers)
         self.awake = len(workers)
-        self.changed = threading.Condition(self.lock)
-        """All sleep, or there is room at an end."""
+        self.changed = outlet.changed
+        """All sleep, there is room at an end, or much was found."""
         self.is_driver_waiting = False
         self.is_stopped = False
         self.failure: BaseException | None = None
@@ -101,25 +109,37 @@ class _Crew(Generic[Block]):
             for thread in self.threads:
                 thread.start()
 
+    def room(self, end: int) -> Iterator[None]:
+        """Until one more message may wait at an end."""
+        messages = self._end(end).inbox[end].messages
+        if len(messages) >= WAITING:
+            yield from self._wait(lambda: len(messages) < WAITING)
+
     def send(self, end: int, message: Block | Acknowledgement) -> None:
         self.start()
-        place = 0 if end == LEFT else len(self.workers) - 1
-        channel = self.workers[place].inbox[end]
-        if len(channel.messages) >= WAITING:
-            self._wait(lambda: len(channel.messages) < WAITING)
-        channel.send(message)
-        self._wake(place)
+        worker = self._end(end)
+        worker.inbox[end].send(message)
+        self._wake(self.workers.index(worker))
 
-    def rest(self) -> None:
-        self._wait(lambda: self.awake == 0)
+    def _end(self, end: int) -> Worker[Block]:
+        return self.workers[0 if end == LEFT else -1]
 
-    def _wait(self, until: Callable[[], bool]) -> None:
-        with self.lock:
-            self.is_driver_waiting = True
-            self.changed.wait_for(lambda: until() or self.is_stopped)
-            self.is_driver_waiting = False
-        if self.failure is not None:
-            raise self.failure
+    def rest(self) -> Iterator[None]:
+        yield from self._wait(lambda: self.awake == 0)
+
+    def _wait(self, until: Callable[[], bool]) -> Iterator[None]:
+        """Until something holds; pauses as long as workers wait for what they found to be taken."""
+        is_over = False
+        while not is_over:
+            with self.lock:
+                self.is_driver_waiting = True
+                self.changed.wait_for(lambda: until() or self.is_stopped or self.outlet.is_full)
+                self.is_driver_waiting = False
+                is_over = until() or self.is_stopped
+            if self.failure is not None:
+                raise self.failure
+            if not is_over:
+                yield
 
     def order(self, place: int, work: Callable[[], None]) -> None:
         """Something to be done on a worker's own thread; it must be asleep."""
@@ -129,7 +149,7 @@ class _Crew(Generic[Block]):
     def stop(self) -> None:
         with self.lock:
             self.is_stopped = True
-            self.changed.notify_all()
+            self.outlet.close()
             for alarm in self.alarms:
                 alarm.notify()
 

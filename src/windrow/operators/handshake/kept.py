@@ -1,12 +1,13 @@
 """The rows of one side that a chain may still find partners for: their columns, and whether they have met one.
 
 The chain knows rows by their ids, which are given as they come. Rows lie in chunks by id; small neighbours are put
-together, and a chunk is let go when all of its rows have left.
+together, and a chunk is let go when all of its rows have left. Workers read columns while the driver adds rows: a list
+of chunks is never changed, only replaced, and the rows of a chunk are never changed at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,22 +63,25 @@ class Kept:
 
     def _push(self, chunk: _Chunk) -> None:
         """Each chunk is at least twice as long as the next, or long enough, unless one between them is gone."""
-        while self.chunks and len(self.chunks[-1]) < min(CHUNK, 2 * len(chunk)):
-            before = self.chunks[-1]
+        chunks = list(self.chunks)
+        while chunks and len(chunks[-1]) < min(CHUNK, 2 * len(chunk)):
+            before = chunks[-1]
             if before.first + len(before) < chunk.first:
                 break
-            self.chunks.pop()
+            chunks.pop()
             rows = Picked.together([before.rows, chunk.rows])
             done = np.concatenate([before.done, chunk.done])
             span = min(before.earliest, chunk.earliest), max(before.latest, chunk.latest)
             chunk = _Chunk(before.first, rows, timed(rows), done, *span)
-        self.chunks.append(chunk)
+        self.chunks = [*chunks, chunk]
 
-    def gather(self, ids: Integers) -> Picked:
-        """Rows by id, in this order; at least one."""
+    def gather(self, ids: Integers, columns: Sequence[str] | None = None) -> Picked:
+        """Rows by id, in this order; at least one. All columns, or those that there are of some."""
         places, order = self._placed(ids)
-        parts = [self.chunks[place].rows.take(offsets) for place, offsets in places]
-        whole = Picked.together(parts)
+        if len(places) == 1:
+            ((chunk, offsets),) = places
+            return chunk.rows.only(columns).take(offsets)
+        whole = Picked.together([chunk.rows.only(columns).take(offsets) for chunk, offsets in places])
         back = np.empty(len(ids), np.int64)
         back[order] = np.arange(len(ids))
         return whole.take(back)
@@ -88,20 +92,25 @@ class Kept:
         news = np.zeros(len(ids), np.bool_)
         places, _ = self._placed(ids)
         start = 0
-        for place, offsets in places:
-            news[start : start + len(offsets)] = ~self.chunks[place].done[offsets]
-            self.chunks[place].done[offsets] = True
+        for chunk, offsets in places:
+            news[start : start + len(offsets)] = ~chunk.done[offsets]
+            chunk.done[offsets] = True
             start += len(offsets)
         return ids[news]
 
-    def _placed(self, ids: Integers) -> tuple[list[tuple[int, Integers]], Integers]:
+    def _placed(self, ids: Integers) -> tuple[list[tuple[_Chunk, Integers]], Integers]:
         """The chunks of ids with the places there, and the order in which these are given."""
-        firsts = np.array([chunk.first for chunk in self.chunks])
-        chunks = np.searchsorted(firsts, ids, side="right") - 1
-        order = np.argsort(chunks, kind="stable")
-        cuts = np.flatnonzero(np.diff(chunks[order])) + 1
-        parts = np.split(order, cuts) if len(ids) else []
-        return [(int(chunks[part[0]]), ids[part] - firsts[chunks[part[0]]]) for part in parts], order
+        chunks = self.chunks
+        firsts = np.array([chunk.first for chunk in chunks])
+        if len(ids) == 0:
+            return [], ids
+        low, high = np.searchsorted(firsts, (ids.min(), ids.max()), side="right") - 1
+        if low == high:  # so it is for most pairs that a worker finds together
+            return [(chunks[low], ids - firsts[low])], np.arange(len(ids))
+        places = np.searchsorted(firsts, ids, side="right") - 1
+        order = np.argsort(places, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(places[order])) + 1)
+        return [(chunks[places[part[0]]], ids[part] - firsts[places[part[0]]]) for part in parts], order
 
     def leave(self, limit: int) -> Iterator[Picked]:
         """Rows below the limit go; those that never met a partner are given."""
@@ -127,4 +136,4 @@ class Kept:
     def done(self, ids: Integers) -> npt.NDArray[np.bool_]:
         """Which of some rows, in the order of ids, have met a partner."""
         places, _ = self._placed(ids)
-        return np.concatenate([self.chunks[place].done[offsets] for place, offsets in places])
+        return np.concatenate([chunk.done[offsets] for chunk, offsets in places])

@@ -13,8 +13,8 @@ import numpy as np
 
 from windrow.aggregates.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
-from windrow.operators.handshake.scanning import Scan, near
-from windrow.semantics.joins import LEFT
+from windrow.operators.handshake.outlet import PAIRS, Outlet
+from windrow.operators.handshake.scanning import Scan, Try, near
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Order:
 class Lookup(Scan):
     """Finds what the scan finds, by looking it up block by block."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, outlet: Outlet, tried: Try | None = None) -> None:
+        super().__init__(outlet, tried)
         self.orders: tuple[deque[Order], deque[Order]] = deque(), deque()
 
     def insert(self, side: int, block: Block) -> None:
@@ -67,7 +67,7 @@ class Lookup(Scan):
                 self.comparisons += len(probes)
                 meet = (probing.firsts[probes] <= times[places]) & (times[places] <= probing.lasts[probes])
                 probes, places = near(probing, columns, probes[meet], places[meet])
-                if len(probes):
-                    pair = probing.ids[probes], ids[places]
-                    self.found.append(pair if side == LEFT else pair[::-1])
+                for piece in range(0, len(probes), PAIRS):
+                    chosen = slice(piece, piece + PAIRS)
+                    self.report(side, probing.ids[probes[chosen]], ids[places[chosen]])
             first = last

@@ -6,7 +6,7 @@ settled and its pairs are out. That happens only when there is something new to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,12 @@ from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
 from windrow.operators.handshake.blocks import Rows
-from windrow.operators.handshake.driver import BLOCK, Driver
+from windrow.operators.handshake.driver import BLOCK, Driver, MakeLocal
 from windrow.operators.handshake.kept import Kept
+from windrow.operators.handshake.outlet import PAIRS, Found
 from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows, save_waiting
 from windrow.operators.handshake.scanning import Scan
+from windrow.operators.handshake.trial import Trial
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.joint import Joint
 from windrow.operators.joins.late import Gate
@@ -32,12 +34,12 @@ from windrow.plan.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows
 from windrow.semantics.progress import END, START, Punctuation, check_advance
 
-PAIRS = 1 << 16
-"""Pairs that are tried together."""
 PIECE = 1 << 14
 """Rows that are put in before pairs are collected: so many wait at most, however large batches are."""
 PATIENCE = 16
 """Pieces that come without a promise before all of their pairs are looked for: none waits for longer."""
+SPARE = 1 << 14
+"""Rows that may lie in a chain after they left their window, whatever the others are."""
 SIDES = ("left", "right")
 
 
@@ -54,7 +56,7 @@ class HandshakeJoin:
         threads: int = 1,
         passes: frozenset[str] = frozenset(),
         block: int = BLOCK,
-        local: Callable[[], Scan] = Scan,
+        local: MakeLocal = Scan,
     ) -> None:
         """`passes` are the columns out by which windows above can use promises for single groups."""
         assert not isinstance(node.window, (AsOf, LastRows))
@@ -66,8 +68,10 @@ class HandshakeJoin:
         self.results = Results(self.columns, output.schema)
         self.gate = Gate(node, shapes)
         self.joint = Joint.of(node, shapes, passes)
-        self.driver = Driver(threads, block, local)
-        self.kept = (Kept(), Kept())
+        self.settings = threads, block, local
+        self.kept, self.driver = self._empty()
+        self.alive = 0
+        """Rows within their windows, when last counted."""
         self.bounds = [START, START]
         self.promised = START
         self.unsettled = 0
@@ -76,19 +80,21 @@ class HandshakeJoin:
         """Results that were found as state was saved."""
         self.counters = Counters()
 
+    def _empty(self) -> tuple[tuple[Kept, Kept], Driver]:
+        kept = Kept(), Kept()
+        return kept, Driver(*self.settings, Trial.of(self.columns, kept))
+
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         batch, late = self.gate.divide(batch, port, self.bounds[port], self.counters)
         yield from late
         for start in range(0, len(batch), PIECE):
-            self._put(batch.slice(start, min(start + PIECE, len(batch))), port)
+            yield from self._given(self._put(batch.slice(start, min(start + PIECE, len(batch))), port))
             self.unsettled += 1
-            if self.unsettled == PATIENCE:
-                self._settle()
-            yield from self._given()
+            yield from self._given(self._settle() if self.unsettled == PATIENCE else self.driver.collect())
 
-    def _put(self, batch: Batch, port: int) -> None:
+    def _put(self, batch: Batch, port: int) -> Iterator[Found]:
         """Rows that can join something go into the chain; the others have no partner, now and for ever."""
         if self.joint is not None and self.joint.other == port:
             self.joint.note(batch.times)
@@ -100,43 +106,25 @@ class HandshakeJoin:
             self._alone(picked.take(np.flatnonzero(~able)), port)
             chosen = np.flatnonzero(able)
             encoded, probes, picked = encoded.take(chosen), probes.take(chosen), picked.take(chosen)
-        self.driver.put(port, Rows.of(self.kept[port].add(picked), encoded, probes))
+        yield from self.driver.put(port, Rows.of(self.kept[port].add(picked), encoded, probes))
 
     # Pairs out
 
-    def _given(self) -> Iterator[Element]:
-        """All results that are known by now."""
+    def _given(self, found: Iterable[Found] = ()) -> Iterator[Element]:
+        """The results of pairs, and all that wait."""
+        for lefts, rights in _joined(found):
+            yield from self._told(self._pairs(lefts, rights))
         yield from self._told(self.waiting)
         self.waiting = []
-        for lefts, rights in self._found():
-            yield from self._told(self._pairs(lefts, rights))
         yield from self._told(self.results.flush())
 
-    def _found(self) -> Iterator[tuple[Integers, Integers]]:
-        """The pairs of ids that workers found, many at a time."""
-        parts: list[tuple[Integers, Integers]] = []
-        for part in self.driver.collect():
-            parts.append(part)
-            if sum(len(lefts) for lefts, _ in parts) >= PAIRS:
-                yield _joined(parts)
-                parts = []
-        if parts:
-            yield _joined(parts)
-
     def _pairs(self, lefts: Integers, rights: Integers) -> Iterator[Batch]:
-        """What becomes of candidates: those for which the predicate holds are marked, and given."""
-        left, right = self.kept[LEFT].gather(lefts), self.kept[RIGHT].gather(rights)
-        holds = self.columns.holds(left, right)
-        if holds is not None:
-            chosen = np.flatnonzero(holds)
-            lefts, rights, left, right = lefts[chosen], rights[chosen], left.take(chosen), right.take(chosen)
-        if len(lefts) == 0:
-            return
+        """What becomes of pairs for which the predicate holds: they are marked, and given."""
         firsts = self.kept[LEFT].mark(lefts) if self._marks(LEFT) else lefts
         if self._marks(RIGHT):
             self.kept[RIGHT].mark(rights)
         if not self.node.kind.is_half:
-            yield from self.results.add(left, right)
+            yield from self.results.add(self.kept[LEFT].gather(lefts), self.kept[RIGHT].gather(rights))
         elif self.node.kind is JoinKind.SEMI and len(firsts):
             yield from self.results.add(self.kept[LEFT].gather(firsts), None)
 
@@ -165,10 +153,12 @@ class HandshakeJoin:
         value = max(self.promised, promise(self.node.time, self.node.kind, now, least))
         joint = [] if self.joint is None else list(self.joint.promises(before, now, value))
         if value > self.promised or joint or self._has_much_to_leave():
-            self._settle()
-            yield from self._given()
+            yield from self._given(self._settle())
             self._let_go()
-        yield from self._given()
+            if self._may_be_mostly_gone():
+                self._rest()
+                self._shrink()
+        yield from self._given(self.driver.collect())
         if value > self.promised:
             self.promised = value
             yield Punctuation(value)
@@ -178,8 +168,8 @@ class HandshakeJoin:
         if self.joint is not None:
             self.joint.forget_below(min(self._limit(self.joint.other), now[self.joint.other]))
 
-    def _settle(self) -> None:
-        self.driver.settle()
+    def _settle(self) -> Iterator[Found]:
+        yield from self.driver.settle()
         self.unsettled = 0
 
     def _limit(self, side: int) -> int:
@@ -197,6 +187,23 @@ class HandshakeJoin:
                 self._alone(rows, side)
             self.driver.expire(side, self.bounds[1 - side])
 
+    def _rest(self) -> None:
+        """Wait for a chain in which all pairs have met."""
+        found = list(self._settle())
+        assert not found
+
+    def _may_be_mostly_gone(self) -> bool:
+        return self.driver.rows > 2 * self.alive + SPARE
+
+    def _shrink(self) -> None:
+        """Begin again with the rows that can still meet others, if they are few.
+
+        Blocks go in the order in which they came, so one row far ahead keeps all that came after it.
+        """
+        self.alive = sum(self.driver.alive(side, self._limit(side)) for side in (LEFT, RIGHT))
+        if self._may_be_mostly_gone():
+            self._renew(self._saved())
+
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """What holds for some rows of a side says nothing of its partners."""
         return ()
@@ -213,18 +220,14 @@ class HandshakeJoin:
 
     def state(self) -> dict[str, pa.Table]:
         """Between two elements, as if all pairs had met; what they gave waits for the next element."""
-        self._settle()
-        for lefts, rights in self._found():
+        for lefts, rights in _joined(self._settle()):
             self.waiting += self._pairs(lefts, rights)
         self._let_go()
-        self._settle()  # letting go moves blocks again, and only a chain at rest can be read
+        self._rest()  # letting go moves blocks again, and only a chain at rest can be read
         self.waiting += self.results.flush()
         numbers = [*self.bounds, *self.gate.late, self.promised]
         tables = {"bounds": tabled(value=np.array(numbers)), "waiting": save_waiting(self.waiting, self.results.output)}
-        for side, name in enumerate(SIDES):
-            ids, columns = self.driver.content(side, self._limit(side))
-            if len(ids):
-                tables[name] = save_rows(self.kept[side], ids, columns)
+        tables |= self._saved()
         if self.joint is not None:
             tables["joint"] = tabled(time=self.joint.values)
         return tables
@@ -233,10 +236,22 @@ class HandshakeJoin:
         numbers: list[int] = tables["bounds"]["value"].to_numpy().tolist()
         self.bounds, self.gate.late, self.promised = numbers[:2], numbers[2:4], numbers[4]
         self.waiting = load_waiting(tables["waiting"])
-        self.driver = Driver(len(self.driver.scans), self.driver.block, self.driver.local)
-        self.kept = (Kept(), Kept())
         if self.joint is not None:
             self.joint.values = tables["joint"]["time"].to_numpy().copy()
+        self._renew(tables)
+
+    def _saved(self) -> dict[str, pa.Table]:
+        """The rows in a settled chain that can still meet others."""
+        tables = {}
+        for side, name in enumerate(SIDES):
+            ids, columns = self.driver.content(side, self._limit(side))
+            if len(ids):
+                tables[name] = save_rows(self.kept[side], ids, columns)
+        return tables
+
+    def _renew(self, tables: dict[str, pa.Table]) -> None:
+        """Begin again with rows that were saved."""
+        self.kept, self.driver = self._empty()
         for side, name in enumerate(SIDES):
             if name in tables:
                 self.adopt(side, *load_rows(tables[name], self.encoders[side]))
@@ -247,6 +262,18 @@ class HandshakeJoin:
         self.driver.restore(side, Rows.of(self.kept[side].add(picked, done), encoded, probes))
 
 
-def _joined(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+def _joined(found: Iterable[Found]) -> Iterator[Found]:
+    """Pairs, many at a time."""
+    parts: list[Found] = []
+    for part in found:
+        parts.append(part)
+        if sum(len(lefts) for lefts, _ in parts) >= PAIRS:
+            yield _side_by_side(parts)
+            parts = []
+    if parts:
+        yield _side_by_side(parts)
+
+
+def _side_by_side(parts: list[Found]) -> Found:
     lefts, rights = zip(*parts, strict=True)
     return np.concatenate(lefts), np.concatenate(rights)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +11,13 @@ import numpy.typing as npt
 from windrow.aggregates.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
 from windrow.operators.handshake.codes import Codes, coded_bounds, codes_of, shift_for
+from windrow.operators.handshake.outlet import Found, Outlet
+from windrow.operators.joins.results import gathered
 from windrow.operators.kernels import join_scan as kernels
 from windrow.semantics.joins import LEFT
 
-Found: TypeAlias = tuple[Integers, Integers]
-"""Ids of left and of right rows, pair by pair."""
+Try: TypeAlias = Callable[[Found], Found]
+"""Those pairs for which what is left of the predicate holds."""
 PROBES = 512
 """So many probes are tried with a chunk of stored rows while both lie in the cache."""
 ROOM = 1 << 14
@@ -88,11 +89,12 @@ def _moved(rows: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
 
 
 class Scan:
-    """Tries every pair. What it found waits in `found` to be collected."""
+    """Tries every pair, and puts those that it finds into an outlet."""
 
-    def __init__(self) -> None:
+    def __init__(self, outlet: Outlet, tried: Try | None = None) -> None:
+        self.outlet = outlet
+        self.tried = tried
         self.held = Held(), Held()
-        self.found: deque[Found] = deque()
         self.comparisons = 0
         self.probes: Integers = np.empty(ROOM, np.int64)
         self.places: Integers = np.empty(ROOM, np.int64)
@@ -114,9 +116,15 @@ class Scan:
             probing = block.rows.take(slice(first, first + PROBES))
             for probes, places in self._candidates(probing, times, codes, held.shifts):
                 probes, places = near(probing, columns, probes, places)
-                if len(probes):
-                    pair = probing.ids[probes], ids[places]
-                    self.found.append(pair if side == LEFT else pair[::-1])
+                self.report(side, gathered(probing.ids, probes), gathered(ids, places))
+
+    def report(self, side: int, mine: Integers, others: Integers) -> None:
+        """Pairs of a side's rows with those of the other side that met what is looked up."""
+        found = (mine, others) if side == LEFT else (others, mine)
+        if len(mine) and self.tried is not None:
+            found = self.tried(found)
+        if len(found[LEFT]):
+            self.outlet.put(found)
 
     def _candidates(
         self, probing: Rows, times: Integers, codes: list[Codes], shifts: list[int]

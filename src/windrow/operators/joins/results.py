@@ -46,6 +46,13 @@ class Picked:
         times = None if self.times is None or not timed else gathered(self.times, rows)
         return Picked(len(rows), None if self.data is None else self.data.take(arrow(rows)), times)
 
+    def only(self, columns: Sequence[str] | None) -> Picked:
+        """The same rows with some of their columns, as far as there are such."""
+        if columns is None or self.data is None:
+            return self
+        names = [name for name in columns if name in self.data.schema.names]
+        return Picked(self.size, self.data.select(names) if names else None, self.times)
+
     @staticmethod
     def together(parts: Sequence[Picked]) -> Picked:
         if len(parts) == 1:

@@ -1,0 +1,35 @@
+"""What is left of the predicate after what workers look up, tried by the workers themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from windrow.operators.handshake.kept import Kept
+from windrow.operators.handshake.outlet import Found
+from windrow.operators.joins.results import Columns
+from windrow.semantics.joins import LEFT, RIGHT
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Pairs of ids in, those for which the predicate holds out. It knows no chain, or the chain would never end."""
+
+    columns: Columns
+    kept: tuple[Kept, Kept]
+
+    @staticmethod
+    def of(columns: Columns, kept: tuple[Kept, Kept]) -> Trial | None:
+        """None where nothing is left to try."""
+        return None if columns.predicate is None else Trial(columns, kept)
+
+    def __call__(self, found: Found) -> Found:
+        lefts, rights = found
+        tried = self.columns.tried
+        left, right = self.kept[LEFT].gather(lefts, tried), self.kept[RIGHT].gather(rights, tried)
+        holds = self.columns.holds(left, right)
+        if holds is None or holds.all():
+            return found
+        chosen = np.flatnonzero(holds)
+        return lefts[chosen], rights[chosen]
