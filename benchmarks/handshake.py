@@ -9,13 +9,17 @@ the latter.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from _band_join import full_windows, measured, points, spaced, sustained
-from _harness import Settings, amount, begin, table, verdict
+from _harness import Settings, amount, begin, duration, side_by_side, table, verdict
 
+import windrow as wr
+from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
+from windrow.engines.local import Options, run
 from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.codes import coded_bounds
 from windrow.operators.handshake.operator import HandshakeJoin
@@ -93,6 +97,38 @@ def probes_of(operator: HandshakeJoin, side: int, batch: Any) -> Rows:
     return Rows.of(np.arange(len(batch)), encoded, encoder.probes(encoded, operator.window))
 
 
+PREDICATES = {"(a.k + b.k) % 1000 = 1": 40_000, "a.x * b.x < 0.001": 40_000, "none": 20_000}
+"""With the rows of each stream that it is tried on; a tenth of them is in the window on either side."""
+
+
+def any_predicate(settings: Settings) -> None:
+    """What cannot be looked up, tried by the workers of a chain, and by all threads batch by batch."""
+    rows = []
+    for predicate, count in PREDICATES.items():
+        works = {way: tried(predicate, settings.rows(count), way) for way in ("scan", "handshake")}
+        spreads = side_by_side(works, min(3, settings.repeats), same=lambda answers: len(set(answers)) == 1)
+        ratio = spreads["handshake"].median / spreads["scan"].median
+        rows.append([predicate, *(duration(one.median) for one in spreads.values()), f"{ratio:.1f}"])
+    table("any predicate, two threads", ("predicate", "scan", "handshake", "handshake / scan"), rows)
+
+
+def tried(predicate: str, rows: int, way: str) -> Callable[[], int]:
+    random = np.random.default_rng(3)
+    sides = {
+        name: wr.stream(
+            tabled(ts=np.arange(rows), k=random.integers(0, 1_000_000, rows), x=random.random(rows)),
+            time="ts",
+            progress=wr.ordered(),
+            name=name,
+        )
+        for name in "ab"
+    }
+    near = f"b.ts BETWEEN a.ts - {rows // 10} AND a.ts + {rows // 10}"
+    on = near if predicate == "none" else f"{near} AND {predicate}"
+    query = wr.sql(f"SELECT a.k AS one, b.k AS other, a.ts FROM a JOIN b ON {on} STRATEGY {way}", **sides)
+    return lambda: run(query.plan, query.sources, on_result=lambda _: None, options=Options(threads=2)).results
+
+
 def long_chains(settings: Settings) -> None:
     """Simulated: how evenly workers share comparisons, what they send, and how long queues become."""
     shapes = {1: (16, 16), 2: (16, 16), 8: (16, 16), 32: (8, 16), 128: (4, 8), 512: (2, 1)}
@@ -110,6 +146,7 @@ def main() -> None:
     measured(full_windows(1, 500, 2), 500, 1.0)  # compiles the loops
     workers_and_loop(settings)
     highest_rate(settings)
+    any_predicate(settings)
     long_chains(settings)
 
 
