@@ -67,7 +67,7 @@ def loads(quick: bool) -> list[Load]:
     near = "a_x >= b_x - 10 and a_x <= b_x + 10"
     return [
         Load("equality, a window of a batch", equal, 5, rows, rows, files),
-        Load("equality, a window of 6 batches", equal, 30, 6 * rows, rows, files + 6),
+        Load("equality, a window of 6 batches", equal, 30, 2 * rows, rows // 3, files + 6),
         Load("equality, 1000 keys", equal, 5, 1000, rows // 30, files),
         Load("band", near, 5, rows, rows, files, has_rival=False),
         Load("any predicate", "(a_key + b_key) % 1000 = 1", 5, rows // 30, rows // 30, files, has_rival=False),
