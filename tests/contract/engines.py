@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import windrow as wr
 from tests.contract.hearing import Given, Hearing, Row, batch_by_batch, row_by_row
 from tests.contract.reference import Expected, Reference
 from tests.strategies import comparable
@@ -45,6 +47,10 @@ class Engine:
 
     def run(self, query: Query, size: int, **options: Any) -> Result:
         return query.run(**self.options(size), **options)
+
+    def run_each(self, queries: Sequence[Query], size: int) -> Sequence[Result]:
+        """In process one by one, on Spark all together, which is quicker."""
+        return [self.run(one, size) for one in queries] if self.spark is None else wr.run(queries, **self.options(size))
 
     def options(self, size: int) -> dict[str, Any]:
         """How to run here."""
@@ -83,6 +89,35 @@ def check(
     expected = engine.expected(query.plan, elements, size)
     check_found(query, expected, engine.run(query, batch_rows or size, **options))
     return expected
+
+
+def check_each(
+    engine: Engine,
+    queries: Mapping[str, Query],
+    elements: Mapping[str, Sequence[Row | Punctuation]],
+    size: int,
+    connected: Iterable[str] | None = None,
+) -> dict[str, Expected]:
+    """The same for many queries, by their names.
+
+    On Connect only those of `connected`, where given; `WINDROW_CONTRACT=connect-whole` takes all of them.
+    """
+    if connected is not None and CONTRACT == "connect":
+        queries = {name: queries[name] for name in connected}
+    expected = {name: engine.expected(query.plan, elements, size) for name, query in queries.items()}
+    for (name, query), result in zip(queries.items(), engine.run_each(list(queries.values()), size), strict=True):
+        with named(name):
+            check_found(query, expected[name], result)
+    return expected
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """What fails in here tells the name of its case."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}") from error
 
 
 def check_found(query: Query, expected: Expected, found: Result) -> None:
