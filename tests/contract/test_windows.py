@@ -44,7 +44,7 @@ CASES = {
     "tumbling over all": Case({"range": 15}, (), BOUNDED),
     "sliding, side": Case({"range": 30, "slide": 10}, late=("side", None), elements=punctuated(2, HUGE)),
     "uneven, consistent": Case(
-        {"range": 25, "slide": 10, "origin": 3},
+        {"range": 25, "slide": 10, "origin": 3, "align": "start"},
         ("k", "g"),
         BOUNDED,
         lateness="consistent",
