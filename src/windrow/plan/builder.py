@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
@@ -31,7 +31,7 @@ from windrow.plan.tree import inputs_of, map_inputs
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column
-from windrow.semantics.moments import microseconds
+from windrow.semantics.moments import microseconds, moment_of
 from windrow.semantics.windows import Align, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
 
 Length: TypeAlias = Amount | str | int | float | timedelta
@@ -141,11 +141,9 @@ def origin_units(origin: Length | datetime | date, domain: Domain) -> int:
     >>> origin_units("1970-01-01 00:01", Domain.TIME), origin_units("1 min", Domain.TIME)
     (60000000, 60000000)
     """
-    if isinstance(origin, date) and not isinstance(origin, datetime):
-        origin = datetime(origin.year, origin.month, origin.day, tzinfo=timezone.utc)
-    moment = parse_timestamp(origin) if isinstance(origin, str) else origin
-    if not isinstance(moment, datetime):
-        assert not isinstance(origin, datetime)
+    moment = parse_timestamp(origin) if isinstance(origin, str) else moment_of(origin)
+    if moment is None:
+        assert not isinstance(origin, date)
         return Amount.of(origin, "origin").resolve(domain, "origin")
     if domain is Domain.INTEGER:
         raise QueryError("must be a number because the attribute is an integer", parameter="origin", value=str(origin))

@@ -38,7 +38,7 @@ from windrow.plan.progress import timed_by
 from windrow.plan.types import column_type
 from windrow.query.binding import fresh_names
 from windrow.query.joining import Joins
-from windrow.query.opening import open_data, watermark_slack
+from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.query.running import Result, gather, stream_batches
 from windrow.query.settings import WindowSettings
 from windrow.semantics.expressions import Call, Column, Expression, Literal
@@ -84,7 +84,7 @@ def stream(
     waits = idle if idle is None or isinstance(idle, Idle) else make_idle(idle)
     node = Stream(name, source.schema, time, progress or AtEnd(), waits, path)
     shape_of(node)
-    return Query(node, {name: source})
+    return Query(node, {name: timed(source, time)})
 
 
 def _name_from(path: str | None) -> str:

@@ -14,7 +14,7 @@ from windrow.plan.check import walk
 from windrow.plan.nodes import Node, Stream
 from windrow.plan.types import nearest
 from windrow.query.fluent import Query
-from windrow.query.opening import open_data, watermark_slack
+from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.semantics.progress import AtEnd
 
 if TYPE_CHECKING:
@@ -125,11 +125,13 @@ class _Binder:
 
     def sources_of(self, plan: Node) -> dict[str, Source]:
         """The data of every stream of a plan that has any; a schema without data is enough to explain a query."""
-        for node in walk(plan):
-            if isinstance(node, Stream) and node.name not in self.sources and self._data(node.name) is not None:
-                self._open(node.name, self._data(node.name), node.schema)
-        names = {node.name for node in walk(plan) if isinstance(node, Stream)}
-        return {name: source for name, source in self.sources.items() if name in names}
+        streams = {node.name: node for node in walk(plan) if isinstance(node, Stream)}
+        for name, node in streams.items():
+            if name not in self.sources and self._data(name) is not None:
+                self._open(name, self._data(name), node.schema)
+            if name in self.sources:
+                self.sources[name] = timed(self.sources[name], node.time)
+        return {name: source for name, source in self.sources.items() if name in streams}
 
 
 def _source_of(name: str, query: Query) -> Source:
