@@ -91,6 +91,16 @@ def test_a_stream_is_read_from_elsewhere(engine: FakeEngine, declared: str, tmp_
     assert 3 == len(done.stdout.splitlines())
 
 
+def test_the_day_on_which_weeks_begin_is_told_once(engine: FakeEngine, declared: str) -> None:
+    week = "SELECT count(*) AS number FROM trades [RANGE 1 WEEK WATTR time {}];"
+    note = (
+        "SLIDE 1 w counts weeks from Thursday, 1970-01-01: say ORIGIN DATE '1970-01-05' to have them begin on Monday."
+    )
+    asked = windrow("-e", declared + 2 * week.format(""))
+    assert [note] == [line for line in asked.stderr.splitlines() if "week" in line]
+    assert note not in windrow("-e", declared + week.format("ORIGIN DATE '1970-01-05'")).stderr
+
+
 def test_metrics_are_written_as_json(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
     query = "SELECT symbol, time FROM trades"
     windrow("-e", declared + query, "--metrics", tmp_path / "one.json")
@@ -113,6 +123,16 @@ def test_metrics_are_written_as_json(engine: FakeEngine, declared: str, tmp_path
             ["-e", "CREATE STREAM s (t TIMESTAMP) PROGRESS ON t"],
         ),
         ("`--set` must be NAME=PATH, got trades.", ["-e", "SELECT 1", "--set", "trades"]),
+        (
+            "`--set` must name each stream once, got s 2 times. "
+            "Hint: one stream of several files has a pattern or a folder: --set 's=*.parquet'.",
+            ["-e", "SELECT t FROM s", "--set", "s=a.csv", "--set", "s=b.csv"],
+        ),
+        (
+            "`trads` is not a stream of the text, so the data given for it would not be read. "
+            "Hint: did you mean trades? The streams of the text are trades.",
+            ["-e", "SELECT time FROM trades", "--set", "trads=nowhere.parquet"],
+        ),
         ("`--every` needs --checkpoint DIR.", ["-e", "SELECT 1", "--every", "5"]),
         ("`--restore` needs --checkpoint DIR.", ["-e", "SELECT 1", "--restore"]),
         ("`--flush-rows` needs --flush slow or --flush lazy.", ["-e", "SELECT 1", "--flush-rows", "5"]),

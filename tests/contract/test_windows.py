@@ -66,7 +66,7 @@ CASES = {
     "tumbling over all": Case({"range": 15}, (), BOUNDED),
     "sliding, side": Case({"range": 30, "slide": 10}, late=("side", None), data="huge"),
     "uneven, consistent": Case(
-        {"range": 25, "slide": 10, "origin": 3},
+        {"range": 25, "slide": 10, "origin": 3, "align": "start"},
         ("k", "g"),
         BOUNDED,
         lateness="consistent",

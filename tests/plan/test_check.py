@@ -68,11 +68,13 @@ def test_policies_that_fit(policy: Any) -> None:
             {"policy": External("promis")},
         ),
         (
-            r"`punctuated by` must be another column of the type of time \(timestamp\), got price, a bigint\.",
+            r"`punctuated by` must be another column of the type of time \(timestamp\), got price, a bigint\. "
+            r"Hint: convert it to a timestamp before it comes in\.",
             {"policy": External("price")},
         ),
         (
-            r"`punctuated by` must be another column .*, got time, the time column itself\.",
+            r"`punctuated by` must be another column .*, got time, the time column itself\. "
+            r"Hint: promises are in a column of their own, NULL in the rows that have a time\.",
             {"policy": External("time")},
         ),
     ],

@@ -129,8 +129,11 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     """Run queries to their sinks, report on the way, and close with the account of the rows of each."""
     from windrow.cli.progress import closing_line, native_line, strategy_lines
+    from windrow.plan.notes import week_notes
 
     queries = [_adjusted(query, settings) for query in queries]
+    for note in dict.fromkeys(note for query in queries for note in week_notes(query.plan)):
+        click.echo(note, err=True)
     if any(_is_live(query, settings) for query in queries):
         done = [_run_live(query, settings) for query in queries]
     else:

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 _Command: TypeAlias = Callable[..., Any]
 
 _OPTIONS: tuple[Callable[[_Command], _Command], ...] = (
-    click.option("--set", "bindings", multiple=True, metavar="NAME=PATH", help="Read stream NAME from PATH instead."),
+    click.option(
+        "--set",
+        "bindings",
+        multiple=True,
+        metavar="NAME=PATH",
+        help="Read stream NAME from PATH instead; the text must name it.",
+    ),
     click.option("-e", "--execute", "text", metavar="TEXT", help="SQL on the command line, instead of FILE."),
     click.argument("file", required=False),
 )
@@ -70,4 +76,13 @@ def _bound(bindings: tuple[str, ...]) -> dict[str, str]:
     for name, sign, path in pairs:
         if not (name and sign and path):
             raise ConfigurationError("must be NAME=PATH", parameter="--set", value=f"{name}{sign}{path}")
+    names = [name for name, _, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigurationError(
+                "must name each stream once",
+                parameter="--set",
+                value=f"{name} {names.count(name)} times",
+                hint=f"one stream of several files has a pattern or a folder: --set '{name}=*.parquet'",
+            )
     return {name: path for name, _, path in pairs}

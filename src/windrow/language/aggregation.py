@@ -6,10 +6,11 @@ column unless they are selected, so that every result carries both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
@@ -53,7 +54,7 @@ class Aggregation:
         self.scope = self.relation.scope
         self.scalars = Scalars(self.scope)
         self.items = read_items(self.select, self.scope)
-        self.above = Scalars(self.scope, self._above, typed=False)
+        self.above = Scalars(self.scope, self._above, above=self._answers)
 
     def plan(self) -> Node:
         """The plan of the query, without DISTINCT."""
@@ -253,7 +254,7 @@ class Aggregation:
         bound = self._bound(syntax)
         if bound is not None:
             return bound
-        if isinstance(syntax, exp.Column) and self.scope.is_string(syntax):
+        if self.scope.is_word(syntax):
             return None
         key = self._key(syntax)
         if key is None and (isinstance(syntax, exp.Column) or self.scope.find(syntax)):
@@ -302,20 +303,29 @@ class Aggregation:
         having = self.select.args.get("having")
         if having is None:
             return None
-        aliases = {name.lower(): expression for item, name, expression in columns if item.is_alias or item.is_direct}
+        named = [(name, expression) for item, name, expression in columns if item.is_alias or item.is_direct]
+        aliases = {name.lower(): expression for name, expression in named}
+        self.scope = replace(self.scope, aliases=tuple(name for name, _ in named))
 
         def special(syntax: exp.Expr) -> Expression | None:
             """An alias of the select list counts here, unless it is a key."""
             plain = isinstance(syntax, exp.Column) and not syntax.table
-            named = aliases.get(syntax.name.lower()) if plain else None
-            return named if named is not None and self._key(syntax) is None else self._above(syntax)
+            meant = aliases.get(syntax.name.lower()) if plain else None
+            return meant if meant is not None and self._key(syntax) is None else self._above(syntax)
 
-        return Scalars(self.scope, special, typed=False).read(having.this)
+        return Scalars(self.scope, special, above=self._answers).read(having.this)
+
+    def _answers(self) -> pa.Schema:
+        """The columns that the keys and the aggregates read so far give."""
+        return shape_of(self._node()).schema
 
     def _aggregate(self) -> WindowAggregate:
         if not self.calls:
             # The answer is only which groups there are; an operator needs something to compute.
             self.calls.append((self._hidden_name(), Called("count", None)))
+        return self._node()
+
+    def _node(self) -> WindowAggregate:
         calls = tuple(AggregateCall(name, c.function, c.argument, c.parameters) for name, c in self.calls)
         settings: dict[str, Any] = {suffix.field: suffix.value for suffix in self._suffixes()}
         return WindowAggregate(self.relation.node, self.window, tuple(self.keys), calls, **settings)

@@ -38,12 +38,12 @@ from windrow.plan.progress import timed_by
 from windrow.plan.types import column_type
 from windrow.query.binding import fresh_names
 from windrow.query.joining import Joins
-from windrow.query.opening import open_data, watermark_slack
+from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.query.running import Result, gather, stream_batches
 from windrow.query.settings import WindowSettings
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
-from windrow.semantics.windows import Window
+from windrow.semantics.windows import Align, Window
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +84,7 @@ def stream(
     waits = idle if idle is None or isinstance(idle, Idle) else make_idle(idle)
     node = Stream(name, source.schema, time, progress or AtEnd(), waits, path)
     shape_of(node)
-    return Query(node, {name: source})
+    return Query(node, {name: timed(source, time)})
 
 
 def _name_from(path: str | None) -> str:
@@ -178,6 +178,7 @@ class Query(WindowSettings, Joins):
         by: str | None = None,
         partition: str | tuple[str, ...] = (),
         order_by: str | None = None,
+        align: Align | str | None = None,
     ) -> GroupedQuery:
         """Results per window; go on with `agg(...)`. See `GroupedQuery.window` for the kinds."""
         return GroupedQuery(self).window(
@@ -190,6 +191,7 @@ class Query(WindowSettings, Joins):
             by=by,
             partition=partition,
             order_by=order_by,
+            align=align,
         )
 
     def _set(self, **settings: Any) -> Query:
@@ -303,13 +305,15 @@ class GroupedQuery(WindowSettings):
         by: str | None = None,
         partition: str | tuple[str, ...] = (),
         order_by: str | None = None,
+        align: Align | str | None = None,
     ) -> GroupedQuery:
         """One window: sliding (`range`, `slide`), tumbling (`range` alone), session (`gap`), landmark
         (`range="unbounded"`, `slide`), the last rows (`rows`, or `range="100 rows"`), or per row (`slide="1 row"`).
 
         `partition` names columns that the results are grouped by, and of whose every value the last rows are meant;
         `on` may be any time of a join below, or "earlier" or "later" of both; `order_by` counts rows by the progressing
-        attribute, where otherwise they count as they arrive.
+        attribute, where otherwise they count as they arrive; `align="start"` has windows start at multiples of a slide
+        that does not divide their range, where otherwise they end there.
         """
         if rows is not None and range is not None:
             raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
@@ -319,7 +323,7 @@ class GroupedQuery(WindowSettings):
         query = self.query if timed is None else self.query._with(timed_by(self.query.plan, timed))
         for name in parts:
             column_type(name, query.schema)
-        spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by)
+        spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by, align)
         return replace(self, query=query, spec=spec.window(shape_of(query.plan)), partition=parts)
 
     def _set(self, **settings: Any) -> GroupedQuery:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -31,6 +32,15 @@ def open_data(data: Any, *, name: str, schema: pa.Schema | None = None) -> Sourc
     from windrow.sources import open_source
 
     return open_source(data, name=name, schema=schema)
+
+
+def timed(source: Source, time: str) -> Source:
+    """The source, told which of its columns the punctuations among its elements are about."""
+    from windrow.sources.iterables import IterableSource
+
+    if not isinstance(source, IterableSource) or source.time == time:
+        return source
+    return replace(source, time=time)
 
 
 def watermark_slack(source: Source, time: str) -> Slack | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 from windrow.errors import DataError
@@ -32,6 +32,19 @@ def microseconds(value: datetime | timedelta | int) -> int:
     if isinstance(value, datetime):
         return (in_utc(value) - EPOCH) // _MICROSECOND
     return value // _MICROSECOND if isinstance(value, timedelta) else value
+
+
+def moment_of(value: Any) -> datetime | None:
+    """The moment that a datetime, a date (its midnight) or numpy's datetime64 is; None for anything else.
+
+    >>> moment_of(date(2024, 1, 2)).isoformat(), moment_of(7)
+    ('2024-01-02T00:00:00+00:00', None)
+    """
+    if type(value).__name__ == "datetime64":  # numpy's, which is not imported here
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return in_utc(value) if isinstance(value, datetime) else None
 
 
 def moment(value: datetime | int) -> datetime:

@@ -13,6 +13,7 @@ from windrow.errors import SourceError
 from windrow.semantics.progress import Punctuation
 from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, resume
 from windrow.sources.conform import conform, plain_schema
+from windrow.sources.promises import Promises
 
 _LABEL = "Python iterable"
 
@@ -70,6 +71,8 @@ class IterableSource:
     feed: Feed
     schema: pa.Schema
     total_rows: int | None = None
+    time: str | None = None
+    """The progressing attribute, by whose type punctuations are judged."""
 
     def describe(self) -> str:
         return _LABEL
@@ -82,14 +85,16 @@ class IterableSource:
 
     def _elements(self, batch_rows: int) -> Iterator[Element]:
         used = 0
+        promises = Promises(self.name, self.time, self.schema)
         try:
             for element in gathered(self.feed, self.schema, batch_rows, self.name):
                 if isinstance(element, Punctuation):
-                    yield element
+                    yield promises.checked(element)
                     continue
                 for batch in element.to_batches(max_chunksize=batch_rows):
                     for piece in cut(conform(batch, self.schema, f"the {_LABEL}", self.name), batch_rows):
                         used += piece.num_rows
+                        promises.note(piece)
                         yield piece
         except SourceError as error:
             error.used = error.used or used
