@@ -74,7 +74,7 @@ Project window_end, most = ceil(p50)
    │            windows start 9 min after multiples of 10 min and end at multiples of 10 min
    │  keys      none: one result a window
    │  answers   p50 = median(price)
-   │  emit      windows that hold a row, and the empty ones between them
+   │  emit      windows that hold a row, and the empty ones between them, up to 1,000,000 in a row
    │  late      corrected results follow, up to 1 h after a window's end; \
 a row that missed one window counts in none (consistent)
    │  strategy  panes

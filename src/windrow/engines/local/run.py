@@ -10,7 +10,7 @@ from functools import reduce
 import pyarrow as pa
 
 from windrow.engines.accounts import (
-    late_and_filtered,
+    account_of,
     open_windows,
     rows_stored,
     state_bytes,
@@ -167,16 +167,16 @@ class Runner:
         return self._metrics([end], [stage for stage in self.pipeline.stages if end in stage.queries])
 
     def _metrics(self, ends: Sequence[End], stages: Sequence[Stage]) -> Metrics:
-        rows_in = sum(stage.operator.counters.rows_in for end in ends for stage in end.entries)
-        late, filtered = (sum(counts) for counts in zip(*map(late_and_filtered, ends), strict=True))
+        accounts = [account_of(end, sum(stage.operator.counters.rows_in for stage in end.entries)) for end in ends]
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
         sources = {o.name: _progress_of(o) for o in inputs}
         return Metrics(
-            rows_in=rows_in,
-            rows_used=rows_in - late - filtered,
-            rows_late=late,
-            rows_filtered=filtered,
+            rows_in=sum(account.rows_in for account in accounts),
+            rows_used=sum(account.used for account in accounts),
+            rows_late=sum(account.late for account in accounts),
+            rows_filtered=sum(account.filtered for account in accounts),
+            rows_early=sum(account.early for account in accounts),
             results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),
@@ -200,7 +200,8 @@ def _flush(options: Options) -> Flush:
 
 
 def _progress_of(source: Input) -> SourceMetrics:
-    return SourceMetrics(source.counters.rows_in, known(source.high), known(source.bound), source.bound == END)
+    counted = source.counters
+    return SourceMetrics(counted.rows_in, known(source.high), known(source.bound), source.bound == END, counted.early)
 
 
 def _noting(ledger: Ledger, kind: str, deliver: Deliver) -> Deliver:

@@ -88,6 +88,6 @@ def _watermarks(divided: Spread, frames: Mapping[str, FrameSource]) -> Iterator[
 
 def _watermark(stream: Stream, delay: int) -> str:
     shown = render(delay * 1000, Domain.TIME) if delay else "0 s"
-    if stream.policy == Slack(Amount.of(f"{delay} ms")):
+    if isinstance(stream.policy, Slack) and stream.policy.amount == Amount.of(f"{delay} ms"):
         return f"the delay of the DataFrame's own watermark, {shown}, is the slack; Spark itself drops no row"
     return f"the DataFrame's own one ({shown}) has no effect here: Spark drops no row, the policy above decides"

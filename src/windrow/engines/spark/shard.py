@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.accounts import (
-    late_and_filtered,
+    account_of,
     open_windows,
     rows_stored,
     state_bytes,
@@ -55,6 +55,7 @@ class Outcome:
     time: int | None = None
     body: bytes | None = None
     late: int | None = None
+    early: int | None = None
     filtered: int | None = None
     results: int | None = None
     windows: int | None = None
@@ -223,14 +224,15 @@ class Shard:
 
     def counts(self) -> Outcome:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
-        late, filtered = late_and_filtered(self.pipeline.ends[0])
+        account = account_of(self.pipeline.ends[0], 0)
         waiting, evicted = waiting_and_evicted(self.pipeline.stages)
         first = self.number == 0
         return Outcome(
             COUNTS,
             self.query,
-            late=late,
-            filtered=filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
+            late=account.late,
+            early=account.early,
+            filtered=account.filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
             results=self.pipeline.results,
             windows=open_windows(self.pipeline.stages),
             bytes=state_bytes(self.pipeline.stages),
