@@ -15,7 +15,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from windrow.engines.spark.bundle import Bundle, Reading, bundled
-from windrow.engines.spark.control import end_class
+from windrow.engines.spark.control import check_closing, end_class
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.keys import shard_keys
 from windrow.engines.spark.low import Lowering, bodies_of
@@ -53,7 +53,7 @@ class Settings:
     """Tasks that read a micro-batch of a replayed source; as many as shards unless given."""
     rate: float | None = None
     close: bool = False
-    """End the streams now, whatever may still come."""
+    """End the streams once all that is there has been read, whatever may still come."""
     spool: Path | None = None
     """Where data in memory is put for the workers to read."""
     flush: str = EAGER.when.value
@@ -207,6 +207,8 @@ def _spool_of(settings: Settings, lowering: Lowering) -> Path:
 
 def _end(spark: SparkSession, lowerings: list[Lowering], settings: Settings) -> DataFrame:
     """The end of the streams that come as DataFrames, which do not tell it themselves."""
+    if settings.close:
+        check_closing(spark)
     name = f"windrow_end_{uuid4().hex}"
     spark.dataSource.register(end_class(name, lowerings, settings.close))
     return spark.readStream.format(name).load()
