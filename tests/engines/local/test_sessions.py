@@ -18,7 +18,7 @@ from tests import strategies as streams
 from tests.acceptance.streams import promised
 from tests.engines.local.test_group_punctuations import Run, counting, fed, in_batches, rows, whole_groups
 from tests.engines.local.test_oracle import SCHEMA
-from windrow.engines.accounts import late_and_filtered, state_bytes
+from windrow.engines.accounts import account_of, state_bytes
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Stream, WindowAggregate
 from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount
@@ -81,7 +81,7 @@ def test_late_rows_of_sessions(data: st.DataObject) -> None:
     expected = oracle.answer(whole_groups(elements, names, by), window, keys=keys, aggregates=CALLS, emit=emit)
     assert streams.comparable(expected.results) == streams.comparable(run.results)
     assert missed(expected) == told(run.late)
-    assert (expected.account.late, 0) == late_and_filtered(run.pipeline.ends[0])
+    assert expected.account == account_of(run.pipeline.ends[0], expected.account.rows_in)
     assert len(run.late) == expected.account.late
     if emit is not Emit.COMPLETE:
         check_laws(elements, window.gap, names, run.results, run.late)
@@ -140,7 +140,7 @@ def test_a_reported_session_is_remembered_until_no_row_in_time_can_belong_to_it(
         run.feed(element)
     run.feed(Punctuation(30))
     assert [(1, 4, 1), (5, 8, 1)] == [(r["window_start"], r["window_end"], r["n"]) for r in run.results]
-    assert 2 == late_and_filtered(run.pipeline.ends[0])[0]
+    assert 2 == account_of(run.pipeline.ends[0], 4).late
 
 
 def test_groups_whose_last_session_is_long_past_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
