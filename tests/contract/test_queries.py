@@ -54,7 +54,7 @@ def test_windows_over_windows_over_a_union(engine: Engine) -> None:
         stream(elements, name).group_by("k", "g").window(range=10).agg(n=wr.count(), most=wr.max("x"))
         for elements, name in ((ELEMENTS, "s"), (OTHERS, "r"))
     ]
-    outer = inner[0].union(inner[1]).group_by("k").window(range=30, slide=10, on="window_end")
+    outer = inner[0].union(inner[1]).group_by("k").window(range=30, slide=10, on="window_start")
     query = outer.agg(n=wr.sum("n"), most=wr.max("most")).select("window_end", "n").distinct()
     check(engine, query, {"s": ELEMENTS, "r": OTHERS}, SIZE)
 

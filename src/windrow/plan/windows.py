@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.errors import QueryError
-from windrow.plan.nodes import WindowAggregate
+from windrow.plan.nodes import WindowAggregate, WindowTime
 from windrow.semantics.amounts import Domain, render
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Window
 
@@ -44,6 +44,14 @@ def _numbers(window: Window) -> dict[str, int]:
 def attribute_of(window: Window) -> str | None:
     """The attribute a window is on; None when it counts rows."""
     return None if isinstance(window, Rows) else window.attribute
+
+
+def lag_of(node: WindowAggregate) -> int:
+    """How far before its end the time of a result is: nothing, or the range where that is its start."""
+    if node.time is WindowTime.END:
+        return 0
+    assert not isinstance(node.window, (Session, Landmark))
+    return node.window.range
 
 
 def every_of(node: WindowAggregate, domain: Domain) -> int:
