@@ -44,7 +44,7 @@ def where_having_and_a_projection_in_sql() -> Query:
 def windows_over_windows_over_a_union() -> Query:
     """Sums of ten become sums of thirty; DISTINCT leaves each pair once."""
     inner = [one.group_by("k", "g").window(range=10).agg(n=wr.count(), most=wr.max("x")) for one in (S, R)]
-    outer = inner[0].union(inner[1]).group_by("k").window(range=30, slide=10, on="window_end")
+    outer = inner[0].union(inner[1]).group_by("k").window(range=30, slide=10, on="window_start")
     return outer.agg(n=wr.sum("n"), most=wr.max("most")).select("window_end", "n").distinct()
 
 

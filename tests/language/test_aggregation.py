@@ -213,7 +213,8 @@ ERRORS = [
     (
         "SELECT max(p) FROM (SELECT price AS p FROM trades)",
         "`window` must be given: without one, state would be unbounded and no result would ever be final. "
-        "Hint: keep the time column (or window_end) in the inner SELECT, then put a window on it.",
+        "Hint: keep the time column (or window_start or window_end) in the inner SELECT, unchanged, "
+        "then put a window on it.",
         "max(p",
     ),
     (

@@ -215,13 +215,13 @@ ERRORS = [
     (
         "(SELECT price, symbol FROM trades) [RANGE 10 SECONDS]",
         "`window` needs a progressing attribute, but the inner query does not keep it, got columns price, symbol. "
-        "Hint: keep the time column (or window_end) in the inner SELECT, unchanged.",
+        "Hint: keep the time column (or window_start or window_end) in the inner SELECT, unchanged.",
         "[RANGE 10 SECONDS]",
     ),
     (
         "(SELECT price, symbol FROM trades) [RANGE 10 WATTR price]",
         "`wattr` must be the progressing attribute, which is not among the columns, got price. "
-        "Hint: keep the time column (or window_end) in the inner SELECT, unchanged.",
+        "Hint: keep the time column (or window_start or window_end) in the inner SELECT, unchanged.",
         "price",
     ),
 ]

@@ -407,7 +407,7 @@ def test_ordered_output_needs_the_time() -> None:
     node = Project(trades(), (("price", Column("price")),))
     message = (
         r"\A`ordered output` needs the progressing attribute among the columns, or nobody could see the order, "
-        r"got columns price\. Hint: keep the time column \(or window_end\) in the SELECT, unchanged\.\Z"
+        r"got columns price\. Hint: keep the time column \(or window_start or window_end\) in the SELECT, unchanged\.\Z"
     )
     with pytest.raises(QueryError, match=message):
         shape_of(OrderedOutput(node))

@@ -26,6 +26,7 @@ from windrow.language.scalars import Scalars
 from windrow.language.windows import PlacedWindow
 from windrow.plan.check import carries_progress, shape_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Project, WindowAggregate
+from windrow.plan.progress import KEEP_TIME
 from windrow.plan.types import type_of
 from windrow.plan.windows import attribute_of
 from windrow.semantics.expressions import Column, Expression
@@ -130,7 +131,7 @@ class Aggregation:
     def _window_hint(self) -> str:
         time = self.relation.shape.time
         if time is None:
-            return "keep the time column (or window_end) in the inner SELECT, then put a window on it"
+            return f"{KEEP_TIME}, then put a window on it"
         if self.select.args.get("joins"):
             return (
                 f"write it after the aggregate: count(*) [RANGE 1 MINUTE WATTR {time}]; those in FROM are of the join"

@@ -14,6 +14,7 @@ from windrow.language.places import position
 from windrow.plan.builder import WindowSpec
 from windrow.plan.check import carries_progress, check_window
 from windrow.plan.nodes import Node
+from windrow.plan.progress import times_hint
 from windrow.plan.schema import Shape
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.windows import Align, Rows, SlideBy, SlideByTuple, Window
@@ -26,7 +27,6 @@ _PARAMETERS = {
     "by": "SATTR",
     "order_by": "ORDER BY",
 }
-_KEEP_TIME = "keep the time column (or window_end) in the inner SELECT, unchanged"
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class WindowReader:
             f"must be the progressing attribute, which is {time or 'not among the columns'}",
             parameter=written.removesuffix("({})").removesuffix(" {}").lower(),
             value=named.name,
-            hint=f"write {written.format(time)}" if time else _KEEP_TIME,
+            hint=times_hint(self.node, self.shape.schema.names, written),
             position=position(self.text, named.span),
         )
 
@@ -173,7 +173,7 @@ class WindowReader:
                 "needs a progressing attribute, but the inner query does not keep it",
                 parameter="window",
                 value=f"columns {', '.join(self.shape.schema.names)}",
-                hint=_KEEP_TIME,
+                hint=times_hint(self.node, self.shape.schema.names),
                 position=position(self.text, clause.span),
             )
 

@@ -114,7 +114,7 @@ class WindowSpec:
                 "needs a progressing attribute, but the input does not keep it",
                 parameter="window",
                 value=f"columns {', '.join(shape.schema.names)}",
-                hint="keep the time column (or window_end) in select(), unchanged",
+                hint="keep the time column (or window_start or window_end) in select(), unchanged",
             )
         return self.on or str(shape.time)
 

@@ -9,8 +9,9 @@ from windrow.aggregates import lookup
 from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.describe import unused_promises
 from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
+from windrow.plan.progress import carries_progress, timed_by
 from windrow.plan.types import type_of
-from windrow.plan.windows import row_count
+from windrow.plan.windows import attribute_of, row_count
 from windrow.semantics.amounts import WEEK, Domain, render
 from windrow.semantics.progress import AtEnd, External
 from windrow.semantics.windows import Emit, Landmark, Rows, SlideByTuple, Sliding
@@ -74,6 +75,16 @@ def _weeks(node: WindowAggregate) -> Iterator[str]:
         )
 
 
+def _by_end(node: WindowAggregate) -> Iterator[str]:
+    """A window over the results of windows, in order of where these end."""
+    attribute = attribute_of(node.window)
+    if attribute == "window_end" and carries_progress(timed_by(node.input, "window_start"), "window_start"):
+        yield (
+            f"Results count by their {attribute}: one that ends where a window ends is in the next window. WATTR "
+            "window_start has it in the one that it begins in."
+        )
+
+
 def _kept_values(node: WindowAggregate) -> Iterator[str]:
     schema = shape_of(node.input).schema
     for call in node.aggregates:
@@ -116,6 +127,7 @@ def _waits_for_slowest(node: Union) -> Iterator[str]:
 _RULES: tuple[tuple[type, Callable[[Any], Iterator[str]]], ...] = (
     (WindowAggregate, _rows_between),
     (WindowAggregate, _weeks),
+    (WindowAggregate, _by_end),
     (WindowAggregate, _kept_values),
     (WindowAggregate, _grows_forever),
     (WindowAggregate, _remembers_windows),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.errors import QueryError
-from windrow.plan.nodes import WindowAggregate
+from windrow.plan.nodes import WindowAggregate, WindowTime
 from windrow.semantics.amounts import Domain, render
 from windrow.semantics.windows import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
@@ -59,6 +59,14 @@ def check_empties(node: WindowAggregate) -> None:
             value=node.most_empty,
             hint="write EMIT EMPTY UP TO ... (emit('empty', most=...)), or leave it out",
         )
+
+
+def lag_of(node: WindowAggregate) -> int:
+    """How far before its end the time of a result is: nothing, or the range where that is its start."""
+    if node.time is WindowTime.END:
+        return 0
+    assert not isinstance(node.window, (Session, Landmark))
+    return node.window.range
 
 
 def every_of(node: WindowAggregate, domain: Domain) -> int:
