@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except WindrowError as error:
-            raise UserMistake(str(error)) from error
+            raise UserMistake("\n".join([str(error), *getattr(error, "__notes__", ())])) from error
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
