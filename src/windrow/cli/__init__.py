@@ -49,7 +49,7 @@ class LazyGroup(click.Group):
             try:
                 return super().invoke(ctx)
             except WindrowError as error:
-                raise UserMistake(str(error)) from error
+                raise UserMistake("\n".join([str(error), *getattr(error, "__notes__", ())])) from error
 
 
 def _show(usual: Callable[..., None]) -> Callable[..., None]:

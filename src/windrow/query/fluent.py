@@ -201,7 +201,8 @@ class Query(WindowSettings, Joins):
         """Run to the end and keep the answer, the late rows and the metrics.
 
         Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
-        by); in process also threads and checkpoint_every (rows); on Spark also spark (the session), shards, memory,
+        by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an iterator wait for
+        others, "50 ms" unless you say); on Spark also spark (the session), shards, memory,
         rate and json_lines.
         """
         return gather(self.plan, self.sources, **options)
@@ -227,7 +228,10 @@ class Query(WindowSettings, Joins):
         return polars.DataFrame(self.collect(**options))
 
     def write(self, path: str | Path, *, late: str | Path | None = None, **options: Any) -> Metrics:
-        """Write results to a file as windows close: `.parquet`, `.csv` or `.jsonl`; options as in `run`."""
+        """Write results to a file as windows close: `.parquet`, `.csv` or `.jsonl`; options as in `run`.
+
+        The text files grow under their name; a run that breaks off leaves what it gave up to then.
+        """
         from windrow.query.writing import write_results
 
         return write_results(self.plan, self.sources, path, late, **options)

@@ -18,6 +18,7 @@ from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
 from windrow.plan.schema import in_order
 from windrow.sinks.base import fitted
+from windrow.sources.live import watched
 
 if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
@@ -29,7 +30,7 @@ OnProgress: TypeAlias = "Callable[[Metrics], None]"
 _FLUSH = ("flush", "flush_rows", "flush_windows", "flush_cells")
 _BOTH = ("batch_rows", "checkpoint", "restore", "statistics", *_FLUSH)
 OPTIONS = {
-    "local": ("threads", "checkpoint_every", *_BOTH),
+    "local": ("threads", "checkpoint_every", "batch_wait", *_BOTH),
     "spark": ("shards", "memory", "rate", "spark", "json_lines", *_BOTH),
 }
 """The options of a run, by engine."""
@@ -196,15 +197,20 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     """The result batches one by one as windows close; the run waits while the reader is busy.
 
     The engine pushes and the reader pulls, so the run has a thread of its own and at most a few batches wait between
-    them. When the reader stops early, the run ends at its next result.
+    them. When the reader stops early, the run ends at its next result, or while it waits for a source.
     """
     waiting: Queue[Any] = Queue(maxsize=4)
     abandoned = threading.Event()
 
-    def hand_over(batch: pa.RecordBatch) -> None:
+    def look_around() -> None:
         if abandoned.is_set():
             raise _Abandoned
+
+    def hand_over(batch: pa.RecordBatch) -> None:
+        look_around()
         waiting.put(batch)
+
+    sources = {name: watched(source, look_around) for name, source in sources.items()}
 
     def work() -> None:
         outcome: Any = _DONE

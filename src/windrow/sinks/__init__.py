@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from windrow.errors import ConfigurationError
 from windrow.sinks.base import Sink, only_appends
+from windrow.sinks.live_terminal import LiveTerminalSink
 from windrow.sinks.memory import MemorySink
 from windrow.sinks.terminal import LIMIT, TerminalSink
 
-__all__ = ["MemorySink", "Sink", "TerminalSink", "open_sink"]
+__all__ = ["LiveTerminalSink", "MemorySink", "Sink", "TerminalSink", "open_sink"]
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
 
@@ -24,12 +25,16 @@ def open_sink(
     limit: int | None = LIMIT,
     stream: IO[str] | None = None,
     early: bool = False,
+    live: bool = False,
 ) -> Sink:
     """The sink for a file by its ending, or for the terminal when the target is `-`.
 
-    `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout. With
-    `early`, results come that are taken back later: files do not take them.
+    `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout. A `live`
+    answer is shown row by row as it comes. With `early`, results come that are taken back later: files do not take
+    them.
     """
+    if str(target) == "-" and live:
+        return LiveTerminalSink(schema, limit=limit, stream=stream)
     if str(target) == "-":
         return TerminalSink(schema, limit=limit, stream=stream)
     if early:
