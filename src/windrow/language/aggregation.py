@@ -47,6 +47,8 @@ class Aggregation:
     """Grouped by the progressing attribute itself: one window per value, reported by its start."""
     over: bool = False
     """Windows are SQL's own: each row has its result."""
+    grouped: frozenset[str] = frozenset()
+    """Times that are keys, beside a window of their own or another length."""
 
     def __post_init__(self) -> None:
         self.text = self.relation.context.text
@@ -61,6 +63,7 @@ class Aggregation:
         self._refuse_grouping_sets()
         self._refuse_mixture()
         self.window, partition = self._read_window()
+        self.grouped = self._grouped_times()
         self._read_keys(partition)
         columns = self._read_columns()
         having = self._read_having(columns)
@@ -141,12 +144,14 @@ class Aggregation:
         return next(found, otherwise)
 
     def _bound(self, syntax: exp.Expr) -> Column | None:
-        """The bound of the window that a name stands for: its own names, or the windowing attribute."""
+        """The bound of the window that a name stands for: its own names, or the windowing attribute that is no key."""
         name = self.scope.find(syntax)
         if self.per_value and name is not None and carries_progress(self.relation.node, name):
             return Column("window_start")
         if isinstance(syntax, exp.Column) and not syntax.table and syntax.name.lower() in BOUNDS:
             return Column(syntax.name.lower())
+        if name in self.grouped:
+            return None
         attribute = attribute_of(self.window)
         if attribute is None:
             spelled = spelling(self.text, syntax).lower().replace("-", "_")
@@ -154,6 +159,14 @@ class Aggregation:
         return Column("window_end") if name is not None and carries_progress(self.relation.node, name) else None
 
     # The keys
+
+    def _grouped_times(self) -> frozenset[str]:
+        """The times that GROUP BY names beside a window: each value is a group of its own in every window."""
+        group = self.select.args.get("group")
+        if self.per_value or group is None:
+            return frozenset()
+        named = {self.scope.find(self._group_target(syntax)) for syntax in group.expressions}
+        return frozenset(name for name in named if name is not None and carries_progress(self.relation.node, name))
 
     def _read_keys(self, partition: tuple[str, ...]) -> None:
         group = self.select.args.get("group")
