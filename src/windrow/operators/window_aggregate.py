@@ -147,7 +147,7 @@ class WindowOperator:
             absent, counts = self.revisions.note(rows.take(late), verdict, closed)
         yield from self._count(rows.take(late[counts]), closed[counts])
         if self.node.late is not Late.DROP and absent.any():
-            missed = missed_windows(self.window, times[absent], closed[absent])
+            missed = missed_windows(self.window, times[absent], closed[absent], self.within)
             data = batch.compact().data.take(arrow(late[absent]))
             yield LateRows(late_batch(data, missed, batch.source, self.late_schema))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from windrow.errors import QueryError
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.amounts import Domain, render
-from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Window
+from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 _EXAMPLES = {
     "range": "a window holds something, as in RANGE 10 SECONDS",
@@ -57,10 +57,16 @@ def row_count(number: int) -> str:
 
 
 def within_of(node: WindowAggregate, domain: Domain) -> int:
-    """How long after its end a window is still corrected under LATE REVISE: as asked, else its range, gap or slide."""
-    if node.within is not None:
-        return node.within.resolve(domain, "within")
+    """How long after its end a window is still corrected under LATE REVISE: as asked, else its range, gap or slide.
+
+    For sliding windows in whole slides, rounded up: where they end is all that their punctuations tell.
+    """
     window = node.window
+    within = _length(window) if node.within is None else node.within.resolve(domain, "within")
+    return -(-within // window.slide) * window.slide if isinstance(window, Sliding) else within
+
+
+def _length(window: Window) -> int:
     if isinstance(window, Session):
         return window.gap
     return window.slide if isinstance(window, Landmark) else window.range
