@@ -186,7 +186,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         ),
         Feature(
             "punctuations for single groups",
-            local=Yes("for all but sessions, which wait for the punctuation of all rows; counted windows need PATTR"),
+            local=Yes("counted windows need PATTR"),
             spark=Yes("the same, after each micro-batch"),
         ),
         Feature("idle by stream time"),

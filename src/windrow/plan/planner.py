@@ -16,7 +16,7 @@ from windrow.plan.tree import map_inputs
 from windrow.plan.types import type_of
 from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
 
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
@@ -179,10 +179,10 @@ _NAMES: dict[type, str] = {
 }
 
 
-def _why_final(window: Window) -> str:
-    if not isinstance(window, SlideByTuple):
-        return ""
-    return "a late row would close a window of its own and change which rows close the later ones; "
+_WHY_FINAL: dict[type, str] = {
+    Session: "a late row may lengthen a session or join two: a correction would not have the window it corrects; ",
+    SlideByTuple: "a late row would close a window of its own and change which rows close the later ones; ",
+}
 
 
 def refuse_impossible(node: WindowAggregate) -> None:
@@ -194,7 +194,7 @@ def refuse_impossible(node: WindowAggregate) -> None:
             parameter="late",
             value="revise",
             allowed=("drop", "side"),
-            hint=f"{_why_final(window)}late='side' gives the late rows as a second output",
+            hint=f"{_WHY_FINAL.get(type(window), '')}late='side' gives the late rows as a second output",
         )
     if node.late is Late.REVISE and node.strategy not in (Strategy.AUTO, Strategy.PANES):
         raise UnsupportedError(

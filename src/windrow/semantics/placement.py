@@ -11,8 +11,9 @@ from windrow.semantics import framework, session
 from windrow.semantics.arrival import Arrival, Group
 from windrow.semantics.framework import WindowId
 from windrow.semantics.lateness import Verdict, judge
-from windrow.semantics.progress import START
+from windrow.semantics.progress import END, START
 from windrow.semantics.rows import partition_of
+from windrow.semantics.session import Past
 from windrow.semantics.windows import Rows, Session, SlideByTuple, Window
 
 
@@ -37,7 +38,7 @@ def place(window: Window, arrived: Sequence[Arrival], *, within: int | None, lat
     if isinstance(window, Rows):
         return _place_rows(window, arrived, bounds)
     if isinstance(window, Session):
-        return _place_sessions(window, arrived, bounds, lateness)
+        return _place_sessions(window, arrived, bounds)
     placement = Placement()
     closes_at = partial(framework.closes_at, window)
     for i, wids in enumerate(_wids(window, arrived, bounds)):
@@ -85,21 +86,24 @@ def _slide_by_tuple_wids(
     return found
 
 
-def _place_sessions(window: Session, arrived: Sequence[Arrival], bounds: Sequence[int], lateness: str) -> Placement:
-    """Sessions group by group: rows merge with what is not yet reported; what is born closed is missed.
+def _place_sessions(window: Session, arrived: Sequence[Arrival], bounds: Sequence[int]) -> Placement:
+    """Sessions group by group: rows wait until a bound closes their session; those below the floor are late.
 
-    Between two bounds the order of rows does not matter: sessions are only judged when the next bound comes.
+    A row has one session, so that generous and consistent are the same.
     """
     placement = Placement()
     for group in {a.group: None for a in arrived}:
         pending: list[int] = []
-        bound = START
+        past = Past()
         for i in (i for i, a in enumerate(arrived) if a.group == group):
-            if bounds[i] > bound:
-                pending = _settle(window, arrived, pending, placement, old=bound, new=bounds[i], lateness=lateness)
-                bound = bounds[i]
-            pending.append(i)
-        _settle(window, arrived, pending, placement, old=bound, new=None, lateness=lateness)
+            if bounds[i] > past.bound:
+                past, pending = _settle(window, arrived, pending, placement, past, bounds[i])
+            missed = past.missed(window, arrived[i].t)
+            if missed is None:
+                pending.append(i)
+            else:
+                placement.missed[i] = (missed,)
+        _settle(window, arrived, pending, placement, past, END)
     return placement
 
 
@@ -108,20 +112,16 @@ def _settle(
     arrived: Sequence[Arrival],
     pending: list[int],
     placement: Placement,
-    *,
-    old: int,
-    new: int | None,
-    lateness: str,
-) -> list[int]:
-    """Place the sessions that `new` closes (None: all); those that `old` had closed are missed. The rest waits."""
-    waiting: list[int] = []
-    for wid in session.sessions_of(window, (arrived[i].t for i in pending)):
-        members = [i for i in pending if wid[0] <= arrived[i].t <= wid[1]]
-        closes_at = partial(framework.closes_at, window)
-        if new is not None and closes_at(wid) > new:
-            waiting += members
-            continue
-        verdict = judge([wid], closes_at, bound=old, lateness=lateness)
-        for i in members:
-            placement.put(arrived[i].group, i, verdict)
-    return waiting
+    past: Past,
+    bound: int,
+) -> tuple[Past, list[int]]:
+    """Place the rows of the sessions that a bound closes; what is settled now, and the rows that wait on."""
+    found = session.sessions_of(window, (arrived[i].t for i in pending))
+    closed = [wid for wid in found if bound == END or framework.closes_at(window, wid) <= bound]
+    still_open = [wid for wid in found if wid not in closed]
+    for wid in closed:
+        for i in pending:
+            if wid[0] <= arrived[i].t <= wid[1]:
+                placement.put(arrived[i].group, i, Verdict((), (wid,)))
+    waiting = [i for i in pending if any(first <= arrived[i].t <= last for first, last in still_open)]
+    return past.advanced(window, bound, closed, still_open), waiting

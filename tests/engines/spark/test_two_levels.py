@@ -27,6 +27,7 @@ from windrow.engines.spark.low import bodies_of
 from windrow.engines.spark.shard import Outcome
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of
 from windrow.errors import SumOverflowError
+from windrow.operators.lateness import COLUMNS
 from windrow.operators.smoothing import EAGER, Flush, When
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Node, OrderedOutput, WindowAggregate
 from windrow.semantics import oracle
@@ -35,7 +36,7 @@ from windrow.semantics.early import early_results
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.in_order import in_order
 from windrow.semantics.progress import END, External, Punctuation
-from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -162,7 +163,7 @@ def micro_batches(elements: Sequence[Any], cuts: set[int]) -> list[MicroBatch]:
 @given(data=st.data())
 def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     by = data.draw(st.sampled_from((None, "k", "g")))
-    window = data.draw(st.one_of(streams.sliding(), streams.landmarks()) if by else streams.windows())
+    window = data.draw(streams.windows())
     elements = data.draw(streams.elements(late=True, by=by))
     calls = [
         AggregateCall(c.name, c.function, c.argument, c.parameters)
@@ -207,6 +208,9 @@ def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     if late is Late.SIDE:
         rows = [{n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed]
         assert streams.comparable(rows) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in cluster.late)
+    if late is Late.SIDE and isinstance(window, Session):
+        spans = [(by, len(m), *m[0]) for _, by, m in expected.missed]
+        assert sorted(spans) == sorted(tuple(row[name] for name in COLUMNS[:4]) for row in cluster.late)
 
 
 @settings(max_examples=20_000 if SOAK else 60, deadline=None)
