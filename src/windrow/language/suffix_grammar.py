@@ -84,9 +84,10 @@ class SuffixGrammar(Words):
     def _parse_most(self, first: Token) -> Suffix:
         """`UP TO 5000000`: how many empty windows in a row are reported."""
         self._need("TO")
-        if not self._match(TokenType.NUMBER) or not self._prev.text.isdigit():
+        if not self._curr or not self._curr.text.isdigit():
             self.raise_error("Expected a whole number of windows (as in EMIT EMPTY UP TO 5000000)")
-        return Suffix("most_empty", int(self._prev.text), self._span(first))
+        number = self._word("a number of windows")
+        return Suffix("most_empty", int(number.text), self._span(first))
 
     @staticmethod
     def _chosen(field: str, word: str) -> Enum:

@@ -139,8 +139,8 @@ def test_a_join_whose_rows_are_copied_sets_each_aside_once() -> None:
 
 def test_by_the_clock_tasks_judge_and_still_send_panes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(low, "time", SimpleNamespace(time=lambda: 100.0))
-    schema = pa.schema([("ts", pa.timestamp("us")), ("k", pa.string())])
-    stream = Stream("s", schema, "ts", Ordered(Lead(Amount.of("5 s"), wall_clock=True)))
+    kinds: dict[str, pa.DataType] = {"ts": pa.timestamp("us"), "k": pa.string()}
+    stream = Stream("s", pa.schema(kinds), "ts", Ordered(Lead(Amount.of("5 s"), wall_clock=True)))
     node = WindowAggregate(stream, Sliding("ts", 10**7, 10**7), (("k", Column("k")),), COUNT)
     cluster = Cluster(node, shards=2)
     assert cluster.readings[0][0].branch.merging is not None
