@@ -76,8 +76,8 @@ CASES = {
     "promises for groups, landmark": Case(
         {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, elements=punctuated_by_group(12, -70)
     ),
-    "promises for groups, sessions": Case(
-        {"gap": 7}, ("k",), BOUNDED, late=("side", None), progress=PER_K, elements=punctuated_by_group(15, 0)
+    "promises for groups, sessions revised": Case(
+        {"gap": 7}, ("k",), BOUNDED, late=("revise", 12), progress=PER_K, elements=punctuated_by_group(15, 0)
     ),
     "promises for groups, revised": Case(
         {"range": 20, "slide": 10}, ("k",), late=("revise", 30), progress=PER_K, elements=punctuated_by_group(16, 0)

@@ -70,7 +70,7 @@ def answer(
 
     The filter comes before lateness: a filtered row is never late. With `late="revise"` the results are the last
     revisions: a row that missed a window still counts in it while the bound is less than `within` past its closing
-    (None: always). `lateness` then judges what is left.
+    (None: always). `lateness` then judges what is left. A session that is corrected covers all that it replaces.
 
     >>> from windrow.semantics.progress import Punctuation
     >>> from windrow.semantics.windows import Sliding
@@ -85,7 +85,8 @@ def answer(
     arrived, filtered = arrivals(elements, window, keys, where)
     at_once = place(window, arrived, within=0, lateness=lateness)
     final = place(window, arrived, within=within, lateness=lateness) if late == "revise" else at_once
-    account = Account(len(arrived) - len(at_once.missed), len(at_once.missed), filtered)
+    came_late = len(final.late if isinstance(window, Session) else at_once.missed)
+    account = Account(len(arrived) - came_late, came_late, filtered)
     results = list(_results(window, arrived, final, emit, keys, aggregates))
     return Answer(sorted(results, key=lambda result: _order(result, keys)), account, _missed(window, arrived, final))
 
