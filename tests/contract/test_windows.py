@@ -94,8 +94,8 @@ CASES = {
     "promises for groups, landmark": Case(
         {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, data="by_group"
     ),
-    "promises for groups, sessions": Case(
-        {"gap": 7}, ("k",), BOUNDED, late=("side", None), progress=PER_K, data="by_group"
+    "promises for groups, sessions revised": Case(
+        {"gap": 7}, ("k",), BOUNDED, late=("revise", 12), progress=PER_K, data="by_group"
     ),
     "promises for groups, revised": Case(
         {"range": 20, "slide": 10}, ("k",), late=("revise", 30), progress=PER_K, data="by_group"

@@ -281,7 +281,7 @@ def _window(
     choice = choose(node, how.statistics, how.constants)
     passes = frozenset() if grid is None else grid.keys
     if isinstance(node.window, Session):
-        return SessionOperator(node, shape, output, passes=passes)
+        return SessionOperator(node, shape, output, within=within_of(node, shape.domain), passes=passes)
     if isinstance(node.window, SlideByTuple):
         return PerRowOperator(node, shape, output, passes=passes)
     if isinstance(node.window, Rows):

@@ -180,15 +180,23 @@ _NAMES: dict[type, str] = {
 
 
 _WHY_FINAL: dict[type, str] = {
-    Session: "a late row may lengthen a session or join two: a correction would not have the window it corrects; ",
     SlideByTuple: "a late row would close a window of its own and change which rows close the later ones; ",
 }
 
 
+def _not_revised(node: WindowAggregate) -> str | None:
+    """What makes corrections of late rows impossible."""
+    if not isinstance(node.window, (Sliding, Session)):
+        return _NAMES[type(node.window)]
+    if node.emit is Emit.EMPTY:
+        return "EMIT EMPTY"
+    complete = isinstance(node.window, Session) and node.emit is Emit.COMPLETE
+    return "EMIT COMPLETE of session windows" if complete else None
+
+
 def refuse_impossible(node: WindowAggregate) -> None:
     window = node.window
-    if node.late is Late.REVISE and (not isinstance(window, Sliding) or node.emit is Emit.EMPTY):
-        what = "EMIT EMPTY" if isinstance(window, Sliding) else _NAMES[type(window)]
+    if node.late is Late.REVISE and (what := _not_revised(node)) is not None:
         raise UnsupportedError(
             f"is not available for {what}",
             parameter="late",

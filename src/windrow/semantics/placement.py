@@ -23,6 +23,8 @@ class Placement:
 
     extents: dict[tuple[Group, WindowId], list[int]] = field(default_factory=dict)
     missed: dict[int, tuple[WindowId, ...]] = field(default_factory=dict)
+    late: set[int] = field(default_factory=set)
+    """The positions of rows that came too late for a session, also where it is corrected."""
 
     def put(self, group: Group, position: int, verdict: Verdict) -> None:
         for wid in verdict.counted:
@@ -86,39 +88,47 @@ def _slide_by_tuple_wids(
     return found
 
 
-def _place_sessions(window: Session, arrived: Sequence[Arrival], bounds: Sequence[int]) -> Placement:
-    """Sessions group by group: rows wait until a bound closes their session; those below the floor are late.
+def _place_sessions(window: Session, arrived: Sequence[Arrival], finals: Sequence[int]) -> Placement:
+    """Sessions group by group: rows wait until a final bound closes their session; those below its floor are absent.
 
-    A row has one session, so that generous and consistent are the same.
+    A row has one session, so that generous and consistent are the same. Results are reported at the bounds themselves,
+    and corrected up to the final ones.
     """
     placement = Placement()
     for group in {a.group: None for a in arrived}:
         pending: list[int] = []
-        past = Past()
+        reported, final = Past(), Past()
         for i in (i for i, a in enumerate(arrived) if a.group == group):
-            if bounds[i] > past.bound:
-                past, pending = _settle(window, arrived, pending, placement, past, bounds[i])
-            missed = past.missed(window, arrived[i].t)
+            t, bound = arrived[i].t, arrived[i].bound
+            if bound > reported.bound:
+                reported = reported.advanced(window, bound, *_divided(window, arrived, pending, bound))
+            if finals[i] > final.bound:
+                final, pending = _settle(window, arrived, pending, placement, final, finals[i])
+            if reported.missed(window, t) is not None:
+                placement.late.add(i)
+            missed = final.missed(window, t)
             if missed is None:
                 pending.append(i)
             else:
                 placement.missed[i] = (missed,)
-        _settle(window, arrived, pending, placement, past, END)
+        _settle(window, arrived, pending, placement, final, END)
     return placement
 
 
-def _settle(
-    window: Session,
-    arrived: Sequence[Arrival],
-    pending: list[int],
-    placement: Placement,
-    past: Past,
-    bound: int,
-) -> tuple[Past, list[int]]:
-    """Place the rows of the sessions that a bound closes; what is settled now, and the rows that wait on."""
+def _divided(
+    window: Session, arrived: Sequence[Arrival], pending: list[int], bound: int
+) -> tuple[list[WindowId], list[WindowId]]:
+    """The sessions that a bound closes, and those it leaves open."""
     found = session.sessions_of(window, (arrived[i].t for i in pending))
     closed = [wid for wid in found if bound == END or framework.closes_at(window, wid) <= bound]
-    still_open = [wid for wid in found if wid not in closed]
+    return closed, [wid for wid in found if wid not in closed]
+
+
+def _settle(
+    window: Session, arrived: Sequence[Arrival], pending: list[int], placement: Placement, past: Past, bound: int
+) -> tuple[Past, list[int]]:
+    """Place the rows of the sessions that a bound closes; what is settled now, and the rows that wait on."""
+    closed, still_open = _divided(window, arrived, pending, bound)
     for wid in closed:
         for i in pending:
             if wid[0] <= arrived[i].t <= wid[1]:

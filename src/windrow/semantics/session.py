@@ -72,6 +72,7 @@ class Past:
       `gap` apart. Without one the floor is bound - gap, and nothing needs to be known of the group.
     - A bound may be left out if no row below it came before the next one. Rows at a bound b or above join nothing that
       b closed, and begin no session below b, so that the next floor is no lower than the one left out.
+    Where sessions are corrected, the bounds here are final ones, and what is reported is what is no longer corrected.
     """
 
     floor: int = START

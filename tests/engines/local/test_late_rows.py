@@ -26,7 +26,7 @@ ROWS = st.builds(lambda n, m: Rows(n, m, ("k",), "ts"), st.integers(1, 6), st.in
 WINDOWS = {
     Late.DROP: st.one_of(streams.windows(), streams.slide_by_tuple(), ROWS),
     Late.SIDE: st.one_of(streams.windows(), streams.slide_by_tuple(), ROWS),
-    Late.REVISE: streams.sliding(),
+    Late.REVISE: st.one_of(streams.sliding(), streams.sessions()),
 }
 
 

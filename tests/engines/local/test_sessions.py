@@ -87,6 +87,41 @@ def test_late_rows_of_sessions(data: st.DataObject) -> None:
         check_laws(elements, window.gap, names, run.results, run.late)
 
 
+def standing(results: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """What stands in the end: a result makes those of its group void that it overlaps; it covers them all."""
+    groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for result in results:
+        known = groups[repr([result[key] for key in keys])]
+        start, end = result["window_start"], result["window_end"]
+        void = [r for r in known if r["window_start"] < end and start < r["window_end"]]
+        assert all(start <= r["window_start"] and r["window_end"] <= end for r in void)
+        assert max((r["revision"] + 1 for r in void), default=0) == result["revision"]
+        known[:] = [*(r for r in known if r not in void), result]
+    return [{n: v for n, v in r.items() if n != "revision"} for known in groups.values() for r in known]
+
+
+@settings(max_examples=20_000 if SOAK else 150, deadline=None)
+@given(data=st.data())
+def test_corrections_end_at_the_answer_with_the_late_rows_in_it(data: st.DataObject) -> None:
+    window = Session("ts", data.draw(st.integers(1, 12)))
+    by = data.draw(st.sampled_from(("k", "g")))
+    names = data.draw(st.sampled_from(((by,), (by,), ("k", "g"))))
+    elements = numbered(data.draw(streams.elements(late=True, by=by, spread=data.draw(st.sampled_from((25, 60, 120))))))
+    keys = tuple((name, Column(name)) for name in names)
+    within = data.draw(st.integers(1, 60))
+    stream = Stream("s", SCHEMA, "ts", External(per=(by,)))
+    node = WindowAggregate(stream, window, keys, CALLS, late=Late.REVISE, within=Amount.of(within))
+    pieces = list(in_batches(elements, data.draw(st.sets(st.integers(0, 40)))))
+    run = fed(node, pieces, data.draw(st.sets(st.integers(0, max(0, len(pieces) - 1)), max_size=4)))
+    spelled = whole_groups(elements, names, by)
+    expected = oracle.answer(spelled, window, keys=keys, aggregates=CALLS, late="revise", within=within)
+    results = standing(run.results, names)
+    assert streams.comparable(expected.results) == streams.comparable(results)
+    assert missed(expected) == told(run.late)
+    assert (expected.account.late, 0) == late_and_filtered(run.pipeline.ends[0])
+    check_laws(elements, window.gap, names, results, run.late)
+
+
 POLICIES = st.one_of(
     st.integers(0, 20).map(lambda slack: (Slack(Amount.of(slack)), slack)),
     st.integers(0, 4).map(lambda count: (SlackRows(count), 0)),
@@ -110,6 +145,9 @@ def test_where_batches_are_cut_does_not_matter(data: st.DataObject, policy: tupl
         assert streams.comparable(expected.results) == streams.comparable(result.table.to_pylist())
         assert missed(expected) == told(result.late.to_pylist())
         check_laws(given, gap, ("g",), result.table.to_pylist(), result.late.to_pylist())
+    corrected = [asked.late("revise", within=9).run(batch_rows=size) for size in (1, 4, 1 << 17)]
+    assert all(corrected[0].table == result.table for result in corrected)
+    assert len({result.metrics.rows_late for result in corrected}) == 1
 
 
 def test_a_row_of_a_reported_session_is_late() -> None:
@@ -121,6 +159,29 @@ def test_a_row_of_a_reported_session_is_late() -> None:
         assert [(1, 15, 2), (19, 29, 1)] == [(*r.values(),) for r in result.table.to_pylist()]
         assert [(8, 10, 1, 1, 15, "stream")] == [(*r.values(),) for r in result.late.to_pylist()]
         assert (4, 3, 1) == (result.metrics.rows_in, result.metrics.rows_used, result.metrics.rows_late)
+
+
+def test_corrections_cover_what_they_replace() -> None:
+    """gap 3: 5 lengthens [1, 4), then 8 joins it to the open session of 11; what is too late is given back."""
+    stream = Stream("s", SCHEMA, "ts", External())
+    late: Any = {"late": Late.REVISE, "within": Amount.of(20)}
+    run = Run(WindowAggregate(stream, Session("ts", 3), (), (CALLS[0],), **late))
+    for element in (
+        rows((1, "a"), (11, "a")),
+        Punctuation(9),
+        rows((4, "a")),
+        Punctuation(10),
+        rows((7, "a"), (9, "a")),
+    ):
+        run.restart()
+        run.feed(element)
+    run.feed(Punctuation(40))
+    run.feed(rows((8, "a")))
+    run.feed(Punctuation(41))
+    told = [(r["window_start"], r["window_end"], r["n"], r["revision"]) for r in run.results]
+    assert [(1, 4, 1, 0), (1, 7, 2, 1), (1, 14, 5, 2)] == told
+    assert [(8, 32, 8, 11)] == [(r["ts"], r["late_by"], r["late_from"], r["late_until"]) for r in run.late]
+    assert 3 == late_and_filtered(run.pipeline.ends[0])[0]
 
 
 def test_a_late_row_is_reported_as_it_comes() -> None:

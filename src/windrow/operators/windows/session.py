@@ -60,7 +60,8 @@ class Sessions:
         self._merge(sorted_codes[edges[:-1]], times[edges[:-1]], times[edges[1:] - 1], table)
         keep_values(self.rows_kept, self.plan, rows)
 
-    def _merge(self, codes: Codes, starts: Integers, lasts: Integers, table: Table) -> None:
+    def _merge(self, codes: Codes, starts: Integers, lasts: Integers, table: Table) -> tuple[Integers, Integers]:
+        """Take sessions in; in which order those there are now stand among old and new, and where each begins there."""
         codes = np.concatenate([self.codes, codes])
         starts, lasts = np.concatenate([self.starts, starts]), np.concatenate([self.lasts, lasts])
         both = Table.joined([self.cells, table])
@@ -73,43 +74,59 @@ class Sessions:
         first = np.searchsorted(labels, np.arange(count))
         self.codes, self.starts, self.cells = codes[first], starts[first], merged
         self.lasts = np.maximum.reduceat(lasts, first) if count else lasts
+        return order, first
+
+    def over(self, bounds: Integers) -> npt.NDArray[np.bool_]:
+        """Which sessions no row can join any more, at these bounds of the groups, by their codes."""
+        limits = bounds[self.codes]
+        found: npt.NDArray[np.bool_] = (limits == END) | (self.lasts + self.gap < limits)
+        return found
 
     def close(self, bounds: Integers) -> Iterator[Closed]:
-        """The sessions that are over at these bounds of the groups, by their codes."""
-        limits = bounds[self.codes]
-        over = (limits == END) | (self.lasts + self.gap < limits)
-        gone = self.closed = self.spans.take(over)
+        """The sessions that are over; they leave."""
+        over = self.over(bounds)
+        self.closed = self.spans.take(over)
         if not over.any():
             return
-        cells = self.cells.take(over)
+        closed = self._answers(over, leave=True)
+        self._keep(~over)
+        yield closed
+
+    def _keep(self, staying: npt.NDArray[np.bool_]) -> None:
+        self.codes, self.starts, self.lasts = self.codes[staying], self.starts[staying], self.lasts[staying]
+        self.cells = self.cells.take(staying)
+
+    def _answers(self, chosen: npt.NDArray[np.bool_], *, leave: bool) -> Closed:
+        """The answers of some sessions; where they leave, so do the values that are kept for them."""
+        cells, spans = self.cells.take(chosen), self.spans.take(chosen)
         lowered = self.plan.lower(
             np.arange(len(cells), dtype=np.int32),
             cells,
-            lambda part: self._multiset(part, gone),
-            lambda part: self._states(part, gone),
+            lambda part: self._multiset(part, spans, leave),
+            lambda part: self._states(part, spans, leave),
         )
-        self.codes, self.starts, self.lasts = self.codes[~over], self.starts[~over], self.lasts[~over]
-        self.cells = self.cells.take(~over)
-        answers = Answers(np.arange(len(cells)), gone.codes, cells)
-        yield Closed(answers, lowered, starts=gone.starts, ends=gone.lasts + self.gap)
+        answers = Answers(np.arange(len(cells)), spans.codes, cells)
+        return Closed(answers, lowered, starts=spans.starts, ends=spans.lasts + self.gap)
 
-    def _multiset(self, part: Values, gone: Spans) -> Multiset:
-        """The values of each closing session, under its number; its rows leave."""
+    def _multiset(self, part: Values, spans: Spans, leave: bool) -> Multiset:
+        """The values of each session, under its number."""
         log = self.rows_kept.logs[part]
         times, codes, keys = log.content()
-        leaving, number = gone.rows(codes, times)
-        found = Multiset.of(number.astype(np.int32), keys[leaving])
-        log.keep(_without(len(codes), leaving))
+        inside, number = spans.rows(codes, times)
+        found = Multiset.of(number.astype(np.int32), keys[inside])
+        if leave:
+            log.keep(_without(len(codes), inside))
         return found
 
-    def _states(self, part: Custom, gone: Spans) -> tuple[Codes, CustomState]:
-        """The states of each closing session that has any, under its number; they leave."""
+    def _states(self, part: Custom, spans: Spans, leave: bool) -> tuple[Codes, CustomState]:
+        """The states of each session that has any, under its number."""
         cells = self.rows_kept.customs[part]
         if cells is None:
             return np.empty(0, np.int32), CustomState.nothing(part)
-        leaving, number = gone.rows(cells.codes, cells.places)
-        labels, state = cells.state.take(leaving).reduced(number)
-        self.rows_kept.customs[part] = cells.keep(_without(len(cells.codes), leaving))
+        inside, number = spans.rows(cells.codes, cells.places)
+        labels, state = cells.state.take(inside).reduced(number)
+        if leave:
+            self.rows_kept.customs[part] = cells.keep(_without(len(cells.codes), inside))
         return labels.astype(np.int32), state
 
     @property
