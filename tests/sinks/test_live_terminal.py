@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from windrow.sinks import open_sink
 
-SCHEMA = pa.schema([pa.field("symbol", pa.string()), pa.field("n", pa.int64())])
+KINDS: dict[str, pa.DataType] = {"symbol": pa.string(), "n": pa.int64()}
+SCHEMA = pa.schema(KINDS)
 
 
 def rows(*values: tuple[str, int]) -> pa.RecordBatch:
