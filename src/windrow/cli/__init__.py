@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from windrow import __version__
-from windrow.errors import WindrowError
+from windrow.cli.exits import clear_endings
 
 COMMANDS = {
     "run": "Run the queries of a SQL file and show or write their answers.",
@@ -17,12 +17,6 @@ COMMANDS = {
     "compile": "Compile the hot loops now, so that the first query need not.",
     "calibrate": "Measure what the estimates of explain rest on, and keep it.",
 }
-
-
-class UserMistake(click.ClickException):
-    """A message without a traceback, and exit code 2."""
-
-    exit_code = 2
 
 
 class LazyGroup(click.Group):
@@ -42,10 +36,8 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with clear_endings():
             return super().invoke(ctx)
-        except WindrowError as error:
-            raise UserMistake(str(error)) from error
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
