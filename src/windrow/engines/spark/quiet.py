@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import Popen
 from threading import Event, Thread
 from typing import Any
 
@@ -91,6 +92,33 @@ def hush_gateway() -> None:
 
 def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
+
+
+@contextmanager
+def programs_started() -> Iterator[list[Popen[Any]]]:
+    """The JVM that PySpark starts in the block; one that is not up yet when the block is broken off is killed.
+
+    Nobody else has a handle on it then, and it would wait for ever for a program that does not come back to it.
+    """
+    from pyspark import SparkContext, java_gateway
+
+    started: list[Popen[Any]] = []
+
+    class Recorded(Popen[Any]):
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            super().__init__(*args, **settings)
+            started.append(self)
+
+    kept, java_gateway.Popen = java_gateway.Popen, Recorded  # type: ignore[attr-defined]
+    try:
+        yield started
+    except BaseException:
+        if SparkContext._gateway is None:
+            for program in started:
+                program.kill()
+        raise
+    finally:
+        java_gateway.Popen = kept  # type: ignore[attr-defined]
 
 
 def hush_accumulators() -> None:

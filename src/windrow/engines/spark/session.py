@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windrow.engines.spark.known_faults import not_started
 from windrow.engines.spark.prerequisites import check_extras, check_java, check_packages, check_spark_version
-from windrow.engines.spark.quiet import Hearing, hush_accumulators, hush_gateway, hushed
+from windrow.engines.spark.quiet import Hearing, hush_accumulators, hush_gateway, hushed, programs_started
 from windrow.engines.spark.temporary import temporary_folder
 from windrow.errors import ConfigurationError
 
@@ -156,14 +156,14 @@ def _started(conf: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for name, value in conf.items():
         builder = builder.config(name, value)
-    with hushed() as hearing, _own_handler_kept():
+    with hushed() as hearing, _own_handler_kept(), programs_started() as programs:
+        atexit.register(_end, hearing, programs)
         try:
             spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
             raise not_started(hearing.lines() or [str(error)]) from error
     hearing.let_go()
     hush_accumulators()
-    atexit.register(_end, hearing)
     return spark
 
 
@@ -178,13 +178,11 @@ def _own_handler_kept() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _end(hearing: Hearing) -> None:
+def _end(hearing: Hearing, programs: list[subprocess.Popen[Any]]) -> None:
     """End the JVM with its program, in silence, before its temporary folder goes."""
-    from pyspark import SparkContext
-
     hearing.close()
-    process = getattr(SparkContext._gateway, "proc", None)
-    if process is not None:
+    for program in programs:
         with suppress(OSError, subprocess.TimeoutExpired, KeyboardInterrupt):
-            process.stdin.close()  # at whose end it ends
-            process.wait(_PATIENCE)
+            if program.stdin is not None:
+                program.stdin.close()  # at whose end it ends
+            program.wait(_PATIENCE)
