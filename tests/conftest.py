@@ -52,7 +52,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Workers run where the session was started, which may be any test's folder, and must find what tests send them.
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     tables = str(tmp_path_factory.mktemp("tables"))
-    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2]", "spark.sql.warehouse.dir": tables})
+    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2,4]", "spark.sql.warehouse.dir": tables})
     yield session
     session.stop()
 

@@ -195,6 +195,16 @@ def test_a_full_disk_that_does_not_even_take_what_is_buffered(tmp_path: Path) ->
     assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("address", ["s3://bucket/answer.parquet", "table:answers", "file:/tmp/answer.csv"])
+def test_an_address_is_no_file(address: str) -> None:
+    pattern = (
+        rf"^`output` must be a path on this machine, got {address}\. Hint: Spark writes to addresses: windrow run "
+        r"--engine spark --output, or to_spark\(\)\.writeStream\.$"
+    )
+    with pytest.raises(ConfigurationError, match=pattern):
+        open_sink(address, SCHEMA)
+
+
 def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
     pattern = (
         r"^`output` must end in a known way \(one of \.parquet, \.csv, \.tsv, \.jsonl, \.ndjson, \.json, -\), "

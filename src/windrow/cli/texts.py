@@ -36,11 +36,13 @@ def text_options(function: _Command) -> _Command:
     return function
 
 
-def read_queries(file: str | None, text: str | None, bindings: tuple[str, ...]) -> tuple[Query, ...]:
-    """The queries of the SQL a command was given."""
-    from windrow.query import script
+def read_queries(
+    file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None = None
+) -> tuple[Query, ...]:
+    """The queries of the SQL a command was given, for the engine that it was told."""
+    from windrow.query.text import bound_script
 
-    queries = script(_read(file, text), **_bound(bindings)).queries
+    queries = bound_script(_read(file, text), _bound(bindings), in_process=engine == "local").queries
     if not queries:
         raise ConfigurationError(
             "must hold a query", parameter="FILE", value=file or "TEXT", hint="add a SELECT after the declarations"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -108,6 +108,23 @@ def to_expression(value: str | Expression, schema: pa.Schema, plan: Node | None 
     return parse_expression(value, schema, plan)
 
 
+def _named(columns: Iterable[Any], schema: pa.Schema) -> Iterator[str]:
+    """The columns of these names; a list of names stands for those in it."""
+    for name in columns:
+        if isinstance(name, (list, tuple)):
+            yield from _named(name, schema)
+        elif not isinstance(name, str):
+            raise QueryError(
+                "must be the name of a column",
+                parameter="columns",
+                value=name,
+                hint="give names, and expressions by keyword: group_by('symbol', hour='hour(time)')",
+            )
+        else:
+            column_type(name, schema)
+            yield name
+
+
 @dataclass(frozen=True, eq=False)
 class Query(WindowSettings, Joins):
     """A plan and the data its streams are bound to. Nothing runs until an answer is asked for."""
@@ -134,12 +151,10 @@ class Query(WindowSettings, Joins):
             raise QueryError("comes after agg(...)", parameter="having", hint="use where(...) for the rows themselves")
         return self.where(predicate)
 
-    def select(self, *columns: str, **expressions: str | Expression) -> Query:
+    def select(self, *columns: str | Sequence[str], **expressions: str | Expression) -> Query:
         """These columns, then new ones from expressions: `select("symbol", value="price * volume")`."""
         schema = self.schema
-        for name in columns:
-            column_type(name, schema)
-        kept = tuple((name, Column(name)) for name in columns)
+        kept = tuple((name, Column(name)) for name in _named(columns, schema))
         made = tuple((name, to_expression(text, schema, self.plan)) for name, text in expressions.items())
         return self._with(Project(self.plan, kept + made))
 
@@ -162,7 +177,7 @@ class Query(WindowSettings, Joins):
         """The results in order of the progressing attribute, ties by the other columns; the last step of a query."""
         return self._with(OrderedOutput(self.plan))
 
-    def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
+    def group_by(self, *columns: str | Sequence[str], **expressions: str | Expression) -> GroupedQuery:
         """Results per group; go on with `window(...)` and `agg(...)`."""
         return GroupedQuery(self).group_by(*columns, **expressions)
 
@@ -290,13 +305,12 @@ class GroupedQuery(WindowSettings):
     partition: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
+    def group_by(self, *columns: str | Sequence[str], **expressions: str | Expression) -> GroupedQuery:
         """Groups by columns, then by expressions with names: `group_by("symbol", hour="hour(time)")`."""
         schema = self.query.schema
-        for name in columns:
-            column_type(name, schema)
+        plain = tuple((name, Column(name)) for name in _named(columns, schema))
         made = tuple((name, to_expression(text, schema, self.query.plan)) for name, text in expressions.items())
-        return replace(self, keys=self.keys + tuple((name, Column(name)) for name in columns) + made)
+        return replace(self, keys=self.keys + plain + made)
 
     def window(
         self,

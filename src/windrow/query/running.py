@@ -60,22 +60,10 @@ def execute(
 
     Without an engine, a query over DataFrames of Spark runs there, any other in this process.
     """
-    schema = shape_of(plan).answer
-    check_supported(plan)
     engine = engine_of(sources) if engine is None else engine
-    check_options(engine, options)
-    if engine == "spark":  # where all micro-batches and shards must choose alike
-        plan = decided(plan, options.pop("statistics", None), calibrated())
-    bound = _bound(plan, sources)
-    run, _, settings = _engine(engine)
-    return run(
-        plan,
-        bound,
-        on_result=_fitted(on_result, schema),
-        on_late=on_late and _decoded(on_late),
-        on_progress=on_progress,
-        options=settings(**options),
-    )
+    return execute_together([plan], sources, [(on_result, on_late)], engine=engine, on_progress=on_progress, **options)[
+        1
+    ]
 
 
 def execute_together(
@@ -91,8 +79,11 @@ def execute_together(
     for plan in plans:
         check_supported(plan)
     check_options(engine, options)
+    if engine == "spark":  # where all micro-batches and shards must choose alike
+        statistics = options.pop("statistics", None)
+        plans = [decided(plan, statistics, calibrated()) for plan in plans]
     bound = {name: source for plan in plans for name, source in _bound(plan, sources).items()}
-    _, run_together, settings = _engine(engine)
+    run_together, settings = _engine(engine)
     fitting = [
         (_fitted(on_result, shape_of(plan).answer), on_late and _decoded(on_late))
         for plan, (on_result, on_late) in zip(plans, deliveries, strict=True)
@@ -111,8 +102,8 @@ def _decoded(deliver: OnBatch) -> OnBatch:
     return lambda batch: deliver(decoded(batch))
 
 
-def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any], Callable[..., Any]]:
-    """What runs a plan, what runs several, and their options.
+def _engine(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What runs plans, and its options.
 
     Imported here, because engines bring compiled kernels or a JVM with them.
     """
@@ -121,13 +112,12 @@ def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any], Call
 
         check_packages()
         from windrow.engines.spark.run import Options as SparkOptions
-        from windrow.engines.spark.run import run as run_on_spark
-        from windrow.engines.spark.run import run_together as run_together_on_spark
+        from windrow.engines.spark.run import run_together as run_on_spark
 
-        return run_on_spark, run_together_on_spark, SparkOptions
-    from windrow.engines.local import Options, run, run_together
+        return run_on_spark, SparkOptions
+    from windrow.engines.local import Options, run_together
 
-    return run, run_together, Options
+    return run_together, Options
 
 
 def engine_of(sources: Mapping[str, Source]) -> str:

@@ -50,9 +50,14 @@ def sql(text: str, **streams: Any) -> Query:
 
 def script(text: str, **streams: Any) -> Script:
     """All queries of a text, sharing its streams."""
+    return bound_script(text, streams)
+
+
+def bound_script(text: str, streams: Mapping[str, Any], *, in_process: bool = False) -> Script:
+    """The same; with `in_process` streams are refused that only Spark reads."""
     from windrow.language import parse, stream_names
 
-    binder = _Binder(stream_names(text), streams)
+    binder = _Binder(stream_names(text), streams, in_process)
     parsed = parse(text, binder.streams(), binder.open)
     return Script(tuple(Query(plan, binder.sources_of(plan)) for plan in parsed.queries))
 
@@ -60,8 +65,9 @@ def script(text: str, **streams: Any) -> Script:
 class _Binder:
     """Opens the data behind stream names, each once."""
 
-    def __init__(self, names: StreamNames, given: Mapping[str, Any]) -> None:
+    def __init__(self, names: StreamNames, given: Mapping[str, Any], in_process: bool) -> None:
         self.given = dict(given)
+        self.in_process = in_process
         self._check(names)
         self.declared = {self._spelled(name) for name in names.declared}
         self.sources: dict[str, Source] = {}
@@ -119,7 +125,9 @@ class _Binder:
 
     def _open(self, name: str, data: Any, schema: pa.Schema | None = None) -> Source:
         self.sources[name] = (
-            _source_of(name, data) if isinstance(data, Query) else open_data(data, name=name, schema=schema)
+            _source_of(name, data)
+            if isinstance(data, Query)
+            else open_data(data, name=name, schema=schema, in_process=self.in_process)
         )
         return self.sources[name]
 

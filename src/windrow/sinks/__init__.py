@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +16,8 @@ from windrow.sinks.terminal import LIMIT, TerminalSink
 
 __all__ = ["LiveTerminalSink", "MemorySink", "Sink", "TerminalSink", "open_sink"]
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""A scheme of two letters or more: one letter is a drive."""
 ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
 
 
@@ -39,6 +42,13 @@ def open_sink(
         return TerminalSink(schema, limit=limit, stream=stream)
     if early:
         raise only_appends(str(target))
+    if isinstance(target, str) and _ADDRESS.match(target):
+        raise ConfigurationError(
+            "must be a path on this machine",
+            parameter="output",
+            value=target,
+            hint="Spark writes to addresses: windrow run --engine spark --output, or to_spark().writeStream",
+        )
     path = Path(target)
     ending = path.suffix.lower()
     if ending == ".parquet":
