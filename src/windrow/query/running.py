@@ -17,6 +17,7 @@ from windrow.plan.check import check_supported, gives_early, shape_of, walk
 from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
 from windrow.plan.schema import in_order
+from windrow.query.outputs import refuse_overwriting
 from windrow.sinks.base import fitted
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def execute(
     if engine == "spark":  # where all micro-batches and shards must choose alike
         plan = decided(plan, options.pop("statistics", None), calibrated())
     bound = _bound(plan, sources)
+    refuse_overwriting(bound.items(), options)
     run, _, settings = _engine(engine)
     return run(
         plan,
@@ -91,6 +93,7 @@ def execute_together(
         check_supported(plan)
     check_options(engine, options)
     bound = {name: source for plan in plans for name, source in _bound(plan, sources).items()}
+    refuse_overwriting(bound.items(), options)
     _, run_together, settings = _engine(engine)
     fitting = [
         (_fitted(on_result, shape_of(plan).answer), on_late and _decoded(on_late))
