@@ -197,5 +197,8 @@ def test_spark_is_not_started_for_it(
 def test_the_query_itself_is_not_written_over() -> None:
     Path("query.csv").write_text(SQL.format("rows.parquet"))
     found = windrow("query.csv", "--engine", "local", "--output", "query.csv")
-    message = f"Error: `--output` must not be the file that holds the query (query.csv), got query.csv. {LEAVE}\n"
+    message = f"Error: `--output` must not be the file of the query (query.csv), got query.csv. {LEAVE}\n"
     assert (2, message) == (found.exit_code, found.stderr)
+    Path("job").mkdir()
+    Path("query.csv").rename("job/query.sql")
+    assert 0 == windrow("job/query.sql", "--engine", "local", "--checkpoint", "job").exit_code

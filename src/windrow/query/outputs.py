@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,9 @@ class Outputs:
                 _refuse(parameter, place, others, f"what `{first}` writes", "give each a place of its own")
 
     def refuse_text(self, file: str | None) -> None:
-        """None of them is the file that holds the query."""
+        """None of them is the file that holds the query; that may lie beside them."""
         if file is not None:
-            self._refuse(file, "the file that holds the query")
+            self._refuse(file, "the file of the query", {Meeting.SAME})
 
     def refuse_streams(self, paths: Mapping[str, Iterable[str | Path]]) -> None:
         """None of them is what a stream reads, or would be read by it the next time."""
@@ -46,17 +46,24 @@ class Outputs:
             for path in read:
                 self._refuse(path, f"what the stream {name} reads")
 
-    def _refuse(self, path: str | Path, what: str) -> None:
+    def _refuse(self, path: str | Path, what: str, meetings: Container[Meeting] = frozenset(Meeting)) -> None:
         hint = "write to another place: a run must leave what it reads as it is"
         for parameter, places in self.targets.items():
             for place in places:
-                _refuse(parameter, place, places_of(path), what, hint)
+                _refuse(parameter, place, places_of(path), what, hint, meetings)
 
 
-def _refuse(parameter: str, place: Place, others: Iterable[Place], what: str, hint: str) -> None:
+def _refuse(
+    parameter: str,
+    place: Place,
+    others: Iterable[Place],
+    what: str,
+    hint: str,
+    meetings: Container[Meeting] = frozenset(Meeting),
+) -> None:
     for other in others:
         meeting = place.meets(other)
-        if meeting is not None:
+        if meeting is not None and meeting in meetings:
             rule = _RULES[meeting].format(what=f"{what} ({other.text})")
             raise ConfigurationError(rule, parameter=parameter, value=place.text, hint=hint)
 
