@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def meet(written: str, read: str, **kind: bool) -> Meeting | None:
-    found = [one.meets(other) for one in places_of(written, **kind) for other in places_of(read)]
+    found = [one.meets(other) for one in places_of(written, written=True, **kind) for other in places_of(read)]
     return next((meeting for meeting in found if meeting is not None), None)
 
 
@@ -69,6 +70,10 @@ def meet(written: str, read: str, **kind: bool) -> Meeting | None:
         ("s3://bucket/in/x.csv", "s3://bucket/in/*.csv", Meeting.MATCHES),
         ("kafka://a:1,b:2/trades", "kafka://b:2,a:1/trades?startingOffsets=earliest", Meeting.SAME),
         ("table:Answers", "table:`answers`", Meeting.SAME),
+        ("new[1].parquet", ".", Meeting.INSIDE),
+        ("data/new[1].parquet", "data/*", Meeting.MATCHES),
+        ("csv:new-{1,2}", "csv:new-1", None),
+        ("new[1].parquet", "data", None),
         ("new.parquet", "data", None),
         ("data/new.csv", "data/*.parquet", None),
         ("data/new/x.parquet", "data/*.parquet", None),
@@ -107,7 +112,6 @@ def test_a_folder_that_is_not_there_yet() -> None:
 
 
 def test_hidden_files_count_only_where_all_do() -> None:
-    outer, private = places_of("data", folder=True), places_of("data", folder=True, private=True)
-    (inner,) = places_of("data/_state", folder=True)
-    assert [None] == [inner.meets(one) for one in outer]
-    assert [Meeting.INSIDE] == [inner.meets(one) for one in private]
+    (outer,), (inner,) = places_of("data", folder=True), places_of("data/_state", folder=True)
+    assert None is inner.meets(outer)
+    assert Meeting.INSIDE == inner.meets(replace(outer, private=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,7 @@ class Outputs:
     """All that one run writes, by the parameter that names it; refused here when two of them are one place."""
 
     def __init__(self, targets: Mapping[str, str | Path | None]) -> None:
-        self.targets = {
-            parameter: places_of(target, folder=parameter in _FOLDERS, private=parameter in _FOLDERS)
-            for parameter, target in targets.items()
-            if target
-        }
+        self.targets = {parameter: _written(parameter, target) for parameter, target in targets.items() if target}
         for (first, others), (parameter, places) in combinations(self.targets.items(), 2):
             for place in places:
                 _refuse(parameter, place, others, f"what `{first}` writes", "give each a place of its own")
@@ -51,6 +48,12 @@ class Outputs:
         for parameter, places in self.targets.items():
             for place in places:
                 _refuse(parameter, place, places_of(path), what, hint, meetings)
+
+
+def _written(parameter: str, target: str | Path) -> tuple[Place, ...]:
+    """The place of an output; all that is in the folder of a checkpoint belongs to it."""
+    folder = parameter in _FOLDERS
+    return tuple(replace(place, private=folder) for place in places_of(target, folder=folder, written=True))
 
 
 def _refuse(

@@ -86,14 +86,18 @@ class Place:
         return (_real(path) for path in self.files() if self.pattern or path.is_symlink())
 
 
-def places_of(text: str | Path, *, folder: bool = False, private: bool = False) -> tuple[Place, ...]:
-    """The places that a path or an address names, a `folder` although none may be there yet; none for a terminal."""
+def places_of(text: str | Path, *, folder: bool = False, written: bool = False) -> tuple[Place, ...]:
+    """The places that a path or an address names, a `folder` although none may be there yet; none for a terminal.
+
+    What is `written` is named as it is: there are no patterns.
+    """
     text = str(text)
     scheme, rest = split(text)
     if not rest or text == "-" or "\0" in text:
         return ()
     if scheme in FILES:
-        found = (one for path in _expanded(rest) for one in places_of(path, folder=True, private=private))
+        paths = [rest] if written else _expanded(rest)
+        found = (one for path in paths for one in places_of(path, folder=True, written=written))
         return tuple(replace(one, text=text) for one in found)
     if scheme == "kafka" and (named := _KAFKA.fullmatch(rest)):
         servers = ",".join(sorted(named[1].split(",")))
@@ -101,32 +105,32 @@ def places_of(text: str | Path, *, folder: bool = False, private: bool = False) 
     if scheme == "table":
         return (Place(text, "table", PurePosixPath(rest.replace("`", "").lower())),)
     if scheme in STORES and scheme != "file":
-        return (_remote(text, _ONE_STORE.get(scheme, scheme), rest, folder, private),)
+        return (_remote(text, _ONE_STORE.get(scheme, scheme), rest, folder, written),)
     if scheme in ("", "file"):
-        return _local(text, _decoded(rest) if scheme else rest, folder, private)
+        return _local(text, _decoded(rest) if scheme else rest, folder, written)
     return ()
 
 
-def _remote(text: str, scheme: str, rest: str, folder: bool, private: bool) -> Place:
+def _remote(text: str, scheme: str, rest: str, folder: bool, written: bool) -> Place:
     found = urlsplit(f"{scheme}:{rest}")
-    parts = PurePosixPath(posixpath.normpath(found.path or "/")).parts
-    path, pattern = _cut(parts)
-    return Place(text, f"{scheme}://{found.netloc}", PurePosixPath(*path), pattern, folder or not pattern, private)
+    path, pattern = _cut(PurePosixPath(posixpath.normpath(found.path or "/")).parts, written)
+    return Place(text, f"{scheme}://{found.netloc}", PurePosixPath(*path), pattern, folder or not pattern)
 
 
-def _local(text: str, spelled: str, folder: bool, private: bool) -> tuple[Place, ...]:
+def _local(text: str, spelled: str, folder: bool, written: bool) -> tuple[Place, ...]:
     path = Path(spelled).expanduser()
     if _identity(path) is None:
-        before, pattern = _cut(path.parts)
-        return (Place(text, "", _real(Path(*before)), pattern, folder, private),)
+        before, pattern = _cut(path.parts, written)
+        return (Place(text, "", _real(Path(*before)), pattern, folder),)
     if not path.is_file() and not path.is_dir():  # a device takes what it is given
         return ()
-    return (Place(text, "", _real(path), (), folder or path.is_dir(), private),)
+    return (Place(text, "", _real(path), (), folder or path.is_dir()),)
 
 
-def _cut(parts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _cut(parts: tuple[str, ...], written: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The parts of a path before the first that is a pattern, and the others."""
-    first = next((place for place, part in enumerate(parts) if _SIGNS.search(part)), len(parts))
+    signs = (place for place, part in enumerate(parts) if not written and _SIGNS.search(part))
+    first = next(signs, len(parts))
     return parts[:first], parts[first:]
 
 
