@@ -18,6 +18,7 @@ from windrow.errors import ConfigurationError
 if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
     from windrow.query import Query
+    from windrow.query.outputs import Outputs
 
 STRATEGIES = ("auto", "wid", "panes", "adaptive", "buffer", "index", "scan", "handshake", "opib")
 """The first five are for windows, `auto` and the others for joins."""
@@ -90,7 +91,7 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
       windrow run trades.sql --set trades=other.parquet --strategy wid
     """
     _check(settings)
-    queries = read_queries(file, text, bindings, settings["engine"])
+    queries = read_queries(file, text, bindings, _outputs(settings), in_process=settings["engine"] == "local")
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
     try:
@@ -124,6 +125,14 @@ def _check(settings: dict[str, Any]) -> None:
             raise ConfigurationError(
                 f"is for the {other} engine", parameter=flag, hint=f"leave it out, or say --engine {other}"
             )
+
+
+def _outputs(settings: dict[str, Any]) -> Outputs:
+    """All that the run writes, by the flag that names it."""
+    from windrow.query.outputs import Outputs
+
+    names = ("output", "late", "metrics", "json_lines", "checkpoint")
+    return Outputs({"--" + name.replace("_", "-"): settings[name] for name in names})
 
 
 def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:

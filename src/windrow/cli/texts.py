@@ -13,6 +13,7 @@ from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from windrow.query import Query
+    from windrow.query.outputs import Outputs
 
 _Command: TypeAlias = Callable[..., Any]
 
@@ -37,17 +38,38 @@ def text_options(function: _Command) -> _Command:
 
 
 def read_queries(
-    file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None = None
+    file: str | None,
+    text: str | None,
+    bindings: tuple[str, ...],
+    outputs: Outputs | None = None,
+    *,
+    in_process: bool = False,
 ) -> tuple[Query, ...]:
-    """The queries of the SQL a command was given, for the engine that it was told."""
+    """The queries of the SQL a command was given; nothing is opened that one of its outputs would be written over.
+
+    With `in_process` streams are refused that only Spark reads.
+    """
     from windrow.query.text import bound_script
 
-    queries = bound_script(_read(file, text), _bound(bindings), in_process=engine == "local").queries
+    content, given = _read(file, text), _bound(bindings)
+    if outputs is not None:
+        outputs.refuse_text(file)
+        outputs.refuse_streams(_paths(content, given))
+    queries = bound_script(content, given, in_process=in_process).queries
     if not queries:
         raise ConfigurationError(
             "must hold a query", parameter="FILE", value=file or "TEXT", hint="add a SELECT after the declarations"
         )
     return queries
+
+
+def _paths(text: str, given: dict[str, str]) -> dict[str, list[str]]:
+    """Where the streams are read from: what is given for them, else what the text declares."""
+    from windrow.language import declared_paths
+
+    instead = {name.lower() for name in given}
+    declared = {name: path for name, path in declared_paths(text).items() if name.lower() not in instead}
+    return {name: [path] for name, path in {**declared, **given}.items()}
 
 
 def _read(file: str | None, text: str | None) -> str:

@@ -4,12 +4,21 @@ from windrow.language.clauses import StreamDeclaration
 from windrow.language.places import find_name
 from windrow.language.render import to_sql
 from windrow.language.render_windows import stream_sql
-from windrow.language.script import Script, StreamNames, parse, parse_condition, parse_expression, stream_names
+from windrow.language.script import (
+    Script,
+    StreamNames,
+    declared_paths,
+    parse,
+    parse_condition,
+    parse_expression,
+    stream_names,
+)
 
 __all__ = [
     "Script",
     "StreamDeclaration",
     "StreamNames",
+    "declared_paths",
     "find_name",
     "parse",
     "parse_condition",

@@ -92,6 +92,16 @@ def stream_names(text: str) -> StreamNames:
     return StreamNames(tuple(dict.fromkeys(declared)), tuple(dict.fromkeys(read)))
 
 
+def declared_paths(text: str) -> dict[str, str]:
+    """Where the streams that a text declares are read from, before any of them is opened.
+
+    >>> declared_paths("CREATE STREAM a FROM 'a.csv' PROGRESS ON t; CREATE STREAM b (t INT) PROGRESS ON t")
+    {'a': 'a.csv'}
+    """
+    declared = [tree.this for tree in _statements(text) if isinstance(tree, CreateStream)]
+    return {one.name: one.path for one in declared if one.path is not None}
+
+
 def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> Expression:
     """The scalar expression of a text over the columns of a schema, checked; those of a join may bear its aliases.
 

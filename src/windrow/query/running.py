@@ -17,6 +17,7 @@ from windrow.plan.check import check_supported, gives_early, shape_of, walk
 from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
 from windrow.plan.schema import in_order
+from windrow.query.outputs import refuse_overwriting
 from windrow.sinks.base import fitted
 from windrow.sources.live import watched
 
@@ -61,9 +62,9 @@ def execute(
     Without an engine, a query over DataFrames of Spark runs there, any other in this process.
     """
     engine = engine_of(sources) if engine is None else engine
-    return execute_together([plan], sources, [(on_result, on_late)], engine=engine, on_progress=on_progress, **options)[
-        1
-    ]
+    given = [(on_result, on_late)]
+    _, metrics = execute_together([plan], sources, given, engine=engine, on_progress=on_progress, **options)
+    return metrics
 
 
 def execute_together(
@@ -83,6 +84,7 @@ def execute_together(
         statistics = options.pop("statistics", None)
         plans = [decided(plan, statistics, calibrated()) for plan in plans]
     bound = {name: source for plan in plans for name, source in _bound(plan, sources).items()}
+    refuse_overwriting(bound.items(), options)
     run_together, settings = _engine(engine)
     fitting = [
         (_fitted(on_result, shape_of(plan).answer), on_late and _decoded(on_late))

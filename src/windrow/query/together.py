@@ -13,6 +13,7 @@ from windrow.errors import QueryError
 from windrow.plan.nodes import Node
 from windrow.query.explaining import explain_on
 from windrow.query.fluent import Query
+from windrow.query.outputs import refuse_overwriting
 from windrow.query.running import OnBatch, OnProgress, Result, engine_of, execute_together, gathered
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def run_into(
     """Run several queries, handing on what each gives as it comes: the metrics of each, and of all."""
     _check(queries)
     engine = engine or _engine_of(queries)
+    refuse_overwriting((item for query in queries for item in query.sources.items()), options)
     found: dict[int, Metrics] = {}
     whole: list[Metrics] = []
     for number, (places, sources) in enumerate(companies(queries)):

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.plan.check import gives_early, shape_of
 from windrow.plan.nodes import Node
+from windrow.query.outputs import refuse_overwriting
 from windrow.query.running import OnBatch, execute
 from windrow.sinks import open_sink
 from windrow.sinks.base import Closing, Sink
@@ -74,6 +75,7 @@ def write_results(
     plan: Node, sources: Mapping[str, Source], target: str | Path, late: str | Path | None = None, **options: Any
 ) -> Metrics:
     """Run a plan into a sink, and its late rows into another."""
+    refuse_overwriting(sources.items(), options, output=target, late=late)
     live = any(is_live(source) for source in sources.values())
     with open_outputs(plan, target, late, live=live) as (on_result, on_late):
         return execute(plan, sources, on_result, on_late=on_late, **options)

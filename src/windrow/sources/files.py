@@ -47,6 +47,11 @@ class FileSource:
         counts = [self.format.rows(path) for path in self.files]
         return None if None in counts else sum(count for count in counts if count)
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Where the rows come from, as the user wrote it."""
+        return (self.label,)
+
     def describe(self) -> str:
         count = f"{len(self.files)} files, " if len(self.files) > 1 else ""
         return f"{self.label} ({count}{self.kind.value})"

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import windrow as wr
-from tests.soak.broken_off import breaking_after
+from tests.soak.broken_off import Broken, breaking_after
 from tests.soak.damage import REFUSED, RESCUED, RIGHT, restored, trials
 from tests.strategies import comparable
 from windrow.cli import main
@@ -238,6 +239,33 @@ def test_a_full_disk_leaves_the_last_checkpoint(state: Path, room: int, expected
         assert before == sorted(path.relative_to(state) for path in state.rglob("*"))
     assert [] == list(state.glob("*.draft"))
     assert expected == run(state, restore=True)
+
+
+def test_a_run_killed_at_any_step_of_a_save_leaves_a_whole_checkpoint(tmp_path: Path, expected: Any) -> None:
+    """Each file and folder that is made, made durable, renamed or removed is the last one in turn."""
+    steps = [(os, "fsync"), (Path, "open"), (Path, "mkdir"), (Path, "replace"), (Path, "unlink"), (shutil, "rmtree")]
+    for last in range(200):
+        state, left = tmp_path / str(last), [last]
+        with ExitStack() as stack:
+            for owner, name in steps:
+                stack.enter_context(mock.patch.object(owner, name, dying(getattr(owner, name), left)))
+            stack.enter_context(suppress(Broken))
+            run(state, checkpoint_every=20, batch_rows=20)
+            break
+        assert expected == run(state, restore=True)
+    assert 40 < last < 199
+
+
+def dying(step: Callable[..., Any], left: list[int]) -> Callable[..., Any]:
+    """The power goes off instead of a step when none is left."""
+
+    def take(*given: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Broken
+        return step(*given, **named)
+
+    return take
 
 
 def test_two_runs_at_once(tmp_path: Path, expected: Any) -> None:

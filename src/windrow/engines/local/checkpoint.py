@@ -159,18 +159,20 @@ class Checkpoints:
     def _newest_whole(self) -> tuple[int, dict[str, Any], States] | None:
         """The newest checkpoint of which every bit is as it was written; nothing is changed before one is found."""
         damages: list[Damaged] = []
-        reached = 0
+        reached: int | None = None  # what the last one had read, where its manifest still tells
         for number in reversed(self._numbers()):
+            done: int | None = None
             try:
                 manifest = self._manifest(number)
-                reached = max(reached, sum(manifest["read"].values()))
+                done = sum(manifest["read"].values())
                 states = self._states(number, manifest)
                 self.ledger.verify(_seals(manifest["given"]))
             except Damaged as damage:
+                reached = reached if damages else done
                 damages.append(damage)
                 continue
             if damages:
-                _warn(damages, self.folder / str(number), sum(manifest["read"].values()), reached)
+                _warn(damages, self.folder / str(number), done, reached)
             return number, manifest, states
         if damages:
             raise Damaged(damages[0].path, "; ".join([damages[0].what, *_others(damages)]))
@@ -249,8 +251,8 @@ def _others(damages: list[Damaged]) -> list[str]:
     return [text for text in dict.fromkeys(map(str, damages)) if text != str(damages[0])]
 
 
-def _warn(damages: list[Damaged], used: Path, done: int, reached: int) -> None:
-    again = f"{reached - done:,} rows" if reached > done else "the rows"
+def _warn(damages: list[Damaged], used: Path, done: int, reached: int | None) -> None:
+    again = "the rows" if reached is None else f"{reached - done:,} rows"
     told = "; ".join([str(damages[0]), *_others(damages)])
     warnings.warn(
         f"the last checkpoint is damaged: {told}. The run goes on from the one before, {used}; {again} behind its "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -28,6 +28,8 @@ class FrameSource:
     frame: DataFrame
     schema: pa.Schema
     is_frame: bool = True
+    origin: str | None = None
+    """The address that Spark reads, where it was given as one."""
 
     @property
     def is_streaming(self) -> bool:
@@ -37,11 +39,18 @@ class FrameSource:
     def total_rows(self) -> int | None:
         return None
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Where the rows come from, as far as Spark tells."""
+        if self.origin is not None:
+            return (self.origin,)
+        return () if self.is_streaming else tuple(self.frame.inputFiles())
+
     def describe(self) -> str:
         return f"{'streaming' if self.is_streaming else 'static'} DataFrame of Spark"
 
     def select(self, columns: Sequence[str]) -> Source:
-        return FrameSource(self.name, self.frame, narrow(self.schema, columns, self.name))
+        return replace(self, schema=narrow(self.schema, columns, self.name))
 
     def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
         if self.is_streaming:
@@ -67,4 +76,5 @@ def open_uri(uri: str, *, name: str, schema: pa.Schema | None = None) -> FrameSo
     """The source for an address that Spark reads, such as `kafka://host:9092/topic`, as a stream."""
     check_source(uri, {}, schema)  # before Spark starts
     with clear_words():
-        return open_frame(reader(embedded(), uri, {}, schema), name=name, schema=schema)
+        frame = reader(embedded(), uri, {}, schema)
+        return replace(open_frame(frame, name=name, schema=schema), origin=uri)
