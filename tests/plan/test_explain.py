@@ -25,7 +25,7 @@ from windrow.plan.nodes import (
 )
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column
-from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Slack, SlackRows
+from windrow.semantics.progress import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
 from windrow.semantics.windows import Align, Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
 
 
@@ -116,6 +116,19 @@ def union() -> Node:
 @pytest.mark.parametrize(("expected", "node"), [(PAPERS, papers()), (UNION, union())])
 def test_plans_as_text(expected: str, node: Node) -> None:
     assert expected.strip() == explain(node)
+
+
+@pytest.mark.parametrize(("against", "wall_clock"), [("what came before", False), ("the clock", True)])
+def test_how_far_rows_may_be_ahead_is_said(against: str, wall_clock: bool) -> None:
+    policy = Slack(Amount.of("60 s"), Lead(Amount.of("60 min"), wall_clock))
+    expected = (
+        f"lead      rows more than 1 h ahead of {against} are early: set aside and counted, they move no progress"
+    )
+    assert expected in explain(ticks(policy=policy))
+
+
+def test_how_many_empty_windows_are_reported_is_said() -> None:
+    assert "empty ones between them, up to 7 in a row" in explain(windowed(ticks(), emit=Emit.EMPTY, most_empty=7))
 
 
 def test_the_side_output_is_named() -> None:
