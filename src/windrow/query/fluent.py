@@ -213,6 +213,8 @@ class Query(WindowSettings, Joins):
     def run(self, **options: Any) -> Result:
         """Run to the end and keep the answer, the late rows and the metrics.
 
+        A streaming DataFrame has no end: what is there now is read, then everything is closed.
+
         Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
         by); in process also threads and checkpoint_every (rows); on Spark also spark (the session), shards, memory,
         rate and json_lines.
@@ -224,7 +226,10 @@ class Query(WindowSettings, Joins):
         return self.run(**options).table
 
     def batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
-        """The results as windows close, batch by batch; options as in `run`."""
+        """The results as windows close, batch by batch; options as in `run`.
+
+        Over a streaming DataFrame they come until the iterator is closed, and no window is closed before its time.
+        """
         return stream_batches(self.plan, self.sources, **options)
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:
