@@ -215,6 +215,8 @@ class Query(WindowSettings, Joins):
     def run(self, **options: Any) -> Result:
         """Run to the end and keep the answer, the late rows and the metrics.
 
+        A streaming DataFrame has no end: what is there now is read, then everything is closed.
+
         Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
         by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an iterator wait for
         others, "50 ms" unless you say); on Spark also spark (the session), shards, memory,
@@ -227,7 +229,10 @@ class Query(WindowSettings, Joins):
         return self.run(**options).table
 
     def batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
-        """The results as windows close, batch by batch; options as in `run`."""
+        """The results as windows close, batch by batch; options as in `run`.
+
+        Over a streaming DataFrame they come until the iterator is closed, and no window is closed before its time.
+        """
         return stream_batches(self.plan, self.sources, **options)
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:

@@ -55,15 +55,19 @@ def execute(
     on_late: OnBatch | None = None,
     on_progress: OnProgress | None = None,
     engine: str | None = None,
+    until: threading.Event | None = None,
     **options: Any,
 ) -> Metrics:
     """Run a plan to its end, handing on each result batch as its windows close.
 
-    Without an engine, a query over DataFrames of Spark runs there, any other in this process.
+    Without an engine, a query over DataFrames of Spark runs there, any other in this process. With `until`, streams of
+    Spark's that have no end are followed until it is set.
     """
     engine = engine_of(sources) if engine is None else engine
     given = [(on_result, on_late)]
-    _, metrics = execute_together([plan], sources, given, engine=engine, on_progress=on_progress, **options)
+    _, metrics = execute_together(
+        [plan], sources, given, engine=engine, on_progress=on_progress, until=until, **options
+    )
     return metrics
 
 
@@ -74,6 +78,7 @@ def execute_together(
     *,
     engine: str,
     on_progress: OnProgress | None = None,
+    until: threading.Event | None = None,
     **options: Any,
 ) -> tuple[list[Metrics], Metrics]:
     """Run plans over sources they share, handing on what each gives: the metrics of each plan, and of all."""
@@ -83,6 +88,9 @@ def execute_together(
     if engine == "spark":  # where all micro-batches and shards must choose alike
         statistics = options.pop("statistics", None)
         plans = [decided(plan, statistics, calibrated()) for plan in plans]
+        if until is not None:
+            endless = any(getattr(source, "is_streaming", False) for source in sources.values())
+            options.update(follow=endless, stop=until)
     bound = {name: source for plan in plans for name, source in _bound(plan, sources).items()}
     refuse_overwriting(bound.items(), options)
     run_together, settings = _engine(engine)
@@ -189,7 +197,8 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     """The result batches one by one as windows close; the run waits while the reader is busy.
 
     The engine pushes and the reader pulls, so the run has a thread of its own and at most a few batches wait between
-    them. When the reader stops early, the run ends at its next result, or while it waits for a source.
+    them. When the reader stops early, the run ends at its next result, or while it waits for a source; on Spark soon.
+    A streaming DataFrame has no end, so the batches of a query over one come until the reader stops.
     """
     waiting: Queue[Any] = Queue(maxsize=4)
     abandoned = threading.Event()
@@ -207,7 +216,7 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     def work() -> None:
         outcome: Any = _DONE
         try:
-            execute(plan, sources, hand_over, **options)
+            execute(plan, sources, hand_over, until=abandoned, **options)
         except BaseException as error:
             outcome = error
         waiting.put(outcome)

@@ -40,18 +40,16 @@ def run_live(
     options = options or Options()
     options.check()
     started = time.perf_counter()
-    spark = session_of(sources) or options.session()
+    with clear_words(), working_folder(options) as folder:
+        spark = session_of(sources) or options.session()
 
-    def work() -> Metrics:
-        with working_folder(options) as folder:
-            settings = options.settings(folder)
-            made = frames(spark, plan, sources, settings)
+        def work() -> Metrics:
+            made = frames(spark, plan, sources, options.settings(folder))
             claim(folder, made, restore=options.restore)
             bounded = not any(getattr(source, "is_frame", False) for source in sources.values())
             running = _started(made, output, late, folder, early=gives_early(plan), now=once or bounded)
             return _watched(running, on_progress, options)
 
-    with clear_words():
         metrics = on_own_thread(spark, work, options.stop)
     return replace(metrics, elapsed=time.perf_counter() - started)
 

@@ -44,13 +44,15 @@ def on_own_thread(spark: SparkSession, work: Callable[[], Given], stop: Event) -
         finally:
             done.set()
 
-    InheritableThread(target=body, session=spark, name="windrow-spark", daemon=True).start()
+    thread = InheritableThread(target=body, session=spark, name="windrow-spark", daemon=True)
     try:
+        thread.start()
         done.wait()
     except BaseException:
         stop.set()
         _cancelled(spark, tag)
-        done.wait(GRACE)
+        if thread.ident is not None:
+            done.wait(GRACE)
         raise
     if failed:
         raise failed[0]

@@ -16,6 +16,7 @@ from functools import reduce
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
@@ -40,8 +41,11 @@ from windrow.sources.base import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
+_LEDGER = "query int, kind int, time bigint, body binary"
 MANIFEST = "windrow.json"
 METRICS = "metrics.json"
 """What the last micro-batch told, for a run that is restored and finds nothing left to do."""
@@ -64,6 +68,8 @@ class Options:
     flush_rows: int = Settings.flush_rows
     flush_windows: int = Settings.flush_windows
     flush_cells: int = Settings.flush_cells
+    follow: bool = False
+    """Hand over results as they come and never end a stream, until `stop` is set."""
     stop: Event = field(default_factory=Event, repr=False, compare=False)
     """Set to end the run early."""
 
@@ -126,21 +132,22 @@ def _run(
     started = time.perf_counter()
     names = {node.name for plan in plans for node in walk(plan) if isinstance(node, Stream)}
     sources = {name: source for name, source in sources.items() if name in names}
-    spark = session_of(sources) or options.session()
     given = [{RESULT: on_result, LATE: on_late or (lambda _: None)} for on_result, on_late in deliveries]
+    with clear_words(), working_folder(options) as folder:
+        spark = session_of(sources) or options.session()
+        settings = options.settings(folder)
 
-    def work() -> list[Metrics]:
-        with working_folder(options) as folder:
-            settings = options.settings(folder)
+        def work() -> list[Metrics]:
             made = frames_together(spark, plans, sources, settings)
             if not made[0].outcomes.isStreaming:
                 return _whole(made, given)
             run = _Streaming(spark, plans, sources, settings, folder, options, on_progress)
+            if options.follow:
+                return run.go_on(made, given)
             each = run.to_the_end(made)
             run.hand_over(made, given)
             return each
 
-    with clear_words():
         each = on_own_thread(spark, work, options.stop)
     return [replace(metrics, elapsed=time.perf_counter() - started) for metrics in each]
 
@@ -278,16 +285,51 @@ class _Streaming:
             return [Metrics() for _ in self.plans]
         return [Metrics.from_dict(told) for told in json.loads(self.told.read_text())]
 
-    def _drain(self, outcomes: DataFrame) -> None:
+    def go_on(self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]]) -> list[Metrics]:
+        """Hand over what each micro-batch gave, until the run is stopped."""
+        claim(self.folder, made[0], restore=self.options.restore)
+        # Without a checkpoint nobody asks for what was given before, so that the ledger need not grow.
+        growing = self._growing(made[0].outcomes, {} if self.options.checkpoint else {"retention": "1m"})
+        query = growing.start()
+        watch = self._watched(query)
+        told, handed = watch.metrics, set[str]()
+        try:
+            while not watch.has_ended():
+                if watch.metrics is not told:
+                    told = watch.metrics
+                    handed = self._hand_over_new(made, deliveries, handed)
+        finally:
+            query.stop()
+        return watch.each
+
+    def _hand_over_new(
+        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], handed: set[str]
+    ) -> set[str]:
+        """What is in files of the ledger that were not handed over yet; all files that were by now."""
+        reader = self.spark.read.schema(_LEDGER)
+        found = set(reader.parquet(str(self.folder / "given")).inputFiles())
+        new = found - handed
+        if new:
+            self.hand_over(made, deliveries, reader.parquet(*new))
+        for uri in () if self.options.checkpoint else new:
+            Path(unquote(urlparse(uri).path)).unlink(missing_ok=True)
+        return found
+
+    def _growing(self, outcomes: DataFrame, options: Mapping[str, str]) -> DataStreamWriter:
+        """The ledger as a sink of what the queries give."""
         given = outcomes.filter(f"kind <> {COUNTS}").select("query", "kind", "time", "body")
-        query = (
+        return (
             given.writeStream.format("parquet")
             .outputMode("append")
+            .options(**options)
             .option("path", str(self.folder / "given"))
             .option("checkpointLocation", str(self.folder / "spark"))
-            .trigger(availableNow=True)
-            .start()
         )
+
+    def _drain(self, outcomes: DataFrame) -> None:
+        self._watched(self._growing(outcomes, {}).trigger(availableNow=True).start()).to_the_end()
+
+    def _watched(self, query: StreamingQuery) -> Watch:
         watch = Watch(
             query,
             lambda metrics: self._told(metrics, watch.each),
@@ -295,17 +337,18 @@ class _Streaming:
             queries=len(self.plans),
             stop=self.options.stop,
         )
-        watch.to_the_end()
+        return watch
 
     def _told(self, metrics: Metrics, each: Sequence[Metrics]) -> None:
         _replace_text(self.told, json.dumps([one.to_dict() for one in each]))
         if self.on_progress is not None:
             self.on_progress(metrics)
 
-    def hand_over(self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]]) -> None:
-        """Everything the ledger holds."""
-        columns = "query int, kind int, time bigint, body binary"
-        ledger = self.spark.read.schema(columns).parquet(str(self.folder / "given"))
+    def hand_over(
+        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], part: DataFrame | None = None
+    ) -> None:
+        """Everything the ledger holds, or a part of it."""
+        ledger = self.spark.read.schema(_LEDGER).parquet(str(self.folder / "given")) if part is None else part
         for frame, given in zip(made, deliveries, strict=True):
             rows = ledger.filter(f"query = {frame.query}").orderBy("time")
             deliver_in_order(
