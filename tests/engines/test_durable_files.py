@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from windrow.engines.durable_files import Damaged, Seal, read_bytes, read_json, verify, write_batches, write_json
+from windrow.engines.durable_files import Damaged, Seal, read_json, read_streams, verify, write_json, write_streams
 
 TABLE = pa.table({"t": [1, 2, 3], "k": ["a", "b", None]})
 CONTENT = {"version": 1, "read": {"s": 12}, "files": ["a", "b"]}
@@ -26,22 +26,28 @@ def flips(content: bytes) -> list[bytes]:
     return wrong
 
 
-def test_batches_come_back(tmp_path: Path) -> None:
-    path = tmp_path / "x.arrow"
-    seal = write_batches(path, TABLE.schema, TABLE.to_batches(max_chunksize=2))
+def write(path: Path, *tables: pa.Table) -> Seal:
+    return write_streams(path, ((table.schema, table.to_batches(max_chunksize=2)) for table in tables))
+
+
+def test_tables_come_back_one_after_another(tmp_path: Path) -> None:
+    path = tmp_path / "x.arrows"
+    encoded = pa.table({"k": pa.array(["a", "b", "a"]).dictionary_encode()})
+    tables = [TABLE, TABLE.slice(0, 0), pa.table({}), encoded]
+    seal = write(path, *tables)
     verify(path, seal)
-    assert TABLE.equals(pa.ipc.open_stream(read_bytes(path, seal)).read_all())
+    assert tables == [reader.read_all() for reader in read_streams(path, seal, len(tables))]
     assert Seal.of(path.read_bytes()) == seal
 
 
 def test_every_flip_and_every_cut_of_a_file_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "x.arrow"
-    seal = write_batches(path, TABLE.schema, TABLE.to_batches())
+    seal = write(path, TABLE)
     whole = path.read_bytes()
     for place, wrong in enumerate(flips(whole)[::5] + [whole[:n] for n in range(len(whole))] + [whole + b"\0"]):
         path.write_bytes(wrong)
         with pytest.raises(Damaged, match=rf"\A{re.escape(str(path))} (has|is) ") as caught:
-            read_bytes(path, seal) if place % 2 else verify(path, seal)
+            next(read_streams(path, seal, 1)) if place % 2 else verify(path, seal)
         assert path == caught.value.path
 
 
@@ -67,7 +73,7 @@ def test_every_flip_and_every_cut_of_sealed_json_is_noticed(tmp_path: Path) -> N
 )
 def test_damage_in_words(tmp_path: Path, wrong: bytes | None, what: str) -> None:
     path = tmp_path / "x.arrow"
-    seal = write_batches(path, TABLE.schema, TABLE.to_batches())
+    seal = write(path, TABLE)
     path.unlink() if wrong is None else path.write_bytes(wrong)
     with pytest.raises(Damaged, match=rf"\A{re.escape(str(path))} {what}\Z"):
         verify(path, seal)
@@ -106,4 +112,4 @@ def test_a_full_disk_is_told_as_it_is(tmp_path: Path) -> None:
     large = pa.table({"t": range(100_000)})
     for table in (TABLE, large):
         with pytest.raises(OSError, match="No space left on device"):
-            write_batches(tmp_path / "x.arrow", table.schema, table.to_batches())
+            write(tmp_path / "x.arrow", table)

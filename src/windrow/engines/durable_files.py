@@ -97,14 +97,29 @@ def make_durable(folder: Path) -> None:
         os.close(handle)
 
 
-def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Seal:
-    """An Arrow stream in a file of its own."""
+def write_streams(path: Path, streams: Iterable[tuple[pa.Schema, Iterable[pa.RecordBatch]]]) -> Seal:
+    """Arrow streams, one after another, in one new file: the disk is waited for once."""
     with _durable(path) as file:
         sealing = _Sealing(file)
-        with pa.ipc.new_stream(sealing, schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
+        for schema, batches in streams:
+            with pa.ipc.new_stream(sealing, schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
     return sealing.seal()
+
+
+def read_streams(path: Path, seal: Seal, count: int) -> Iterator[pa.RecordBatchReader]:
+    """The first streams of a file that is as it was, each to be read before the next; else errors as those of `verify`.
+
+    All is compared before Arrow sees any of it: it does not promise to survive bytes that it did not write.
+    """
+    with _readable(path):
+        content = path.read_bytes()
+    seal.compare(path, Seal.of(content))
+    source = pa.BufferReader(content)
+    for _ in range(count):
+        with pa.ipc.open_stream(source) as reader:
+            yield reader
 
 
 def verify(path: Path, seal: Seal) -> None:
@@ -115,14 +130,6 @@ def verify(path: Path, seal: Seal) -> None:
             size += len(piece)
             checksum.update(piece)
     seal.compare(path, Seal(size, checksum.hexdigest()))
-
-
-def read_bytes(path: Path, seal: Seal) -> bytes:
-    """All of a file that is as it was, else as `verify`. Arrow does not promise to survive bytes it did not write."""
-    with _readable(path):
-        content = path.read_bytes()
-    seal.compare(path, Seal.of(content))
-    return content
 
 
 @contextmanager
