@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.engines.metrics import Metrics
+from windrow.engines.spark.addresses import FILES
+from windrow.engines.spark.checkpoint import LATE, SPARK, claim, refuse_moved_output, working_folder
 from windrow.engines.spark.connectors import Output, writer
 from windrow.engines.spark.faults import explained
 from windrow.engines.spark.frames import Frames, frames
-from windrow.engines.spark.run import Options, claim, session_of, working_folder
+from windrow.engines.spark.run import Options, session_of
 from windrow.engines.spark.watch import Watch
 from windrow.plan.check import gives_early
 from windrow.plan.nodes import Node
@@ -39,12 +41,12 @@ def run_live(
     options = options or Options()
     options.check()
     started = time.perf_counter()
-    spark = session_of(sources) or options.session()
     try:
-        with working_folder(options) as folder:
+        with working_folder(options.checkpoint, restore=options.restore) as folder:
+            spark = session_of(sources) or options.session()
             settings = options.settings(folder)
             made = frames(spark, plan, sources, settings)
-            claim(folder, made, restore=options.restore)
+            claim(folder, made, ledger=False)
             bounded = not any(getattr(source, "is_frame", False) for source in sources.values())
             running = _started(made, output, late, folder, early=gives_early(plan), now=once or bounded)
             metrics = _watched(running, on_progress, options)
@@ -56,13 +58,15 @@ def run_live(
 def _started(
     made: Frames, output: str, late: str | None, folder: Path, *, early: bool, now: bool
 ) -> list[StreamingQuery]:
-    started = [_start(writer(made.results, output, {}, early=early), folder / "spark", now=now)]
+    started = [_start(writer(made.results, output, {}, early=early), folder / SPARK, now=now)]
     if late is not None:
-        started.append(_start(writer(made.late, late, {}), folder / "late", now=now))
+        started.append(_start(writer(made.late, late, {}), folder / LATE, now=now))
     return started
 
 
 def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
+    if output.place.format in FILES:
+        refuse_moved_output(output.place.target)
     prepared = output.writer.option("checkpointLocation", str(checkpoint))
     return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
 
