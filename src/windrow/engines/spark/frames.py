@@ -25,7 +25,7 @@ from windrow.engines.spark.spool import spooled
 from windrow.engines.spark.temporary import temporary_folder
 from windrow.engines.spark.types import for_spark, named, spark_schema
 from windrow.engines.spark.watch import OBSERVED, observed_as
-from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of
+from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of, unsealed
 from windrow.engines.spark.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.operators.smoothing import EAGER, Flush, When, flush_of
@@ -97,7 +97,7 @@ class Frames:
             settle()
             for batch in batches:
                 for body in batch.column("body"):
-                    yield from (for_spark(piece, schema) for piece in batches_of(body.as_buffer()))
+                    yield from (for_spark(piece, schema) for piece in batches_of(unsealed(body.as_buffer())))
 
         mine = self.outcomes.filter(f"kind = {kind} and query = {self.query}")
         return mine.select("body").mapInArrow(decode, spark_schema(schema))
@@ -185,7 +185,7 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
     """The low level inside the reader: rows never pass through the JVM."""
 
     def work(elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
-        return bodies_of(reading, elements, order=span.first, ends=span.ends)
+        return bodies_of(reading, elements, order=span.first, first=span.first, ends=span.ends)
 
     name = f"windrow_{uuid4().hex}"
     partitions = settings.partitions or len(shard_keys_of(spark))

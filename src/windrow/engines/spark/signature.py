@@ -17,7 +17,7 @@ from windrow.plan.types import type_of
 from windrow.semantics.expressions import columns_of
 from windrow.semantics.windows import SlideByTuple
 
-VERSION = 3
+VERSION = 4
 """Of the saved state. State of another version is refused."""
 
 
