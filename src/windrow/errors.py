@@ -114,6 +114,21 @@ class ConfigurationError(WindrowError, ValueError):
     """A setting, path or checkpoint is wrong: whoever runs the query must act."""
 
 
+class LateRowsWarning(UserWarning):
+    """Rows are missing from an answer because they came too late, and nobody chose to drop them.
+
+    `lost` of the `rows` that came in are; all in all so many were `late`. `slack` is what would have kept them in time,
+    as `wr.slack` takes it, where that is known.
+    """
+
+    def __init__(self, message: str, *, rows: int, late: int, lost: int, slack: str | int | None = None) -> None:
+        super().__init__(message)
+        self.rows = rows
+        self.late = late
+        self.lost = lost
+        self.slack = slack
+
+
 class UnsupportedError(WindrowError, NotImplementedError):
     """This engine or strategy does not do that; the message says which one does."""
 

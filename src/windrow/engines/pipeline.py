@@ -39,6 +39,8 @@ class End:
     on_result: Deliver = lambda _: None
     on_late: Deliver = lambda _: None
     results: int = 0
+    unasked: list[Stage] = field(default_factory=list)
+    """Where late rows are lost because nobody said what becomes of them."""
 
     def take(self, batch: Batch) -> None:
         """Rows of the answer."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 
 from sqlglot import exp
 
@@ -23,6 +22,7 @@ from windrow.language.places import place, pointing, position
 from windrow.language.relations import Relation
 from windrow.language.scalars import Scalars
 from windrow.language.windows import PlacedWindow
+from windrow.plan.builder import as_said
 from windrow.plan.check import carries_progress, shape_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Project, WindowAggregate
 from windrow.plan.types import type_of
@@ -317,7 +317,7 @@ class Aggregation:
             # The answer is only which groups there are; an operator needs something to compute.
             self.calls.append((self._hidden_name(), Called("count", None)))
         calls = tuple(AggregateCall(name, c.function, c.argument, c.parameters) for name, c in self.calls)
-        settings: dict[str, Any] = {suffix.field: suffix.value for suffix in self._suffixes()}
+        settings = as_said({suffix.field: suffix.value for suffix in self._suffixes()})
         return WindowAggregate(self.relation.node, self.window, tuple(self.keys), calls, **settings)
 
     def _suffixes(self) -> tuple[Suffix, ...]:

@@ -95,6 +95,8 @@ class WindowAggregate:
     With `early`, open windows are given each time the largest value seen has passed so much more, and a last column
     `kind` says what a row is: early, retract (takes an early one back) or final.
     With `Late.REVISE` a last column `revision` follows: 0 for the first result, n for the n-th correction.
+    `late_chosen` tells whether someone said what becomes of late rows, or it is the default: a run that loses rows
+    nobody chose to lose warns of them. It changes nothing that is computed, so it is no part of what a node is.
     """
 
     input: Node
@@ -103,6 +105,7 @@ class WindowAggregate:
     aggregates: tuple[AggregateCall, ...]
     emit: Emit = Emit.NONEMPTY
     late: Late = Late.DROP
+    late_chosen: bool = field(default=False, compare=False, repr=False, kw_only=True)
     lateness: Lateness = Lateness.GENEROUS
     within: Amount | None = None
     strategy: Strategy = Strategy.AUTO
@@ -177,6 +180,8 @@ class Join:
     time: JoinTime = JoinTime.LEFT
     out: tuple[str, ...] | None = None
     late: Late = Late.DROP
+    late_chosen: bool = field(default=False, compare=False, repr=False, kw_only=True)
+    """As for windows."""
     strategy: JoinStrategy = JoinStrategy.AUTO
 
     @property

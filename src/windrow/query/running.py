@@ -17,6 +17,7 @@ from windrow.plan.check import check_supported, gives_early, shape_of, walk
 from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
 from windrow.plan.schema import in_order
+from windrow.query.late_rows import warn_of_lost_rows
 from windrow.sinks.base import fitted
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
     answers: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
     metrics = execute(plan, sources, answers.append, on_late=late.append, **options)
+    warn_of_lost_rows([plan], [metrics])
     return gathered(plan, answers, late, metrics)
 
 
@@ -200,6 +202,7 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     """
     waiting: Queue[Any] = Queue(maxsize=4)
     abandoned = threading.Event()
+    done: list[Metrics] = []
 
     def hand_over(batch: pa.RecordBatch) -> None:
         if abandoned.is_set():
@@ -209,7 +212,7 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     def work() -> None:
         outcome: Any = _DONE
         try:
-            execute(plan, sources, hand_over, **options)
+            done.append(execute(plan, sources, hand_over, **options))
         except BaseException as error:
             outcome = error
         waiting.put(outcome)
@@ -218,6 +221,7 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     worker.start()
     try:
         yield from _received(waiting)
+        warn_of_lost_rows([plan], done)
     finally:
         abandoned.set()
         _drain(waiting, worker)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.plan.check import gives_early, shape_of
 from windrow.plan.nodes import Node
+from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.running import OnBatch, execute
 from windrow.sinks import open_sink
 from windrow.sinks.base import Closing, Sink
@@ -62,4 +63,6 @@ def write_results(
 ) -> Metrics:
     """Run a plan into a sink, and its late rows into another."""
     with open_outputs(plan, target, late) as (on_result, on_late):
-        return execute(plan, sources, on_result, on_late=on_late, **options)
+        metrics = execute(plan, sources, on_result, on_late=on_late, **options)
+    warn_of_lost_rows([plan], [metrics])
+    return metrics

@@ -22,7 +22,7 @@ from windrow.errors import ConfigurationError
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
 
-VERSION = 3
+VERSION = 4
 
 
 def fingerprint(*plans: Node) -> str:

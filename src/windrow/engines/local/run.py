@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.engines.accounts import (
     late_and_filtered,
+    lost_rows,
     open_windows,
     rows_stored,
     state_bytes,
@@ -32,7 +33,7 @@ from windrow.plan.calibration import calibrated
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.costs import Statistics
 from windrow.plan.nodes import Node
-from windrow.semantics.progress import END, START, Punctuation
+from windrow.semantics.progress import END, START, External, Punctuation
 from windrow.sources.base import Source
 
 _PROGRESS_EVERY = 0.2
@@ -177,6 +178,7 @@ class Runner:
             rows_used=rows_in - late - filtered,
             rows_late=late,
             rows_filtered=filtered,
+            rows_lost=sum(map(lost_rows, ends)),
             results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),
@@ -200,7 +202,15 @@ def _flush(options: Options) -> Flush:
 
 
 def _progress_of(source: Input) -> SourceMetrics:
-    return SourceMetrics(source.counters.rows_in, known(source.high), known(source.bound), source.bound == END)
+    rows, disorder = source.counters.rows_in, source.disorder
+    return SourceMetrics(
+        rows,
+        known(source.high),
+        known(source.bound),
+        source.bound == END,
+        disorder.behind,
+        disorder.jump(rows, source.slack, "punctuation" if isinstance(source.policy, External) else "row"),
+    )
 
 
 def _noting(ledger: Ledger, kind: str, deliver: Deliver) -> Deliver:

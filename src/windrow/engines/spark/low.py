@@ -147,6 +147,7 @@ class Task:
         seen, wanted = self.seen, slack_rows_of(self.stream)
         seen.rows += len(times)
         seen.high = max(seen.high, self.input.high)
+        seen.least = min(seen.least, int(span(times)[0]))
         if wanted:
             trail = np.concatenate([np.array(seen.recent, np.int64), times])
             settled, recent = trail[:-wanted], trail[-wanted:]
