@@ -115,16 +115,19 @@ class ConfigurationError(WindrowError, ValueError):
 
 
 class LateRowsWarning(UserWarning):
-    """Rows are missing from an answer because they came too late, and nobody chose to drop them.
+    """Rows are missing from an answer because they were late or early, and nobody chose to drop them.
 
-    `lost` of the `rows` that came in are; all in all so many were `late`. `slack` is what would have kept them in time,
-    as `wr.slack` takes it, where that is known.
+    `lost` of the `rows` that came in are; all in all so many were `late`, and so many `early`. `slack` is what would
+    have kept the late ones in time, as `wr.slack` takes it, where that is known.
     """
 
-    def __init__(self, message: str, *, rows: int, late: int, lost: int, slack: str | int | None = None) -> None:
+    def __init__(
+        self, message: str, *, rows: int, late: int, early: int, lost: int, slack: str | int | None = None
+    ) -> None:
         super().__init__(message)
         self.rows = rows
         self.late = late
+        self.early = early
         self.lost = lost
         self.slack = slack
 

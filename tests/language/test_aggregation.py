@@ -172,6 +172,12 @@ def test_suffixes_in_any_order() -> None:
         assert expected == {field: getattr(found, field) for field in expected}
 
 
+def test_how_many_empty_windows_follow_each_other() -> None:
+    found = aggregate(f"SELECT count(*) {FROM} EMIT EMPTY UP TO 5000000 LATE SIDE")
+    assert (Emit.EMPTY, 5_000_000, Late.SIDE) == (found.emit, found.most_empty, found.late)
+    assert 1_000_000 == aggregate(f"SELECT count(*) {FROM} EMIT EMPTY").most_empty
+
+
 def test_suffix_after_a_bare_stream_is_no_alias() -> None:
     assert Late.SIDE is aggregate("SELECT count(*) [RANGE 5] FROM packets LATE SIDE").late
     assert Emit.COMPLETE is aggregate("SELECT count(*) [RANGE 5] FROM packets p EMIT COMPLETE").emit
@@ -240,6 +246,22 @@ ERRORS = [
         "`within` says how long results are corrected, which only LATE REVISE does, got 1 hour. "
         "Hint: write LATE REVISE WITHIN ..., or leave it out.",
         "WITHIN 1 HOUR",
+    ),
+    (
+        f"SELECT count(*) {FROM} EMIT EMPTY UP TO 0",
+        "`most` must be at least 1, got 0. Hint: as in EMIT EMPTY UP TO 5000000.",
+        "UP TO 0",
+    ),
+    (
+        f"SELECT count(*) {FROM} EMIT COMPLETE UP TO 5",
+        "`most` says how many empty windows are reported in a row, which only EMIT EMPTY does, got 5. "
+        "Hint: write EMIT EMPTY UP TO ... (emit('empty', most=...)), or leave it out.",
+        "UP TO 5",
+    ),
+    (
+        f"SELECT count(*) {FROM} EMIT EMPTY UP TO 1.5",
+        "`query` needs a whole number of windows (as in EMIT EMPTY UP TO 5000000) here, got 1.5.",
+        "1.5",
     ),
     (f"SELECT count(*) {FROM} LATE DROP LATE SIDE", "`late` must be given only once.", "LATE SIDE"),
     (

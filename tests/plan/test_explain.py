@@ -73,7 +73,7 @@ Project window_end, most = ceil(p50)
    │  window    RANGE 1 min SLIDE 10 min on time, each row in at most one window
    │  keys      none: one result a window
    │  answers   p50 = median(price)
-   │  emit      windows that hold a row, and the empty ones between them
+   │  emit      windows that hold a row, and the empty ones between them, up to 1,000,000 in a row
    │  late      corrected results follow, up to 1 h after a window's end; \
 a row that missed one window counts in none (consistent)
    │  strategy  panes

@@ -56,7 +56,7 @@ WAYS: dict[str, Callable[[Query, Path], Any]] = {
 def test_every_way_to_an_answer_warns_once(way: str, tmp_path: Path) -> None:
     (warning,) = warned(lambda: WAYS[way](counted(ordered()), tmp_path))
     assert f"{LOST}: {SLACK}; {REMEDY}" == str(warning)
-    assert (6, 4, 4, 7) == (warning.rows, warning.late, warning.lost, warning.slack)
+    assert (6, 4, 0, 4, 7) == (warning.rows, warning.late, warning.early, warning.lost, warning.slack)
 
 
 def test_a_warning_can_be_an_error_or_silent() -> None:
@@ -111,7 +111,7 @@ def test_joins_and_rows_without_windows() -> None:
     remedy = 'say .late("drop") if that is meant, .late("side") to get them'
     assert f"8 of 12 rows came too late and joined nothing: {slacks} would have kept them; {remedy}." == str(joined)
     (once,) = warned(ordered().distinct().collect)
-    assert f"4 of 6 rows came too late and left no trace: {SLACK}." == str(once)
+    assert f"4 of 6 rows came too late and are missing from the answer: {SLACK}." == str(once)
     (sorted_,) = warned(ordered().ordered_output().collect)
     assert str(once) == str(sorted_)
 
@@ -184,6 +184,23 @@ def test_how_late_rows_are_by_punctuations() -> None:
     lost = "2 of 4 rows came too late and are missing from some or all of their windows"
     query = stream.window(gap=2).agg(n=wr.count())
     assert [f"{lost}: up to 17 below what s had promised; {remedy}"] == said(query)
+
+
+def test_early_rows_are_told_like_late_ones() -> None:
+    table = pa.table({"t": [10, 3, 5, 5000, 50, 44, 45]})
+    stream = wr.stream(table, time="t", progress=wr.ordered(lead=100))
+    (warning,) = warned(counted(stream).collect)
+    missing = "are missing from some or all of their windows"
+    kept = "a slack of 7 would have kept those that were late"
+    lost = f"5 of 7 rows came too late, or were too far ahead (1 of them), and {missing}"
+    assert f"{lost}: {kept}; {REMEDY}" == str(warning)
+    assert (7, 4, 1, 5, 7) == (warning.rows, warning.late, warning.early, warning.lost, warning.slack)
+    assert [] == warned(counted(stream).late("drop").collect)
+    remedy = "say LATE DROP if that is meant, LATE SIDE to get it"
+    lost = "1 of 3 rows was too far ahead and is missing from some or all of its windows"
+    few = wr.stream(pa.table({"t": [1, 5000, 2]}), time="t", progress=wr.slack(5, lead=100))
+    assert [f"{lost}: {remedy}"] == said(counted(few))
+    assert ["1 of 3 rows was too far ahead and is missing from the answer"] == said(few.select("t"))
 
 
 YEAR_9999 = 253_402_300_799

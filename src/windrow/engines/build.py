@@ -20,6 +20,7 @@ from windrow.operators.joins.asof import AsOfJoin
 from windrow.operators.joins.in_order import InOrderJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import reach_of
+from windrow.operators.lead import LeadLimit
 from windrow.operators.meld import Meld
 from windrow.operators.ordering import Sort
 from windrow.operators.per_row_aggregate import PerRowOperator
@@ -42,7 +43,7 @@ from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.amounts import Domain
 from windrow.semantics.joins import AsOf, LastRows
-from windrow.semantics.progress import External, Idle, Slack
+from windrow.semantics.progress import External, Idle, Slack, lead_of
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
 
 READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
@@ -250,7 +251,16 @@ def _grid_below(node: nodes.Node, grid: Grid | None, stage: Stage) -> Grid | Non
 def _input(node: nodes.Stream, grid: Grid | None, others: Sequence[Grid | None]) -> Input:
     policy = node.policy
     slack = policy.amount.resolve(shape_of(node).domain, "slack") if isinstance(policy, Slack) else 0
-    return Input(node.name, node.time, policy, slack=slack, grid=grid, others=others, schema=node.schema)
+    return Input(
+        node.name, node.time, policy, slack=slack, lead=_lead(node), grid=grid, others=others, schema=node.schema
+    )
+
+
+def _lead(node: nodes.Stream) -> LeadLimit | None:
+    lead = lead_of(node.policy)
+    if lead is None:
+        return None
+    return LeadLimit(lead.amount.resolve(shape_of(node).domain, "lead"), lead.wall_clock)
 
 
 def _grid(node: nodes.WindowAggregate) -> Grid | None:

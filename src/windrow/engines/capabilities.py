@@ -189,6 +189,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             local=Yes("for all but sessions, which wait for the punctuation of all rows; counted windows need PATTR"),
             spark=Yes("the same, after each micro-batch"),
         ),
+        Feature(
+            "lead: rows too far ahead are early",
+            spark=Yes("rows are sent: LEAD judges a row by all rows of its micro-batch"),
+        ),
+        Feature("lead by the clock", spark=Yes("judged by the clock of the task that reads the rows")),
         Feature("idle by stream time"),
         Feature("idle by the clock", spark=Yes("judged when a micro-batch runs")),
     ),

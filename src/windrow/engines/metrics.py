@@ -16,6 +16,7 @@ from windrow.semantics.progress import END, START
 class SourceMetrics:
     """Progress of one source: rows read, largest value seen, promise in force, and whether nothing more comes.
 
+    `early` rows were further ahead than the stream's lead; they are not among those whose value is the largest seen.
     `behind` is how far the row that was furthest behind, of those below the bound, was behind the largest value before
     it (or behind the punctuation in force): with so much slack none would have been below. `jump` is the row that moved
     progress past most of them, where one did.
@@ -25,6 +26,7 @@ class SourceMetrics:
     high: int | None = None
     low: int | None = None
     ended: bool = False
+    early: int = 0
     behind: int | None = None
     jump: Jump | None = None
 
@@ -36,7 +38,7 @@ class SourceMetrics:
 
 
 _ADDED = (
-    *("rows_in", "rows_used", "rows_late", "rows_filtered", "rows_lost", "results"),
+    *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
 )
 """What adds up over several runs."""
@@ -44,9 +46,9 @@ _ADDED = (
 
 @dataclass
 class Metrics:
-    """Counts and progress of a query. Rows in = used (in full) + late (for some window) + filtered.
+    """Counts and progress of a query. Rows in = used (in full) + late (for some window) + early + filtered.
 
-    `rows_lost` are those of the late ones that are missing from windows although nobody chose to drop them.
+    `rows_lost` are those of the late and early ones that are missing although nobody chose to drop them.
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
     punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
     `batch_seconds` is the time of the last micro-batch, where there are such. `strategies` has, for each window
@@ -60,6 +62,7 @@ class Metrics:
     rows_used: int = 0
     rows_late: int = 0
     rows_filtered: int = 0
+    rows_early: int = 0
     rows_lost: int = 0
     results: int = 0
     low_watermark: int | None = None

@@ -329,7 +329,7 @@ class Aggregation:
         """Whether it all fits together, with each error at the part of the text that is to blame."""
         aggregate = node.input if isinstance(node, Filter) else node
         for suffix in self._suffixes():
-            if suffix.field in ("within", "early"):
+            if suffix.field in ("within", "early", "most_empty"):
                 with pointing(position(self.text, suffix.span)):
                     shape_of(aggregate)
         with pointing(place(self.text, self.select.expressions[0])):

@@ -88,7 +88,21 @@ class LateRows:
     data: pa.RecordBatch
 
 
-Element: TypeAlias = "Batch | Punctuation | GroupPunctuations | LateRows | SharedCells"
+@dataclass(frozen=True)
+class EarlyRows:
+    """Rows that are too far ahead, on their way to where they are counted; `batch.bounds` is what each is ahead of.
+
+    They take the way of all rows up to the first operator that remembers any: filters leave some out, expressions and
+    unions change their columns.
+    """
+
+    batch: Batch
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+
+Element: TypeAlias = "Batch | Punctuation | GroupPunctuations | LateRows | EarlyRows | SharedCells"
 
 
 @dataclass
@@ -100,6 +114,7 @@ class Counters:
     late: int = 0
     uncorrected: int = 0
     """Of the late rows, those that came too late even for a correction, where there are corrections."""
+    early: int = 0
     results: int = 0
 
 
@@ -117,6 +132,9 @@ class Operator(Protocol):
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The same for promises for single groups."""
 
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Take rows in that are too far ahead: pass them on, or count them and give them out where late ones are."""
+
     def state(self) -> dict[str, pa.Table]:
         """Everything it remembers, as named tables."""
 
@@ -125,7 +143,7 @@ class Operator(Protocol):
 
 
 class Stateless:
-    """What operators that remember nothing share: punctuations pass."""
+    """What operators that remember nothing share: punctuations pass, and early rows are treated as others are."""
 
     def __init__(self) -> None:
         self.counters = Counters()
@@ -135,6 +153,14 @@ class Stateless:
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield punctuations
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        raise NotImplementedError
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        for batch in self.process(early.batch, port):
+            assert isinstance(batch, Batch)
+            yield EarlyRows(batch)
 
     def state(self) -> dict[str, pa.Table]:
         return {}

@@ -13,6 +13,7 @@ from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.early_rows import SetsAside
 from windrow.operators.empties import LastReported
 from windrow.operators.group_bounds import GroupBounds, group_names, passed_on
 from windrow.operators.grouping import Grouping
@@ -27,7 +28,7 @@ from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, SlideByTuple
 
 
-class PerRowOperator:
+class PerRowOperator(SetsAside):
     """Every row, or every n-th, closes a window for its own group, or for all groups.
 
     A late row closes none and is not counted. It still is in the windows that end above the bound, as far as
@@ -56,7 +57,7 @@ class PerRowOperator:
         self.passes = passes
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE."""
-        self.reported = LastReported()
+        self.reported = LastReported(node, self.grouping, output.schema)
         self.counters = Counters()
 
     @property
@@ -201,9 +202,10 @@ class PerRowOperator:
 
     def _report(self, closed: Closed) -> Iterator[Element]:
         if self.fills_gaps:
-            for numbers, codes in self.reported.gaps(closed.answers, self.grouping.count):
-                assert self.windower.past is not None
-                ends = self.windower.past.times_of(numbers)
+            past = self.windower.past
+            assert past is not None
+            for numbers, codes in self.reported.gaps(closed.answers, past.times_of):
+                ends = past.times_of(numbers)
                 empty = self.lowering.nothing(numbers, codes)
                 yield self._result(Closed(empty.answers, empty.lowered, ends - self.window.range, ends))
         chosen = self._chosen(closed)

@@ -19,15 +19,17 @@ import pyarrow as pa
 from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
 from windrow.errors import DataError
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.disorder import Disorder
-from windrow.operators.grid import LIMIT, Grid, refuse_time, to_units
+from windrow.operators.grid import Grid, refuse_time, to_units
 from windrow.operators.kernels import input as kernels
 from windrow.operators.kernels.disorder import note_jump
+from windrow.operators.lead import LeadLimit, divided
 from windrow.operators.singles import Singles
 from windrow.operators.state.keys import present
 from windrow.semantics.progress import (
     END,
+    LIMIT,
     START,
     AtEnd,
     External,
@@ -50,6 +52,7 @@ class Input:
         policy: Policy,
         *,
         slack: int = 0,
+        lead: LeadLimit | None = None,
         grid: Grid | None = None,
         others: Sequence[Grid | None] = (),
         schema: pa.Schema | None = None,
@@ -62,6 +65,7 @@ class Input:
         self.time = time
         self.policy = policy
         self.slack = slack
+        self.lead = lead
         grids = [one for one in (grid, *others) if one is not None]
         self.grid = reduce(Grid.refined, grids) if grids else None
         self.pace = (grid or Grid()).paced
@@ -89,15 +93,27 @@ class Input:
         times = self.times_of(data)
         self.counters.rows_in += len(times)
         batch = Batch(data, times, None, self.name)
-        if len(times) == 0:
+        if self.lead is not None:
+            batch, early = self._in_reach(batch, self.lead)
+            yield from early
+        if len(batch) == 0:
             return
         if self.grid is not None and self.grid.together:
-            yield replace(batch, bounds=self._bounds(times))
+            yield replace(batch, bounds=self._bounds(batch.times))
         else:
             yield from self._cut(batch)
         implied = self._implied()
         if implied > self.bound:
             yield self._advance(implied)
+
+    def _in_reach(self, batch: Batch, lead: LeadLimit) -> tuple[Batch, list[EarlyRows]]:
+        """The rows that are not too far ahead, and the others."""
+        marks, against = lead.judge(batch.times, self.high)
+        if not marks.any():
+            return batch, []
+        rest, early = divided(batch, marks, against)
+        self.counters.early += len(early)
+        return rest, [EarlyRows(early)]
 
     def _cut(self, batch: Batch) -> Iterator[Element]:
         start = 0
@@ -249,10 +265,17 @@ class Input:
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield from self.singles.promises(punctuations.groups, punctuations.values)
 
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Rows that were found early elsewhere."""
+        self.counters.rows_in += len(early)
+        self.counters.early += len(early)
+        yield early
+
     def places_of(self, data: pa.RecordBatch) -> Integers:
         """The time of each row, or what it promises where it is a punctuation."""
         if not isinstance(self.policy, External) or self.policy.column is None:
-            return self.times_of(data)
+            found = self.times_of(data)
+            return found if self.lead is None else self.lead.places(found, self.high)
         marks, times = data.column(self.policy.column), data.column(self.time)
         if not marks.null_count and not self.policy.per:
             return to_units(marks)
@@ -271,7 +294,7 @@ class Input:
                 value=f"null at row {row} of {self.name}",
                 hint=f"filter the source, or fill it: coalesce({self.time}, ...)",
             )
-        return to_units(column, self.time)
+        return to_units(column, self.time, capped=self.lead is not None)
 
     def state(self) -> dict[str, pa.Table]:
         scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled, self.promised], pa.int64())})

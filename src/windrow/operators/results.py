@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,7 @@ class Results:
         self.counters = counters
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE and for where landmark windows begin."""
-        self.reported = LastReported()
+        self.reported = LastReported(node, grouping, output)
 
     def chosen(self, closed: Closed) -> Closed:
         """Those of the answers that are reported."""
@@ -76,5 +77,5 @@ class Results:
 
     def _empties(self, closed: Closed) -> Iterator[Closed]:
         """The windows without rows between two reported ones of the same group."""
-        for empty, codes in self.reported.gaps(closed.answers, self.grouping.count):
+        for empty, codes in self.reported.gaps(closed.answers, partial(ends, self.window)):
             yield self.lowering.nothing(empty, codes)

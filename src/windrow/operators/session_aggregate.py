@@ -13,6 +13,7 @@ from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.early_rows import SetsAside
 from windrow.operators.group_bounds import GroupBounds, group_names, passed_on
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
@@ -25,7 +26,7 @@ from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, Session
 
 
-class SessionOperator:
+class SessionOperator(SetsAside):
     """Groups rows into sessions; rows below the bound of their group are judged when its next bound comes."""
 
     def __init__(

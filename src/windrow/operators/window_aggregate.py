@@ -18,6 +18,7 @@ from windrow.operators.ahead import Ahead
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.choosing import Algorithm, Trial, WindowState, make_windower
 from windrow.operators.early import Early
+from windrow.operators.early_rows import SetsAside
 from windrow.operators.grid import Grid
 from windrow.operators.group_bounds import passed_on
 from windrow.operators.grouping import Grouping
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from windrow.operators.shared_panes import SharedCells
 
 
-class WindowOperator:
+class WindowOperator(SetsAside):
     """Sliding, tumbling and landmark windows."""
 
     def __init__(

@@ -32,7 +32,7 @@ from windrow.plan.schema import Shape
 from windrow.plan.streams import check_stream
 from windrow.plan.tree import inputs_of, map_inputs, walk
 from windrow.plan.types import column_type, type_of
-from windrow.plan.windows import attribute_of, check_window, every_of
+from windrow.plan.windows import attribute_of, check_empties, check_window, every_of
 from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
@@ -173,6 +173,7 @@ def _aggregate(node: WindowAggregate) -> Shape:
     _check_names(tuple(name for name, _ in fields), "columns")
     _check_within(node, shape)
     _check_early(node, shape)
+    check_empties(node)
     return Shape(pa.schema(fields), "window_end")
 
 

@@ -33,7 +33,7 @@ from windrow.semantics.casting import to_string
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.joins import AsOf
 from windrow.semantics.moments import moment
-from windrow.semantics.progress import External, Idle, Ordered, Policy, Slack, SlackRows
+from windrow.semantics.progress import External, Idle, Lead, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 
@@ -87,6 +87,9 @@ class _Entry:
 def _stream(node: Stream) -> _Entry:
     columns = ", ".join(f"{field.name} {value_type(field.type)}" for field in node.schema)
     details = [("columns", columns), ("progress", f"on {node.time}: {describe_policy(node.policy)}")]
+    lead = lead_of(node.policy)
+    if lead is not None:
+        details.append(("lead", _describe_lead(lead)))
     if node.idle is not None:
         details.append(("idle", _describe_idle(node.idle)))
     return _Entry(f"Stream {node.name}" + (f" from {node.origin}" if node.origin else ""), tuple(details))
@@ -104,6 +107,13 @@ def describe_policy(policy: Policy) -> str:
         where = f"in column {policy.column}" if policy.column else "among the elements"
         return f"punctuations {where}" + (f", some for single groups by {', '.join(policy.per)}" if policy.per else "")
     return "only the end of the input is a promise"
+
+
+def _describe_lead(lead: Lead) -> str:
+    against = "of the clock" if lead.wall_clock else "of what came before"
+    return (
+        f"rows more than {_shown(lead.amount)} ahead {against} are early: set aside and counted, they move no progress"
+    )
 
 
 def _describe_idle(idle: Idle) -> str:
@@ -150,6 +160,8 @@ def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
 
 
 def _describe_emit(node: WindowAggregate) -> str:
+    if node.emit is Emit.EMPTY:
+        return f"{_EMIT[node.emit]}, up to {node.most_empty:,} in a row"
     full = isinstance(node.window, Rows) and node.emit is Emit.COMPLETE
     return "only windows that have all their rows" if full else _EMIT[node.emit]
 

@@ -15,7 +15,7 @@ from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Expression
 from windrow.semantics.joins import LEFT, RIGHT, JoinKind, JoinWindow
 from windrow.semantics.progress import AtEnd, Idle, Policy
-from windrow.semantics.windows import Emit, Window
+from windrow.semantics.windows import MOST_EMPTY, Emit, Window
 
 
 class Late(Enum):
@@ -94,6 +94,7 @@ class WindowAggregate:
 
     With `early`, open windows are given each time the largest value seen has passed so much more, and a last column
     `kind` says what a row is: early, retract (takes an early one back) or final.
+    `Emit.EMPTY` reports no more than `most_empty` windows in a row that are empty; a longer gap is an error.
     With `Late.REVISE` a last column `revision` follows: 0 for the first result, n for the n-th correction.
     `late_chosen` tells whether someone said what becomes of late rows, or it is the default: a run that loses rows
     nobody chose to lose warns of them. It changes nothing that is computed, so it is no part of what a node is.
@@ -110,6 +111,7 @@ class WindowAggregate:
     within: Amount | None = None
     strategy: Strategy = Strategy.AUTO
     early: Amount | None = None
+    most_empty: int = MOST_EMPTY
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from windrow.errors import QueryError
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.amounts import Domain, render
-from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Window
+from windrow.semantics.windows import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideByTuple, Window
 
 _EXAMPLES = {
     "range": "a window holds something, as in RANGE 10 SECONDS",
@@ -44,6 +44,21 @@ def _numbers(window: Window) -> dict[str, int]:
 def attribute_of(window: Window) -> str | None:
     """The attribute a window is on; None when it counts rows."""
     return None if isinstance(window, Rows) else window.attribute
+
+
+def check_empties(node: WindowAggregate) -> None:
+    """Refuse a bound on empty windows below 1, or one where none are reported."""
+    if node.most_empty < 1:
+        raise QueryError(
+            "must be at least 1", parameter="most", value=node.most_empty, hint="as in EMIT EMPTY UP TO 5000000"
+        )
+    if node.most_empty != MOST_EMPTY and node.emit is not Emit.EMPTY:
+        raise QueryError(
+            "says how many empty windows are reported in a row, which only EMIT EMPTY does",
+            parameter="most",
+            value=node.most_empty,
+            hint="write EMIT EMPTY UP TO ... (emit('empty', most=...)), or leave it out",
+        )
 
 
 def every_of(node: WindowAggregate, domain: Domain) -> int:

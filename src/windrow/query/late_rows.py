@@ -1,4 +1,4 @@
-"""What a run says of rows that it lost because they came too late, and nobody had chosen to drop them."""
+"""What a run says of rows that it lost because they were late or early, and nobody had chosen to drop them."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def warn_of_lost_rows(plans: Sequence[Node], each: Sequence[Metrics]) -> None:
         "\n".join(texts),
         rows=sum(metrics.rows_in for metrics in found),
         late=sum(metrics.rows_late for metrics in found),
+        early=sum(metrics.rows_early for metrics in found),
         lost=sum(metrics.rows_lost for metrics in found),
         slack=_enough(losing),
     )
@@ -86,11 +87,25 @@ def sentences(plan: Node, metrics: Metrics, words: Words = PYTHON) -> list[str]:
     """What was lost, what would have helped and what to say; then the rows that moved progress, if there are such."""
     losing = [node for node in walk(plan) if loses_unasked(node, plan)]
     one = metrics.rows_lost == 1
-    outcome = " or ".join(dict.fromkeys(_outcome(node, one) for node in losing))
-    lost = f"{metrics.rows_lost:,} of {metrics.rows_in:,} rows came too late and {outcome}"
-    kept = f"{slack} would have kept {'it' if one else 'them'}" if (slack := _slack(plan, metrics, words)) else ""
-    advice = "; ".join(filter(None, (kept or _promised(plan, metrics), _remedy(losing, one, words))))
+    outcome = " or ".join(dict.fromkeys(_outcome(node, one) for node in losing)) or _outcome(plan, one)
+    lost = f"{metrics.rows_lost:,} of {metrics.rows_in:,} rows {_how(metrics)} and {outcome}"
+    them = ("it" if one else "them") if not _early(metrics) else "those that were late"
+    kept = f"{slack} would have kept {them}" if (slack := _slack(plan, metrics, words)) else ""
+    advice = "; ".join(filter(None, (kept or _promised(plan, metrics), _remedy(losing, metrics, words))))
     return [f"{lost}: {advice}" if advice else lost, *_jumps(plan, metrics, words)]
+
+
+def _how(metrics: Metrics) -> str:
+    early, lost = _early(metrics), metrics.rows_lost
+    if not early:
+        return "came too late"
+    was = "was" if lost == 1 else "were"
+    return f"{was} too far ahead" if early == lost else f"came too late, or were too far ahead ({early:,} of them),"
+
+
+def _early(metrics: Metrics) -> int:
+    """How many of the lost rows were early: all that were, since late and early rows have one policy."""
+    return min(metrics.rows_early, metrics.rows_lost)
 
 
 def _outcome(node: Node, one: bool) -> str:
@@ -98,7 +113,9 @@ def _outcome(node: Node, one: bool) -> str:
         return f"{'is' if one else 'are'} in no correction of some or all of {'its' if one else 'their'} windows"
     if isinstance(node, WindowAggregate):
         return f"{'is' if one else 'are'} missing from some or all of {'its' if one else 'their'} windows"
-    return "joined nothing" if isinstance(node, Join) else "left no trace"
+    if isinstance(node, Join):
+        return "joined nothing"
+    return f"{'is' if one else 'are'} missing from the answer"
 
 
 def needed_slack(plan: Node, metrics: Metrics) -> Iterator[tuple[str, int, Domain]]:
@@ -141,15 +158,16 @@ def _promised(plan: Node, metrics: Metrics) -> str:
     return f"up to {' and '.join(lags)}" if lags else ""
 
 
-def _remedy(losing: Sequence[Node], one: bool, words: Words) -> str:
+def _remedy(losing: Sequence[Node], metrics: Metrics, words: Words) -> str:
     """What to say if that is meant, and what if not; DISTINCT and ordered output cannot be told anything."""
     asked = [node for node in losing if isinstance(node, (WindowAggregate, Join))]
     if any(node.late is Late.REVISE for node in asked):
         return "say for how long windows are corrected, WITHIN"
     if not asked:
         return ""
+    one, has_late = metrics.rows_lost == 1, metrics.rows_lost > _early(metrics)
     drop, side, revise = (words.say(words.late, word) for word in ("drop", "side", "revise"))
-    corrects = any(isinstance(node, WindowAggregate) and isinstance(node.window, Sliding) for node in asked)
+    corrects = has_late and any(isinstance(n, WindowAggregate) and isinstance(n.window, Sliding) for n in asked)
     corrected = f" or {revise} to correct {'its' if one else 'their'} windows" if corrects else ""
     return f"say {drop} if that is meant, {side} to get {'it' if one else 'them'}{corrected}"
 

@@ -38,21 +38,22 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Account:
-    """What became of all rows: rows in = used in full + late for some or all of their windows + filtered.
+    """What became of all rows: rows in = used in full + late for some or all of their windows + early + filtered.
 
     A row that belongs to no window at all (it fell between windows) is used.
 
-    >>> Account(used=3, late=1, filtered=2).rows_in
-    6
+    >>> Account(used=3, late=1, filtered=2, early=1).rows_in
+    7
     """
 
     used: int = 0
     late: int = 0
     filtered: int = 0
+    early: int = 0
 
     @property
     def rows_in(self) -> int:
-        return self.used + self.late + self.filtered
+        return self.used + self.late + self.filtered + self.early
 
 
 def judge(

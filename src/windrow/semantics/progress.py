@@ -20,6 +20,8 @@ END = (1 << 63) - 1
 """The punctuation that ends a stream: nothing follows."""
 START = -(1 << 63)
 """The bound before any punctuation."""
+LIMIT = 1 << 61
+"""Values at or beyond this, on either side of zero, are refused: bounds of windows around them could not be told."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,21 @@ class AtEnd:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """A row further ahead than `amount` is early: `semantics.lead` says what becomes of it.
+
+    Ahead of what came before it in its stream; or, with `wall_clock`, of the clock as the row is read.
+    """
+
+    amount: Amount
+    wall_clock: bool = False
+
+
+@dataclass(frozen=True)
 class Ordered:
     """Rows come in order of the attribute: after a row with value t, none is below t."""
+
+    lead: Lead | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,7 @@ class Slack:
     """Rows come at most `amount` below the largest value seen."""
 
     amount: Amount
+    lead: Lead | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,7 @@ class SlackRows:
     """No row is below the largest value seen before the last `rows` rows."""
 
     rows: int
+    lead: Lead | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,11 @@ class External:
 
 
 Policy: TypeAlias = AtEnd | Ordered | Slack | SlackRows | External
+
+
+def lead_of(policy: Policy) -> Lead | None:
+    """How far rows may be ahead; only where rows move progress is there such a bound."""
+    return policy.lead if isinstance(policy, (Ordered, Slack, SlackRows)) else None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,10 @@ class Context(Enum):
     FORWARD = "forward context"
 
 
+MOST_EMPTY = 1_000_000
+"""How many empty windows in a row EMIT EMPTY reports of a group unless it is told otherwise."""
+
+
 class Emit(Enum):
     """Which windows are reported."""
 

@@ -70,6 +70,7 @@ class Checkpoints:
             "query": self.query,
             "read": read,
             "results": [end.results for end in pipeline.ends],
+            "early": [end.early for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
             "files": files,
             "given": self.ledger.commit(number),
@@ -98,8 +99,8 @@ class Checkpoints:
         for stage in pipeline.stages:
             stage.operator.restore(states[stage.label])
             stage.operator.counters = Counters(**manifest["counters"][stage.label])
-        for end, results in zip(pipeline.ends, manifest["results"], strict=True):
-            end.results = results
+        for end, results, early in zip(pipeline.ends, manifest["results"], manifest["early"], strict=True):
+            end.results, end.early = results, early
         self.ledger.restore(manifest["given"])
         return dict(manifest["read"])
 

@@ -10,7 +10,7 @@ from functools import reduce
 import pyarrow as pa
 
 from windrow.engines.accounts import (
-    late_and_filtered,
+    account_of,
     lost_rows,
     open_windows,
     rows_stored,
@@ -168,16 +168,16 @@ class Runner:
         return self._metrics([end], [stage for stage in self.pipeline.stages if end in stage.queries])
 
     def _metrics(self, ends: Sequence[End], stages: Sequence[Stage]) -> Metrics:
-        rows_in = sum(stage.operator.counters.rows_in for end in ends for stage in end.entries)
-        late, filtered = (sum(counts) for counts in zip(*map(late_and_filtered, ends), strict=True))
+        accounts = [account_of(end, sum(stage.operator.counters.rows_in for stage in end.entries)) for end in ends]
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
         sources = {o.name: _progress_of(o) for o in inputs}
         return Metrics(
-            rows_in=rows_in,
-            rows_used=rows_in - late - filtered,
-            rows_late=late,
-            rows_filtered=filtered,
+            rows_in=sum(account.rows_in for account in accounts),
+            rows_used=sum(account.used for account in accounts),
+            rows_late=sum(account.late for account in accounts),
+            rows_filtered=sum(account.filtered for account in accounts),
+            rows_early=sum(account.early for account in accounts),
             rows_lost=sum(map(lost_rows, ends)),
             results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
@@ -202,14 +202,16 @@ def _flush(options: Options) -> Flush:
 
 
 def _progress_of(source: Input) -> SourceMetrics:
-    rows, disorder = source.counters.rows_in, source.disorder
+    counted, disorder = source.counters, source.disorder
+    kind = "punctuation" if isinstance(source.policy, External) else "row"
     return SourceMetrics(
-        rows,
+        counted.rows_in,
         known(source.high),
         known(source.bound),
         source.bound == END,
+        counted.early,
         disorder.behind,
-        disorder.jump(rows, source.slack, "punctuation" if isinstance(source.policy, External) else "row"),
+        disorder.jump(counted.rows_in, source.slack, kind),
     )
 
 

@@ -10,7 +10,7 @@ from windrow.engines.spark.spread import Branch, Spread, is_stateless, spread
 from windrow.engines.spark.types import watermark_of
 from windrow.plan.nodes import Node, Stream
 from windrow.semantics.amounts import Amount, Domain, render
-from windrow.semantics.progress import Slack
+from windrow.semantics.progress import Slack, lead_of
 from windrow.sources.base import Source
 
 WIDTH = len("watermark")
@@ -24,7 +24,7 @@ def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> s
     entries = [
         ("sent", [_sent(branch, static) for branch in divided.branches]),
         ("shards", _shards(divided)),
-        ("progress", [_STATIC if static else _STREAMING]),
+        ("progress", [_STATIC if static else _STREAMING, *_leads(divided)]),
         ("watermark", [] if static else list(_watermarks(divided, frames))),
     ]
     return "\n".join(["On Spark", *(line for name, texts in entries for line in _lines(name, texts))])
@@ -71,6 +71,15 @@ def _route(branch: Branch) -> str:
     return ", ".join(map(str, branch.route))
 
 
+def _leads(divided: Spread) -> Iterator[str]:
+    """How rows are found that are too far ahead."""
+    for stream in dict.fromkeys(branch.stream for branch in divided.branches):
+        lead = lead_of(stream.policy)
+        if lead is not None:
+            how = "the clock of the task that reads them" if lead.wall_clock else "all rows of their micro-batch"
+            yield f"{stream.name}: whether rows are early is judged by {how}"
+
+
 _STREAMING = (
     "the policy speaks after each micro-batch, about all rows up to there; "
     "rows are judged by what was promised before their micro-batch"
@@ -88,6 +97,6 @@ def _watermarks(divided: Spread, frames: Mapping[str, FrameSource]) -> Iterator[
 
 def _watermark(stream: Stream, delay: int) -> str:
     shown = render(delay * 1000, Domain.TIME) if delay else "0 s"
-    if stream.policy == Slack(Amount.of(f"{delay} ms")):
+    if isinstance(stream.policy, Slack) and stream.policy.amount == Amount.of(f"{delay} ms"):
         return f"the delay of the DataFrame's own watermark, {shown}, is the slack; Spark itself drops no row"
     return f"the DataFrame's own one ({shown}) has no effect here: Spark drops no row, the policy above decides"

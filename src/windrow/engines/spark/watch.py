@@ -1,8 +1,8 @@
 """What a running query on Spark tells about itself, read from the progress of its micro-batches.
 
-The engine observes its counts under the name `windrow`: `late`, `filtered`, `lost`, `results`, `windows`, `bytes`,
-`stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are totals since
-the query first began.
+The engine observes its counts under the name `windrow`: `late`, `early`, `filtered`, `lost`, `results`, `windows`,
+`bytes`, `stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are
+totals since the query first began.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
     told = {name: whole.get(observed_as(name, query)) for name in ("sources", *COUNTED)}
     sources = _sources(told.get("sources"))
     rows = sum(source.rows for source in sources.values())
-    late, filtered = _count(told, "late"), _count(told, "filtered")
+    late, early, filtered = (_count(told, name) for name in ("late", "early", "filtered"))
     return Metrics(
         rows_in=rows,
-        rows_used=rows - late - filtered,
+        rows_used=rows - late - early - filtered,
         rows_late=late,
         rows_filtered=filtered,
+        rows_early=early,
         rows_lost=_count(told, "lost"),
         results=_count(told, "results"),
         low_watermark=_low(sources),
