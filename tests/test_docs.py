@@ -7,12 +7,15 @@ import io
 import re
 import shlex
 import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+
+from windrow.errors import LateRowsWarning
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -71,7 +74,8 @@ class Reader:
 
     def run_python(self, block: Block) -> str:
         output = io.StringIO()
-        with contextlib.redirect_stdout(output):
+        with contextlib.redirect_stdout(output), warnings.catch_warnings():
+            warnings.simplefilter("error", LateRowsWarning)  # a page that has late rows says what becomes of them
             exec(compile(block.text, f"line {block.line}", "exec"), self.names)
         return output.getvalue()
 
@@ -98,6 +102,7 @@ def windrow(*arguments: str) -> str:
 
     result = CliRunner().invoke(main, list(arguments), catch_exceptions=False)
     assert result.exit_code == 0, result.output
+    assert "warning:" not in result.stderr
     return result.stdout
 
 
@@ -144,7 +149,9 @@ def test_example_prints_its_closing_comment(
     monkeypatch.setattr(sys, "argv", [str(path)])
     code, comment = path.read_text(encoding="utf-8").split("\n# It prints:\n")
     expected = "".join(line.removeprefix("#").removeprefix(" ") + "\n" for line in comment.splitlines())
-    exec(compile(code, str(path), "exec"), {"__name__": "__main__"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LateRowsWarning)
+        exec(compile(code, str(path), "exec"), {"__name__": "__main__"})
     assert expected == trimmed(capsys.readouterr().out)
 
 

@@ -123,8 +123,26 @@ class InternalError(WindrowError, RuntimeError):
 
 
 class WindrowWarning(UserWarning):
-    """The root of what Windrow warns of: the answer is right, but not what was expected on the way to it."""
+    """The root of what Windrow warns of: there is an answer, but something on the way to it was not as expected."""
 
 
 class DamagedCheckpointWarning(WindrowWarning):
     """A file of the last checkpoint is damaged, and the run goes on from the one before it."""
+
+
+class LateRowsWarning(WindrowWarning):
+    """Rows are missing from an answer because they were late or early, and nobody chose to drop them.
+
+    `lost` of the `rows` that came in are; all in all so many were `late`, and so many `early`. `slack` is what would
+    have kept the late ones in time, as `wr.slack` takes it, where that is known.
+    """
+
+    def __init__(
+        self, message: str, *, rows: int, late: int, early: int, lost: int, slack: str | int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.rows = rows
+        self.late = late
+        self.early = early
+        self.lost = lost
+        self.slack = slack

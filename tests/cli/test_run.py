@@ -244,3 +244,40 @@ def test_an_address_that_nobody_reads_is_refused_before_spark_starts(monkeypatch
     ):
         with pytest.raises(ConfigurationError, match=rf"\A`source` {told}"):
             wr.stream(address, time="t")
+
+
+LATE = pa.table({"t": [10, 3, 5, 50, 44, 45]})
+LOST = (
+    "4 of 6 rows came too late and are missing from some or all of their windows: SLACK 7 would have kept them; "
+    "say LATE DROP if that is meant, LATE SIDE to get them or LATE REVISE to correct their windows"
+)
+
+
+@pytest.fixture
+def disordered(tmp_path: Path) -> str:
+    parquet.write_table(LATE, tmp_path / "s.parquet")
+    return f"CREATE STREAM s FROM '{tmp_path}/s.parquet' PROGRESS ON t ORDERED; "
+
+
+def test_late_rows_that_nobody_chose_to_lose_stand_in_the_last_line(disordered: str, tmp_path: Path) -> None:
+    query = disordered + "SELECT count(*) FROM s [RANGE 4 SLIDE 2 WATTR t]"
+    done = windrow("-e", query)
+    assert (0, f"warning: {LOST}") == (done.exit_code, done.stderr.splitlines()[-1])
+    for chosen in ([query + " LATE DROP"], [query + " LATE SIDE"], [query, "--late", tmp_path / "late.csv"]):
+        assert "warning" not in windrow("-e", *chosen).stderr
+    several = windrow("-e", f"{query} LATE DROP; SELECT count(*) FROM s [RANGE 4 SLIDE 2 WATTR t];")
+    assert f"warning: query 2: {LOST}" == several.stderr.splitlines()[-1]
+    coloured = CliRunner().invoke(main, ["run", "--engine", "local", "-e", query], color=True)
+    assert f"\x1b[33m\x1b[1mwarning: {LOST}\x1b[0m" == coloured.stderr.splitlines()[-1]
+
+
+def test_the_row_that_moved_progress_stands_in_the_last_line(tmp_path: Path) -> None:
+    times = [1_700_000_000 + second for second in range(200)]
+    data = pa.table({"time": pa.array([*times[:100], 253_402_300_799, *times[100:]], pa.timestamp("s"))})
+    parquet.write_table(data, tmp_path / "trades.parquet")
+    stream = f"CREATE STREAM trades FROM '{tmp_path}/trades.parquet' PROGRESS ON time SLACK 30 SECONDS; "
+    done = windrow("-e", stream + "SELECT count(*) FROM trades [RANGE 1 MINUTE WATTR time]")
+    assert (
+        "warning: row 101 of trades (time 9999-12-31 23:59:59) moved progress 7,976 years ahead, "
+        "and 100 rows after it came too late; LEAD 1 HOUR would have set it aside"
+    ) == done.stderr.splitlines()[-1]

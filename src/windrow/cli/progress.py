@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +21,7 @@ from windrow.semantics.windows import Sliding
 
 if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
+    from windrow.query import Query
 
 Report: TypeAlias = "Callable[[Metrics], None]"
 
@@ -81,6 +82,18 @@ def closing_line(metrics: Metrics) -> str:
         f"rows in {metrics.rows_in:,} = used {metrics.rows_used:,} + late {metrics.rows_late:,}{early} + filtered "
         f"{metrics.rows_filtered:,}; {metrics.results:,} results in {metrics.elapsed:.2f} s ({short(rate)} rows/s)"
     )
+
+
+def warning_lines(queries: Sequence[Query], done: Sequence[Metrics]) -> list[str]:
+    """What was lost that nobody chose to lose, and what would have helped: the last lines of a run."""
+    from windrow.query.late_rows import SQL, sentences
+
+    lines = []
+    for place, (query, metrics) in enumerate(zip(queries, done, strict=True), 1):
+        which = f"query {place}: " if len(queries) > 1 else ""
+        lost = sentences(query.plan, metrics, SQL) if metrics.rows_lost else []
+        lines += [f"warning: {which}{sentence}" for sentence in lost]
+    return lines
 
 
 def strategy_lines(metrics: Metrics) -> list[str]:

@@ -144,8 +144,8 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 
 
 def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
-    """Run queries to their sinks, report on the way, and close with the account of the rows of each."""
-    from windrow.cli.progress import closing_line, native_line, strategy_lines
+    """Run queries to their sinks, report on the way; close with the account of the rows of each, and what was lost."""
+    from windrow.cli.progress import closing_line, native_line, strategy_lines, warning_lines
     from windrow.plan.notes import week_notes
 
     queries = [_adjusted(query, settings) for query in queries]
@@ -160,6 +160,8 @@ def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metr
             click.echo(told, err=True)
         if settings["engine"] == "spark" and (line := native_line(query.plan, metrics)):
             click.echo(line, err=True)
+    for line in warning_lines(queries, done):
+        click.secho(line, err=True, fg="yellow", bold=True)
     return done
 
 

@@ -31,6 +31,22 @@ def account_of(end: End, rows: int) -> Account:
     return Account(rows - late - filtered - early, late, filtered, early)
 
 
+def lost_rows(end: End) -> int:
+    """Rows of a query's sources that were late or early where nobody chose what becomes of them."""
+    ports = {port for entry in end.entries for port in _first_ports(entry, end)}
+    late = sum(_lost(stage, port) for stage, port in ports if stage in end.unasked)
+    early = sum(stage.operator.counters.early for stage in {stage for stage, _ in ports} if stage in end.unasked)
+    return late + early + end.early
+
+
+def _lost(stage: Stage, port: int) -> int:
+    operator = stage.operator
+    if isinstance(operator, JOINS):
+        return operator.gate.late[port]
+    corrects = isinstance(operator, WindowOperator) and operator.revisions is not None
+    return operator.counters.uncorrected if corrects else operator.counters.late
+
+
 def _first_ports(stage: Stage, end: End) -> Iterator[tuple[Stage, int]]:
     """The stages of a query that rows of a source themselves come to, and where they come in."""
     for above, port in stage.after:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import TypeAlias
@@ -37,6 +37,7 @@ from windrow.plan.check import check_supported, inputs_of, shape_of, walk
 from windrow.plan.costs import MEASURED, Constants, Statistics
 from windrow.plan.describe import keys_below, usable_keys
 from windrow.plan.join_choice import choose_join, shapes_below
+from windrow.plan.lateness import loses_unasked
 from windrow.plan.nodes import JoinStrategy, Strategy
 from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
@@ -105,8 +106,17 @@ class _Builder:
     def add(self, plan: nodes.Node) -> None:
         end = End(shape_of(plan).schema)
         leads = len({node.name for node in walk(plan) if isinstance(node, nodes.Stream)}) > 1
-        self.stage(plan, None, end, leads).ends.append(end)
+        stage = self.stage(plan, None, end, leads)
+        stage.ends.append(end)
+        end.unasked = list(self._unasked(stage, plan, plan))
         self.pipeline.ends.append(end)
+
+    def _unasked(self, stage: Stage, node: nodes.Node, plan: nodes.Node) -> Iterator[Stage]:
+        """The stages of a plan that lose late rows without anybody having chosen it."""
+        if loses_unasked(node, plan):
+            yield stage
+        for below, child in zip(self.below[stage], inputs_of(node), strict=True):
+            yield from self._unasked(below, child, plan)
 
     def finish(self) -> None:
         """Once all plans are known, so is what inputs are listened to for, and which windows can share panes."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from windrow.semantics.disorder import Jump
 from windrow.semantics.progress import END, START
 
 
@@ -16,6 +17,9 @@ class SourceMetrics:
     """Progress of one source: rows read, largest value seen, promise in force, and whether nothing more comes.
 
     `early` rows were further ahead than the stream's lead; they are not among those whose value is the largest seen.
+    `behind` is how far the row that was furthest behind, of those below the bound, was behind the largest value before
+    it (or behind the punctuation in force): with so much slack none would have been below. `jump` is the row that moved
+    progress past most of them, where one did.
     """
 
     rows: int = 0
@@ -23,10 +27,18 @@ class SourceMetrics:
     low: int | None = None
     ended: bool = False
     early: int = 0
+    behind: int | None = None
+    jump: Jump | None = None
+
+    @staticmethod
+    def from_dict(told: Mapping[str, Any]) -> SourceMetrics:
+        """What `asdict` gave."""
+        jump = told.get("jump")
+        return SourceMetrics(**{**told, "jump": jump and Jump(**jump)})
 
 
 _ADDED = (
-    *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "results"),
+    *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
 )
 """What adds up over several runs."""
@@ -36,6 +48,7 @@ _ADDED = (
 class Metrics:
     """Counts and progress of a query. Rows in = used (in full) + late (for some window) + early + filtered.
 
+    `rows_lost` are those of the late and early ones that are missing although nobody chose to drop them.
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
     punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
     `batch_seconds` is the time of the last micro-batch, where there are such. `strategies` has, for each window
@@ -50,6 +63,7 @@ class Metrics:
     rows_late: int = 0
     rows_filtered: int = 0
     rows_early: int = 0
+    rows_lost: int = 0
     results: int = 0
     low_watermark: int | None = None
     high_watermark: int | None = None
@@ -82,7 +96,7 @@ class Metrics:
     @staticmethod
     def from_dict(told: Mapping[str, Any]) -> Metrics:
         """What `to_dict` gave."""
-        sources = {name: SourceMetrics(**source) for name, source in told["sources"].items()}
+        sources = {name: SourceMetrics.from_dict(source) for name, source in told["sources"].items()}
         return Metrics(**{**told, "sources": sources})
 
 

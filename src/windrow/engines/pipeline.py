@@ -41,6 +41,8 @@ class End:
     results: int = 0
     early: int = 0
     """Rows that were too far ahead and came here because nothing with state lies between."""
+    unasked: list[Stage] = field(default_factory=list)
+    """Where late and early rows are lost because nobody said what becomes of them."""
 
     def take(self, element: Element) -> None:
         """Rows of the answer; of those that are too far ahead, how many."""

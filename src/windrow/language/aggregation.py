@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -24,6 +23,7 @@ from windrow.language.places import place, pointing, position
 from windrow.language.relations import Relation
 from windrow.language.scalars import Scalars
 from windrow.language.windows import PlacedWindow
+from windrow.plan.builder import as_said
 from windrow.plan.check import carries_progress, shape_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Project, WindowAggregate
 from windrow.plan.progress import KEEP_TIME
@@ -341,7 +341,7 @@ class Aggregation:
 
     def _node(self) -> WindowAggregate:
         calls = tuple(AggregateCall(name, c.function, c.argument, c.parameters) for name, c in self.calls)
-        settings: dict[str, Any] = {suffix.field: suffix.value for suffix in self._suffixes()}
+        settings = as_said({suffix.field: suffix.value for suffix in self._suffixes()})
         return WindowAggregate(self.relation.node, self.window, tuple(self.keys), calls, **settings)
 
     def _suffixes(self) -> tuple[Suffix, ...]:

@@ -104,8 +104,8 @@ def _moved(time: str, units: int, domain: Domain) -> str:
 
 
 def _settings(node: Join) -> Iterator[str]:
-    """The suffixes that differ from the defaults."""
-    if node.late is not Late.DROP:
+    """The suffixes that differ from the defaults, or were chosen."""
+    if node.late is not Late.DROP or node.late_chosen:
         yield f"LATE {node.late.value.upper()}"
     if node.strategy is not JoinStrategy.AUTO:
         yield f"STRATEGY {node.strategy.value}"

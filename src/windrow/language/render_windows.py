@@ -59,14 +59,14 @@ def origin_sql(origin: int, domain: Domain) -> str:
 
 
 def settings_sql(node: WindowAggregate) -> list[str]:
-    """The suffixes that differ from the defaults."""
+    """The suffixes that differ from the defaults, or were chosen."""
     parts = []
     if node.emit is not Emit.NONEMPTY:
         most = f" UP TO {node.most_empty}" if node.most_empty != MOST_EMPTY else ""
         parts.append(f"EMIT {node.emit.value.upper()}{most}")
     if node.early is not None:
         parts.append(f"EMIT EARLY EVERY {node.early}")
-    if node.late is not Late.DROP:
+    if node.late is not Late.DROP or node.late_chosen:
         within = f" WITHIN {node.within}" if node.within else ""
         parts.append(f"LATE {node.late.value.upper()}{within}")
     if node.lateness is not Lateness.GENEROUS:

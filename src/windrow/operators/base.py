@@ -112,6 +112,8 @@ class Counters:
     rows_in: int = 0
     filtered: int = 0
     late: int = 0
+    uncorrected: int = 0
+    """Of the late rows, those that came too late even for a correction, where there are corrections."""
     early: int = 0
     results: int = 0
 

@@ -20,12 +20,15 @@ from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
 from windrow.errors import DataError
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.disorder import Disorder
 from windrow.operators.grid import Grid, refuse_time, to_units
 from windrow.operators.kernels import input as kernels
+from windrow.operators.kernels.disorder import note_jump
 from windrow.operators.lead import LeadLimit, divided
 from windrow.operators.singles import Singles
 from windrow.operators.state.keys import present
 from windrow.semantics.progress import (
+    END,
     LIMIT,
     START,
     AtEnd,
@@ -74,6 +77,7 @@ class Input:
         self.promised = START
         """The last punctuation carried by the data, before rounding."""
         self.recent: Integers = np.empty(0, np.int64)
+        self.disorder = Disorder()
         self.singles = Singles(name, policy, self.grid, schema)
         self.counters = Counters()
 
@@ -138,31 +142,49 @@ class Input:
     def _bounds(self, times: Integers) -> Integers | None:
         """The bound that each row meets; None when no row is below one that moved."""
         if isinstance(self.policy, SlackRows):
-            bounds = np.maximum(self._highs(times)[:-1], self.bound)
+            bounds = np.maximum(self._highs(times, Grid())[:-1], self.bound)
             return bounds if (times < bounds).any() else None
+        if not isinstance(self.policy, (Ordered, Slack)):
+            self._note_below(times)
+            return None
         before = self.high
         self._check_span(*kernels.span(times))
-        if not isinstance(self.policy, (Ordered, Slack)):
-            return None
         bounds = np.empty(len(times), np.int64)
-        below = kernels.row_bounds(times, before, self.slack, self.bound, bounds)
+        notes = self.disorder.notes
+        below = kernels.row_bounds(times, before, self.slack, self.bound, bounds, self._first(times), notes)
         return bounds if below else None
+
+    def _first(self, times: Integers) -> int:
+        """The number of the first of these rows, which have just come in."""
+        return self.counters.rows_in - len(times)
+
+    def _note_below(self, times: Integers) -> None:
+        """Where only what was promised says what is below the bound."""
+        least, most = kernels.span(times)
+        self._check_span(least, most)
+        if least < self.bound < END:
+            kernels.note_below(times, self.bound, self.promised, self._first(times), self.disorder.notes)
 
     def _cuts(self, times: Integers) -> list[tuple[int, int]]:
         if isinstance(self.policy, SlackRows):
             return self._row_cuts(times)
-        if not isinstance(self.policy, (Ordered, Slack)) or self.grid is None:
+        if self.grid is None:
             self._check_span(*kernels.span(times))
+            return []
+        if not isinstance(self.policy, (Ordered, Slack)):
+            self._note_below(times)
             return []
         slack = self.slack if isinstance(self.policy, Slack) else 0
         room = 64
         while True:
-            cuts, bounds = np.empty(room, np.int64), np.empty(room, np.int64)
+            cuts, bounds, notes = np.empty(room, np.int64), np.empty(room, np.int64), self.disorder.notes.copy()
+            grid = self.grid.origin, self.grid.step
             found, high, least = kernels.cut_points(
-                times, self.high, slack, self.bound, self.grid.origin, self.grid.step, cuts, bounds
+                times, self.high, slack, self.bound, *grid, cuts, bounds, self._first(times), notes
             )
             if found >= 0:
                 self._check_span(least, high)
+                self.disorder.notes = notes
                 return list(zip(cuts[:found].tolist(), bounds[:found].tolist(), strict=True))
             room *= 16
 
@@ -175,7 +197,7 @@ class Input:
     _settled = START
     """Largest time that the last `rows` rows no longer keep from counting."""
 
-    def _highs(self, times: Integers) -> Integers:
+    def _highs(self, times: Integers, grid: Grid) -> Integers:
         """What counts as the largest time before each row and after the last, under slack in rows."""
         assert isinstance(self.policy, SlackRows)
         rows = self.policy.rows
@@ -187,12 +209,15 @@ class Input:
         usable = last >= 0
         highs[usable] = np.maximum(known[last[usable]], self._settled)
         self.recent = trail[max(0, len(trail) - rows) :].copy()
+        tops = np.maximum.accumulate(np.concatenate([[self.high], times]))
         self._check_span(*kernels.span(times))
+        noted = self._first(times), self.disorder.notes
+        kernels.note_rows(times, highs, tops, rows, grid.origin, grid.step, *noted)
         self._settled = int(highs[-1])
         return highs
 
     def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:
-        highs = self._highs(times)
+        highs = self._highs(times, self.grid or Grid())
         if self.grid is None:
             return []
         cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
@@ -229,7 +254,10 @@ class Input:
         if punctuation.group is not None:
             yield from self.singles.one(punctuation)
             return
-        self.promised = check_advance(self.promised, punctuation.value)
+        before, self.promised = self.promised, check_advance(self.promised, punctuation.value)
+        if isinstance(self.policy, External) and before < self.promised < END:
+            grid = self.grid or Grid()
+            note_jump(self.disorder.notes, self.counters.rows_in, self.promised, before, grid.step, kernels.GRACE)
         value = (self.grid or Grid()).round_down(self.promised)
         if value > self.bound:
             yield self._advance(value)
@@ -271,9 +299,10 @@ class Input:
 
     def state(self) -> dict[str, pa.Table]:
         scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled, self.promised], pa.int64())})
-        return {"bounds": scalars, "recent": tabled(time=self.recent)}
+        return {"bounds": scalars, "recent": tabled(time=self.recent), "disorder": self.disorder.state()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         bounds: list[Any] = tables["bounds"]["value"].to_pylist()
         self.high, self.bound, self._settled, self.promised = bounds
         self.recent = tables["recent"]["time"].to_numpy().copy()
+        self.disorder.restore(tables["disorder"])

@@ -147,6 +147,7 @@ class WindowOperator(SetsAside):
         absent, counts = verdict.missed, verdict.counts
         if self.revisions is not None:
             absent, counts = self.revisions.note(rows.take(late), verdict, closed)
+            self.counters.uncorrected += int(np.count_nonzero(absent))
         yield from self._count(rows.take(late[counts]), closed[counts])
         if self.node.late is not Late.DROP and absent.any():
             missed = missed_windows(self.window, times[absent], closed[absent], self.within)

@@ -158,12 +158,17 @@ def choice(kind: type[_Choice], value: _Choice | str, parameter: str) -> _Choice
     raise QueryError("must be a known word", parameter=parameter, value=value, allowed=tuple(m.value for m in kind))
 
 
+def as_said(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a window or join as a user said them: what becomes of late rows is then a choice, and no default."""
+    return {**settings, "late_chosen": True} if "late" in settings else dict(settings)
+
+
 def change_windows(node: Node, **settings: Any) -> Node:
     """The plan with settings (emit, late, lateness, within, strategy) on the window or join nearest to its answer."""
     if isinstance(node, Join):
-        return replace(node, **_settings_of_join(settings))
+        return replace(node, **as_said(_settings_of_join(settings)))
     if isinstance(node, WindowAggregate) and not _is_for_join(node.input, settings):
-        return replace(node, **settings)
+        return replace(node, **as_said(settings))
     if isinstance(node, Stream):
         raise QueryError(
             "belongs to a window, and this query has none",

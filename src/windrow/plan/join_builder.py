@@ -74,13 +74,15 @@ class Both:
         on: Expression | None,
         *,
         time: JoinTime | None = None,
-        late: Late = Late.DROP,
+        late: Late | None = None,
         strategy: JoinStrategy = JoinStrategy.AUTO,
     ) -> Join:
-        """The join, with its conditions in a row."""
+        """The join, with its conditions in a row. Without `late`, nobody chose what becomes of late rows."""
         flat = conjunction(conjuncts(on))
         at = usual_time(self.kind) if time is None else time
-        return Join(self.left, self.right, self.kind, window, flat, self.names, self.aliases, at, None, late, strategy)
+        sides, named = (self.left, self.right, self.kind), (self.names, self.aliases)
+        policy, chosen = late or Late.DROP, late is not None
+        return Join(*sides, window, flat, *named, at, late=policy, late_chosen=chosen, strategy=strategy)
 
 
 def sliding(left: Length, right: Length, domain: Domain) -> Between:

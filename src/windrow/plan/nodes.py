@@ -103,6 +103,8 @@ class WindowAggregate:
     `kind` says what a row is: early, retract (takes an early one back) or final.
     `Emit.EMPTY` reports no more than `most_empty` windows in a row that are empty; a longer gap is an error.
     With `Late.REVISE` a last column `revision` follows: 0 for the first result, n for the n-th correction.
+    `late_chosen` tells whether someone said what becomes of late rows, or it is the default: a run that loses rows
+    nobody chose to lose warns of them. It changes nothing that is computed, so it is no part of what a node is.
     """
 
     input: Node
@@ -111,6 +113,7 @@ class WindowAggregate:
     aggregates: tuple[AggregateCall, ...]
     emit: Emit = Emit.NONEMPTY
     late: Late = Late.DROP
+    late_chosen: bool = field(default=False, compare=False, repr=False, kw_only=True)
     lateness: Lateness = Lateness.GENEROUS
     within: Amount | None = None
     strategy: Strategy = Strategy.AUTO
@@ -187,6 +190,8 @@ class Join:
     time: JoinTime = JoinTime.LEFT
     out: tuple[str, ...] | None = None
     late: Late = Late.DROP
+    late_chosen: bool = field(default=False, compare=False, repr=False, kw_only=True)
+    """As for windows."""
     strategy: JoinStrategy = JoinStrategy.AUTO
 
     @property

@@ -18,6 +18,7 @@ from windrow.plan.builder import (
     Length,
     WindowSpec,
     align,
+    as_said,
     change_windows,
     flatten_union,
     is_aggregated,
@@ -364,7 +365,7 @@ class GroupedQuery(WindowSettings):
         calls = tuple(self._call(name, spec) for name, spec in named.items())
         known = [expression for _, expression in self.keys]
         keys = self.keys + tuple((name, Column(name)) for name in self.partition if Column(name) not in known)
-        node = WindowAggregate(self.query.plan, self.spec, keys, calls, **self.settings)
+        node = WindowAggregate(self.query.plan, self.spec, keys, calls, **as_said(self.settings))
         return self.query._with(node)
 
     def _call(self, name: str, spec: AggregateSpec) -> AggregateCall:

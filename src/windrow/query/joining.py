@@ -111,7 +111,7 @@ class Joins:
         between: tuple[Length, Length] | None = None,
         aliases: tuple[str, str] | None = None,
         time: JoinTime | str | None = None,
-        late: Late | str = "drop",
+        late: Late | str | None = None,
         strategy: JoinStrategy | str = "auto",
     ) -> Joined:
         """Pairs of rows of both queries that are in each other's window and for which `on` is true.
@@ -135,7 +135,7 @@ class Joins:
         forward: bool = False,
         strict: bool = False,
         aliases: tuple[str, str] | None = None,
-        late: Late | str = "drop",
+        late: Late | str | None = None,
         strategy: JoinStrategy | str = "auto",
     ) -> Joined:
         """Each row with the last row of the other query at or before its time; `forward`: the first at or after it.
@@ -168,9 +168,11 @@ class Joins:
         return replace(self, plan=node, sources=sources)  # type: ignore[type-var]
 
 
-def _settings(late: Late | str, strategy: JoinStrategy | str, time: JoinTime | str | None = None) -> Mapping[str, Any]:
+def _settings(
+    late: Late | str | None, strategy: JoinStrategy | str, time: JoinTime | str | None = None
+) -> Mapping[str, Any]:
     return {
-        "late": choice(Late, late, "late"),
+        "late": None if late is None else choice(Late, late, "late"),
         "strategy": choice(JoinStrategy, strategy, "strategy"),
         "time": None if time is None else choice(JoinTime, time, "time"),
     }

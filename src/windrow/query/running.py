@@ -17,6 +17,7 @@ from windrow.plan.check import check_supported, gives_early, shape_of, walk
 from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
 from windrow.plan.schema import in_order
+from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.outputs import refuse_overwriting
 from windrow.sinks.base import fitted
 from windrow.sources.live import watched
@@ -164,6 +165,7 @@ def gather(plan: Node, sources: Mapping[str, Source], **options: Any) -> Result:
     answers: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
     metrics = execute(plan, sources, answers.append, on_late=late.append, **options)
+    warn_of_lost_rows([plan], [metrics])
     return gathered(plan, answers, late, metrics)
 
 
@@ -202,6 +204,7 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     """
     waiting: Queue[Any] = Queue(maxsize=4)
     abandoned = threading.Event()
+    done: list[Metrics] = []
 
     def look_around() -> None:
         if abandoned.is_set():
@@ -216,7 +219,7 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     def work() -> None:
         outcome: Any = _DONE
         try:
-            execute(plan, sources, hand_over, until=abandoned, **options)
+            done.append(execute(plan, sources, hand_over, until=abandoned, **options))
         except BaseException as error:
             outcome = error
         waiting.put(outcome)
@@ -225,6 +228,7 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     worker.start()
     try:
         yield from _received(waiting)
+        warn_of_lost_rows([plan], done)
     finally:
         abandoned.set()
         _drain(waiting, worker)

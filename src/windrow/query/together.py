@@ -13,6 +13,7 @@ from windrow.errors import QueryError
 from windrow.plan.nodes import Node
 from windrow.query.explaining import explain_on
 from windrow.query.fluent import Query
+from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.outputs import refuse_overwriting
 from windrow.query.running import OnBatch, OnProgress, Result, engine_of, execute_together, gathered
 
@@ -53,6 +54,7 @@ def run(queries: Sequence[Query], **options: Any) -> Results:
     late: list[list[pa.RecordBatch]] = [[] for _ in queries]
     deliveries = [(one.append, other.append) for one, other in zip(answers, late, strict=True)]
     each, metrics = run_into(queries, deliveries, **options)
+    warn_of_lost_rows([query.plan for query in queries], each)
     given = zip(queries, answers, late, each, strict=True)
     made = (gathered(query.plan, table, aside, told) for query, table, aside, told in given)
     return Results(tuple(made), metrics)

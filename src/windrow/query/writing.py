@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.plan.check import gives_early, shape_of
 from windrow.plan.nodes import Node
+from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.outputs import refuse_overwriting
 from windrow.query.running import OnBatch, execute
 from windrow.sinks import open_sink
@@ -78,4 +79,6 @@ def write_results(
     refuse_overwriting(sources.items(), options, output=target, late=late)
     live = any(is_live(source) for source in sources.values())
     with open_outputs(plan, target, late, live=live) as (on_result, on_late):
-        return execute(plan, sources, on_result, on_late=on_late, **options)
+        metrics = execute(plan, sources, on_result, on_late=on_late, **options)
+    warn_of_lost_rows([plan], [metrics])
+    return metrics

@@ -37,6 +37,14 @@ for _names, _size in (
 ):
     for _name in _names.split():
         _UNITS[_name] = _size
+_WORDS = {
+    **{"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute"},
+    **{"h": "hour", "d": "day", "w": "week"},
+}
+_LENGTHS = [
+    ("year", 31_557_600 * _SECOND),
+    *((_WORDS[unit], _UNITS[unit]) for unit in ("d", "h", "min", "s", "ms", "us")),
+]
 ROWS = frozenset({"row", "rows"})
 _PATTERN = re.compile(r"\s*([+-]?\d+(?:\.\d*)?|[+-]?\.\d+)\s*([A-Za-z]*)\s*\Z")
 
@@ -128,6 +136,41 @@ def _of_number(value: int | float, parameter: str) -> Amount:
     if not math.isfinite(value):
         raise QueryError("must be finite", parameter=parameter, value=value, hint="write it like '10 min' or 500")
     return Amount(Fraction(value))
+
+
+def rounded_up(units: int, domain: Domain) -> int:
+    """At least so much, in as large a unit as makes it at most a quarter more.
+
+    >>> [render(rounded_up(n, Domain.TIME), Domain.TIME) for n in (427_000_000, 90_000_001, 6_999_999)]
+    ['8 min', '91 s', '7 s']
+    """
+    if domain is Domain.INTEGER:
+        return units
+    found = (-(-units // size) * size for size in sorted(set(_UNITS.values()), reverse=True))
+    return next(more for more in found if 4 * more <= 5 * units)
+
+
+def in_words(units: int, domain: Domain) -> str:
+    """The same as `render`, with the unit spelt out.
+
+    >>> in_words(60_000_000, Domain.TIME), in_words(7_000_000, Domain.TIME)
+    ('1 minute', '7 seconds')
+    """
+    number, _, unit = render(units, domain).partition(" ")
+    return f"{number} {_WORDS[unit]}{'' if number == '1' else 's'}" if unit else number
+
+
+def roughly(units: int, domain: Domain) -> str:
+    """A length of which the first digits matter.
+
+    >>> roughly(251_600_000_000_000_000, Domain.TIME), roughly(5_400_000_000, Domain.TIME)
+    ('7,973 years', '90 minutes')
+    """
+    if domain is Domain.INTEGER:
+        return f"{units:,}"
+    unit, size = next((one for one in _LENGTHS if units >= 2 * one[1]), _LENGTHS[-1])
+    number = round(units / size)
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def render(units: int, domain: Domain) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from windrow.engines.spark import stretches
 from windrow.engines.spark.progress import Progress, Sighting
 from windrow.engines.spark.stretches import Stretches
 from windrow.errors import DataError
+from windrow.plan.nodes import Stream
 from windrow.semantics.lead import reach
 from windrow.semantics.progress import START, SlackRows, bounds
 
@@ -35,6 +37,7 @@ BATCHES = st.lists(st.lists(TIMES, max_size=3), max_size=4)
 def test_all_tasks_together_find_what_the_definition_says(
     batches: list[list[list[int]]], lead: int, slack_rows: int, cuts: set[int]
 ) -> None:
+    stream = Stream("s", pa.schema([("t", pa.int64())]), "t", SlackRows(slack_rows))
     progress, high, counting, early = Progress(), START, [], 0
     for tasks in batches:
         high = reach([time for times in tasks for time in times], lead, high)
@@ -42,7 +45,7 @@ def test_all_tasks_together_find_what_the_definition_says(
         early += sum(time > high for times in tasks for time in times)
         seen = [sighted(times, lead, slack_rows, cuts, order) for order, times in enumerate(tasks)]
         assert high == progress.reach(reversed(seen), lead)
-        progress.see([one.up_to(high, slack_rows) for one in seen], slack_rows)
+        progress.see([one.up_to(high, slack_rows) for one in seen], stream)
         *_, settled = bounds([*counting, 0], SlackRows(slack_rows))
         assert (settled, early) == (progress.settled, progress.early)
         assert max(counting, default=START) == progress.high == progress.latest

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from windrow.operators.disorder import Disorder
 from windrow.operators.kernels import input as kernels
 from windrow.semantics.amounts import Amount
 from windrow.semantics.progress import START, Policy, Slack, SlackRows, bounds
@@ -48,7 +49,9 @@ def test_slack_in_time(slack: int, size: int) -> None:
         origin, step = chance.randrange(-20, 20), chance.choice((1, 7, 50))
         times = disordered(chance, size)
         cuts, told = np.empty(size, np.int64), np.empty(size, np.int64)
-        count, high, least = kernels.cut_points(np.array(times), START, slack, START, origin, step, cuts, told)
+        count, high, least = kernels.cut_points(
+            np.array(times), START, slack, START, origin, step, cuts, told, 0, Disorder().notes
+        )
         expected = late_by_definition(times, Slack(Amount.of(slack)), slack, origin, step)
         assert expected == late_by_cuts(times, cuts[:count].tolist(), told[:count].tolist())
         assert (max(times), min(times)) == (high, least)
@@ -63,7 +66,7 @@ def test_a_stream_in_two_batches_is_cut_as_in_one() -> None:
         found, high, bound = [], START, START
         for part in (times[:middle], times[middle:]):
             cuts, told = np.empty(200, np.int64), np.empty(200, np.int64)
-            count, high, _ = kernels.cut_points(np.array(part), high, 5, bound, 3, 10, cuts, told)
+            count, high, _ = kernels.cut_points(np.array(part), high, 5, bound, 3, 10, cuts, told, 0, Disorder().notes)
             found += late_by_cuts(part, cuts[:count].tolist(), told[:count].tolist(), bound)
             bound = max([bound, on_grid(high - 5, 3, 10)])
         assert expected == found
@@ -84,6 +87,6 @@ def test_slack_in_rows(rows: int) -> None:
 
 def test_too_little_room_for_the_cuts_is_said() -> None:
     times, none = np.array([0, 10, 0, 20, 0]), np.empty(0, np.int64)
-    assert -1 == kernels.cut_points(times, START, 0, START, 0, 1, none, none)[0]
+    assert -1 == kernels.cut_points(times, START, 0, START, 0, 1, none, none, 0, Disorder().notes)[0]
     highs = np.array(list(bounds(times.tolist(), SlackRows(0))))
     assert -1 == kernels.cut_points_rows(times, highs, START, 0, 1, none, none)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.engines.accounts import (
     account_of,
+    lost_rows,
     open_windows,
     rows_stored,
     state_bytes,
@@ -36,7 +37,7 @@ from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.costs import Statistics
 from windrow.plan.nodes import Node
 from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.progress import END, START, Punctuation
+from windrow.semantics.progress import END, START, External, Punctuation
 from windrow.sources.base import Source
 from windrow.sources.live import in_time
 
@@ -197,6 +198,7 @@ class Runner:
             rows_late=sum(account.late for account in accounts),
             rows_filtered=sum(account.filtered for account in accounts),
             rows_early=sum(account.early for account in accounts),
+            rows_lost=sum(map(lost_rows, ends)),
             results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),
@@ -232,8 +234,17 @@ def _flush(options: Options) -> Flush:
 
 
 def _progress_of(source: Input) -> SourceMetrics:
-    counted = source.counters
-    return SourceMetrics(counted.rows_in, known(source.high), known(source.bound), source.bound == END, counted.early)
+    counted, disorder = source.counters, source.disorder
+    kind = "punctuation" if isinstance(source.policy, External) else "row"
+    return SourceMetrics(
+        counted.rows_in,
+        known(source.high),
+        known(source.bound),
+        source.bound == END,
+        counted.early,
+        disorder.behind,
+        disorder.jump(counted.rows_in, source.slack, kind),
+    )
 
 
 def _noting(ledger: Ledger, kind: str, deliver: Deliver) -> Deliver:

@@ -159,6 +159,7 @@ class Task:
         seen, wanted = self.seen, slack_rows_of(self.stream)
         seen.rows += len(times)
         seen.high = max(seen.high, self.input.high)
+        seen.least = min(seen.least, int(span(times)[0]))
         if self.stretches is not None:
             self.stretches.add(times)
         elif wanted:

@@ -7,15 +7,20 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from windrow.engines.spark.stretches import Stretch, reached, trail
 from windrow.engines.spark.wire import damaged
+from windrow.operators.disorder import no_notes
+from windrow.operators.kernels.disorder import BEHIND, BELOW, note_behind, note_jump
 from windrow.plan.nodes import Stream
 from windrow.plan.schema import domain_of
-from windrow.semantics.progress import END, START, Ordered, Slack, SlackRows, lead_of
+from windrow.semantics.progress import END, START, External, Ordered, Slack, SlackRows, lead_of
+
+GRACE = 8
+"""So many micro-batches ahead of the others may come before it is said that the stream itself has gone there."""
 
 
 @dataclass
@@ -31,6 +36,8 @@ class Sighting:
     early: int = 0
     high: int = START
     """The largest time of any row."""
+    least: int = END
+    """The smallest time of any row."""
     latest: int = START
     """The largest time of a row that passed the filters."""
     promised: int = START
@@ -84,6 +91,10 @@ class Progress:
     recent: list[int] = field(default_factory=list)
     ended: bool = False
     bound: int = START
+    batches: int = 0
+    """How many micro-batches there were."""
+    notes: list[int] = field(default_factory=no_notes)
+    """Of kernels/disorder, with micro-batches as steps."""
 
     def check(self, sightings: Iterable[Sighting], stream: str) -> None:
         """Refuse a micro-batch that does not begin with the row behind the last one: Spark's logs and this state are
@@ -95,8 +106,36 @@ class Progress:
                 raise damaged(f"its state has {rows:,} rows of {stream}, and Spark goes on behind {seen.first:,}")
             rows += seen.rows
 
-    def see(self, sightings: Iterable[Sighting], slack_rows: int) -> None:
+    def see(self, sightings: Sequence[Sighting], stream: Stream) -> None:
         """Take in what the tasks of one micro-batch saw."""
+        self._note_behind(sightings, stream)
+        before = self._moved_by(stream)
+        self._take(sightings, slack_rows_of(stream))
+        after = self._moved_by(stream)
+        if before < after < END:
+            note_jump(self.notes, self.batches, after, before, slack_of(stream), GRACE)
+        self.batches += 1
+
+    def _moved_by(self, stream: Stream) -> int:
+        """What moves the bound."""
+        if isinstance(stream.policy, External):
+            return self.promised
+        return self.settled if isinstance(stream.policy, SlackRows) else self.high
+
+    def _note_behind(self, sightings: Sequence[Sighting], stream: Stream) -> None:
+        """How far rows are below what was promised before their micro-batch; those of a whole one count as behind."""
+        least = min((seen.least for seen in sightings), default=END)
+        if not least < self.bound < END:
+            return
+        against = self.promised if isinstance(stream.policy, External) else self.high
+        self.notes[BEHIND] = max(self.notes[BEHIND], against - least)
+        high, rows = max(seen.high for seen in sightings), sum(seen.rows for seen in sightings)
+        if high < self.bound:
+            note_behind(self.notes, self.batches, least, high, slack_of(stream), rows, GRACE)
+        else:
+            self.notes[BELOW] += 1
+
+    def _take(self, sightings: Sequence[Sighting], slack_rows: int) -> None:
         for seen in sorted(sightings, key=lambda one: one.order):
             self.rows += seen.rows
             self.filtered += seen.filtered
@@ -131,8 +170,7 @@ class Progress:
         if isinstance(policy, Ordered):
             return self.high
         if isinstance(policy, Slack):
-            slack = policy.amount.resolve(domain_of(stream.schema.field(stream.time).type), "slack")
-            return self.high - slack if self.high != START else START
+            return self.high - slack_of(stream) if self.high != START else START
         if isinstance(policy, SlackRows):
             return self.settled
         return START
@@ -148,3 +186,10 @@ def lead_among_rows(stream: Stream) -> int | None:
 
 def slack_rows_of(stream: Stream) -> int:
     return stream.policy.rows if isinstance(stream.policy, SlackRows) else 0
+
+
+def slack_of(stream: Stream) -> int:
+    """Slack in time, in units of the attribute."""
+    if not isinstance(stream.policy, Slack):
+        return 0
+    return stream.policy.amount.resolve(domain_of(stream.schema.field(stream.time).type), "slack")

@@ -337,7 +337,7 @@ class _Streaming:
         return self.told.exists() and bool(read_json(self.told)["batch"] == last(self.folder / SPARK / "commits"))
 
     def _given(self) -> set[str]:
-        """The files of the ledger. A folder of the user's may have been moved since, so they are found by their names."""
+        """The files of the ledger, by their names: a folder of the user's may have been moved since."""
         folder = self.folder / GIVEN
         if self.options.checkpoint is None:
             return set(self.spark.read.schema(_LEDGER).parquet(str(folder)).inputFiles())

@@ -15,19 +15,22 @@ import pyarrow as pa
 from windrow.aggregates.base import Integers
 from windrow.engines.accounts import (
     account_of,
+    lost_rows,
     open_windows,
     rows_stored,
     state_bytes,
     waiting_and_evicted,
 )
 from windrow.engines.build import How, build
+from windrow.engines.metrics import SourceMetrics, known
 from windrow.engines.pipeline import Pipeline, Stage
 from windrow.engines.spark.low import make_known
-from windrow.engines.spark.progress import Progress, Sighting, lead_among_rows, slack_rows_of
+from windrow.engines.spark.progress import Progress, Sighting, lead_among_rows, slack_of, slack_rows_of
 from windrow.engines.spark.signature import VERSION, signature
 from windrow.engines.spark.spread import Spread
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, seal
 from windrow.operators.base import Batch, Counters, EarlyRows, GroupPunctuations
+from windrow.operators.disorder import Disorder
 from windrow.operators.early import Early
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
@@ -38,7 +41,7 @@ from windrow.operators.shared_panes import SharedCells
 from windrow.operators.smoothing import EAGER, Flush
 from windrow.plan.check import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
-from windrow.semantics.progress import END, LIMIT, START, Punctuation
+from windrow.semantics.progress import LIMIT, START, Punctuation
 from windrow.semantics.windows import Landmark
 from windrow.sinks.base import fitted
 
@@ -58,6 +61,7 @@ class Outcome:
     late: int | None = None
     early: int | None = None
     filtered: int | None = None
+    lost: int | None = None
     results: int | None = None
     windows: int | None = None
     bytes: int | None = None
@@ -240,7 +244,7 @@ class Shard:
         """After the rows of a micro-batch, the promises for single groups, then those for all rows of a stream."""
         for stream, progress, seen in zip(self.job.streams, self.progress, sightings, strict=True):
             progress.check(seen, stream.name)
-            progress.see(seen, slack_rows_of(stream))
+            progress.see(seen, stream)
             progress.ended = progress.ended or whole
         self._witness()
         for place, data in promises:
@@ -287,6 +291,7 @@ class Shard:
             late=account.late,
             early=account.early,
             filtered=account.filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
+            lost=lost_rows(self.pipeline.ends[0]),
             results=self.pipeline.results,
             windows=open_windows(self.pipeline.stages),
             bytes=state_bytes(self.pipeline.stages),
@@ -296,20 +301,13 @@ class Shard:
             sources=json.dumps(self._sources()) if first else None,
         )
 
-    def _sources(self) -> dict[str, dict[str, int | bool | None]]:
+    def _sources(self) -> dict[str, dict[str, Any]]:
         """By the name of the stream; one that is read in several places is counted in each."""
-        told: dict[str, dict[str, int | bool | None]] = {}
+        told: dict[str, dict[str, Any]] = {}
         for stream, progress in zip(self.job.streams, self.progress, strict=True):
-            low, high = (None if value in (START, END) else value for value in (progress.bound, progress.high))
             again = sum(name.partition(" ")[0] == stream.name for name in told)
             name = f"{stream.name} ({again + 1})" if again else stream.name
-            told[name] = {
-                "rows": progress.rows,
-                "high": high,
-                "low": low,
-                "ended": progress.ended,
-                "early": progress.early,
-            }
+            told[name] = asdict(_metrics_of(stream, progress))
         return told
 
     # State
@@ -354,3 +352,10 @@ class Shard:
         self.progress = [Progress(**saved) for saved in facts["progress"]]
         self.pipeline.ends[0].results, self.pipeline.ends[0].early = facts["results"], facts.get("early", 0)
         self.steps = facts["steps"]
+
+
+def _metrics_of(stream: Stream, progress: Progress) -> SourceMetrics:
+    disorder = Disorder(progress.notes)
+    jump = disorder.jump(progress.rows, slack_of(stream), "micro-batch")
+    low, high = known(progress.bound), known(progress.high)
+    return SourceMetrics(progress.rows, high, low, progress.ended, progress.early, disorder.behind, jump)

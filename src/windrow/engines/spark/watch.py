@@ -1,8 +1,8 @@
 """What a running query on Spark tells about itself, read from the progress of its micro-batches.
 
-The engine observes its counts under the name `windrow`: `late`, `early`, `filtered`, `results`, `windows`, `bytes`,
-`stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are totals since
-the query first began.
+The engine observes its counts under the name `windrow`: `late`, `early`, `filtered`, `lost`, `results`, `windows`,
+`bytes`, `stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are
+totals since the query first began.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
         rows_late=late,
         rows_filtered=filtered,
         rows_early=early,
+        rows_lost=_count(told, "lost"),
         results=_count(told, "results"),
         low_watermark=_low(sources),
         high_watermark=max((source.high for source in sources.values() if source.high is not None), default=None),
@@ -82,7 +83,7 @@ def _count(told: Mapping[str, Any], name: str) -> int:
 
 
 def _sources(text: str | None) -> dict[str, SourceMetrics]:
-    return {name: SourceMetrics(**told) for name, told in json.loads(text or "{}").items()}
+    return {name: SourceMetrics.from_dict(told) for name, told in json.loads(text or "{}").items()}
 
 
 def _low(sources: Mapping[str, SourceMetrics]) -> int | None:

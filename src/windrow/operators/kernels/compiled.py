@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,3 +19,8 @@ def kernel(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """A piece of a kernel, compiled into it."""
     return njit(cache=True, nogil=True, inline="always")(function)  # type: ignore[return-value]
+
+
+def shared(function: Function) -> Function:
+    """A piece of kernels that is called from Python, too, and runs there as it stands."""
+    return register_jitable(function)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import inlined, kernel
+from windrow.operators.kernels.disorder import BEHIND, note_behind, note_jump
 
 BLOCK = 512
+GRACE = 256
+"""So many rows ahead of the others may come before it is said that the stream itself has gone there."""
 START = -(1 << 63)
 
 
@@ -24,15 +27,17 @@ def span(times):
 
 
 @kernel
-def cut_points(times, high, slack, bound, origin, step, cuts, bounds):
+def cut_points(times, high, slack, bound, origin, step, cuts, bounds, first, notes):
     """Cuts under the slack policy: before row `cuts[j]` the punctuation `bounds[j]` must have been seen.
 
     `high` is the largest time seen before, `bound` the punctuation in force. A cut is needed only at a row below
     the punctuation that its predecessors imply; rows in time never need one. Blocks without such a row are
-    skipped by their minimum and maximum. Returns (number of cuts, new high, smallest time); -1 cuts when `cuts` is
-    too short.
+    skipped by their minimum and maximum: in these no row but the first can be a jump. `first` is the number of the
+    first row; `notes` are of kernels/disorder. Returns (number of cuts, new high, smallest time); -1 cuts when `cuts`
+    is too short.
     """
     found = 0
+    reach = slack + step
     smallest = times[0]
     for begin in range(0, len(times), BLOCK):
         end = min(begin + BLOCK, len(times))
@@ -40,20 +45,26 @@ def cut_points(times, high, slack, bound, origin, step, cuts, bounds):
         smallest = min(smallest, least)
         ahead = max(high, most)
         if least >= _round_down(ahead - slack, origin, step):
+            if least > high:
+                note_jump(notes, first + begin, times[begin], high, reach, GRACE)
             high = ahead
             continue
         # `implied` is the punctuation of the rows before i; it moves only when high - slack passes `following`.
         implied = START if high == START else _round_down(high - slack, origin, step)
         following = START if high == START else implied + step
         for i in range(begin, end):
-            if times[i] < implied and implied > bound:
-                if found == len(cuts):
-                    return -1, high, smallest
-                cuts[found] = i
-                bounds[found] = implied
-                found += 1
-                bound = implied
+            if times[i] < implied:
+                notes[BEHIND] = max(notes[BEHIND], high - times[i])
+                note_behind(notes, first + i, times[i], times[i], slack, 1, GRACE)
+                if implied > bound:
+                    if found == len(cuts):
+                        return -1, high, smallest
+                    cuts[found] = i
+                    bounds[found] = implied
+                    found += 1
+                    bound = implied
             if times[i] > high:
+                note_jump(notes, first + i, times[i], high, reach, GRACE)
                 high = times[i]
                 if high - slack >= following:
                     implied = _round_down(high - slack, origin, step)
@@ -62,15 +73,24 @@ def cut_points(times, high, slack, bound, origin, step, cuts, bounds):
 
 
 @kernel
-def row_bounds(times, high, slack, bound, out):
-    """The bound that each row meets under the slack policy. Returns whether a row is below its own."""
+def row_bounds(times, high, slack, bound, out, first, notes):
+    """The bound that each row meets under the slack policy. Returns whether a row is below its own.
+
+    `first` and `notes` as in `cut_points`.
+    """
     below = False
+    reach = slack + 1
     for i in range(len(times)):
         if high != START:
             bound = max(bound, high - slack)
         out[i] = bound
-        below |= times[i] < bound
-        high = max(high, times[i])
+        if times[i] < bound:
+            below = True
+            notes[BEHIND] = max(notes[BEHIND], high - times[i])
+            note_behind(notes, first + i, times[i], times[i], slack, 1, GRACE)
+        if times[i] > high:
+            note_jump(notes, first + i, times[i], high, reach, GRACE)
+            high = times[i]
     return below
 
 
@@ -89,6 +109,30 @@ def cut_points_rows(times, highs, bound, origin, step, cuts, bounds):
                 found += 1
                 bound = implied
     return found
+
+
+@kernel
+def note_rows(times, highs, tops, rows, origin, step, first, notes):
+    """Notes under slack in rows: `highs` as above, `tops[i]` is the largest time of all rows before row i.
+
+    A row counts when `rows` others have come after it, so that is when it may be a jump; `highs` ends with what counts
+    after the last row.
+    """
+    for i in range(len(times)):
+        if highs[i] != START and times[i] < _round_down(highs[i], origin, step):
+            notes[BEHIND] = max(notes[BEHIND], tops[i] - times[i])
+            note_behind(notes, first + i, times[i], times[i], 0, 1, GRACE)
+        if highs[i + 1] > highs[i]:
+            note_jump(notes, first + i - rows, highs[i + 1], highs[i], step, GRACE)
+
+
+@kernel
+def note_below(times, bound, promised, first, notes):
+    """Notes of rows below the bound that a punctuation set; `promised` is the punctuation before rounding."""
+    for i in range(len(times)):
+        if times[i] < bound:
+            notes[BEHIND] = max(notes[BEHIND], promised - times[i])
+            note_behind(notes, first + i, times[i], times[i], 0, 1, GRACE)
 
 
 @kernel
