@@ -17,12 +17,13 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.local.ledger import Ledger, make_durable
+from windrow.engines.local.other_query import first_difference, words_of
 from windrow.engines.pipeline import Pipeline
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
 
-VERSION = 3
+VERSION = 4
 
 
 def fingerprint(*plans: Node) -> str:
@@ -36,6 +37,7 @@ class Checkpoints:
     def __init__(self, folder: str, plans: Sequence[Node]) -> None:
         self.folder = Path(folder)
         self.query = fingerprint(*plans)
+        self.words = words_of(plans)
         self.ledger = Ledger(self.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -68,6 +70,7 @@ class Checkpoints:
         manifest = {
             "version": VERSION,
             "query": self.query,
+            "words": self.words,
             "read": read,
             "results": [end.results for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
@@ -112,10 +115,11 @@ class Checkpoints:
                 hint="run the query from the start in an empty folder, or with the Windrow that wrote it",
             )
         if manifest["query"] != self.query:
+            theirs, ours = first_difference(manifest["words"], self.words)
             raise ConfigurationError(
-                "must be of the same query",
+                f"must be of the same query; this one has {ours!r}",
                 parameter="checkpoint",
-                value=f"query {manifest['query']} in {self.folder}, this is {self.query}",
+                value=f"{theirs!r} in {self.folder}",
                 hint="give each query a folder of its own",
             )
 
