@@ -352,8 +352,9 @@ def test_checkpoints_of_another_query_or_version(tmp_path: Path) -> None:
     query.run(checkpoint=str(tmp_path))
     other = by_time().window(range="2 s").agg(n=COUNT)
     of_another = (
-        rf"\A`checkpoint` must be of the same query, got query [0-9a-f]+ in {re.escape(str(tmp_path))}, "
-        r"this is [0-9a-f]+\. Hint: give each query a folder of its own\.\Z"
+        r"\A`checkpoint` must be of the same query; this one has 'window RANGE 2 s SLIDE 2 s on time, each row in one "
+        rf"window', got 'window RANGE 1 s SLIDE 1 s on time, each row in one window' in {re.escape(str(tmp_path))}\. "
+        r"Hint: give each query a folder of its own\.\Z"
     )
     with pytest.raises(wr.ConfigurationError, match=of_another):
         other.run(checkpoint=str(tmp_path), restore=True)

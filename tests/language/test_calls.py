@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from tests.language.streams import aggregate, complaint
-from windrow.errors import QueryError, UnsupportedError
+from tests.language.streams import aggregate, complaint, plan
+from windrow.errors import QueryError, UnsupportedError, WindrowError
+from windrow.language.elsewhere import EXAMPLES
 from windrow.plan.nodes import AggregateCall
 from windrow.semantics.expressions import Call, Column, Literal
 
@@ -55,9 +58,19 @@ def test_aggregates(text: str, expected: AggregateCall) -> None:
 
 
 ERRORS = [
+    (
+        "count_if(price > 5)",
+        "`count_if` is not a function. Hint: write count(*) FILTER (WHERE price > 5).",
+        "count_if",
+    ),
+    (
+        "sum(date_trunc('hour', time))",
+        "`date_trunc` is not a function. Hint: a window after the stream does that: FROM s [RANGE 1 HOUR].",
+        "date_trunc",
+    ),
     ("cont(*)", "`cont` is not a function. Hint: did you mean count.", "cont"),
-    ("sum(*)", "`sum` needs a column. Hint: write sum(price); only count takes *.", "sum"),
-    ("max()", "`max` needs a column. Hint: write max(price); only count takes *.", "max"),
+    ("sum(*)", "`sum` needs a column. Hint: write sum(x) of a column x; only count takes *.", "sum"),
+    ("max()", "`max` needs a column. Hint: write max(x) of a column x; only count takes *.", "max"),
     (
         "sum(symbol)",
         "`sum` needs a number, got string. Hint: CAST(column AS DOUBLE), or count it.",
@@ -66,13 +79,13 @@ ERRORS = [
     (
         "quantile(price, volume)",
         "`quantile` takes constants after its first argument, got volume. "
-        "Hint: write a number, as in quantile(price, 0.9).",
+        "Hint: write a number, as in quantile(x, 0.9).",
         "volume",
     ),
     (
         "percentile_cont(0.9)",
         "`percentile_cont` is written with one ORDER BY. "
-        "Hint: write percentile_cont(0.9) WITHIN GROUP (ORDER BY price), or quantile(price, 0.9).",
+        "Hint: write percentile_cont(0.9) WITHIN GROUP (ORDER BY x), or quantile(x, 0.9), of a column x.",
         "percentile_cont",
     ),
     (
@@ -91,8 +104,14 @@ def test_what_is_wrong_with_a_call(call: str, message: str, pointed: str) -> Non
 UNAVAILABLE = [
     (
         "sum(DISTINCT price)",
-        "`DISTINCT` is available for count of one column. Hint: write count(DISTINCT symbol).",
+        "`DISTINCT` goes with count, min and max, and not with sum. Hint: group by price in an inner query, which has "
+        "each once a window, and take sum(price) in the outer one, with WATTR window_start.",
         "sum",
+    ),
+    (
+        "count(DISTINCT price, volume)",
+        "`DISTINCT` takes one column, got 2 of them. Hint: put them into one text, as in count(DISTINCT concat(a, b)).",
+        "count",
     ),
     (
         "array_agg(price ORDER BY volume)",
@@ -100,6 +119,31 @@ UNAVAILABLE = [
         "array_agg(price ORDER BY volume",
     ),
 ]
+
+
+def test_distinct_names_the_columns_there_are() -> None:
+    rule = "`prise` is not a column of the input. Hint: did you mean price? The columns are "
+    assert complaint("SELECT sum(DISTINCT prise) AS n FROM trades [RANGE 5 s]")[0].startswith(rule)
+
+
+def test_the_sum_of_different_values_is_written_as_the_hint_says() -> None:
+    inner = "SELECT price FROM trades [RANGE 5 s WATTR time] GROUP BY price"
+    assert aggregate(f"SELECT sum(price) AS n FROM ({inner}) [RANGE 5 s WATTR window_start]").aggregates
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_what_is_said_instead_of_functions_of_others_can_be_read(example: str) -> None:
+    kinds = ("price", "symbol", "time", "price > 5")
+    streams = [f"(SELECT time, {x} AS x, {c} AS c FROM trades)" for x, c in product(kinds, kinds)]
+    queries = f"SELECT {example} AS y FROM {{}} [RANGE 5 s]", f"SELECT {example} AS y, time FROM {{}}"
+    assert any(_is_read(query.format(stream)) for query in queries for stream in streams)
+
+
+def _is_read(text: str) -> bool:
+    try:
+        return plan(text) is not None
+    except WindrowError:
+        return False
 
 
 @pytest.mark.parametrize(("call", "message", "pointed"), UNAVAILABLE)

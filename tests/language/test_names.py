@@ -89,12 +89,24 @@ JOINED = "FROM packets AS p JOIN control AS c [RANGE TUMBLING 10] ON p.srcIP = c
 )
 def test_words_in_joins_are_compared_with_the_columns_of_all_sides(query: str) -> None:
     message, pointed = complaint(query, QueryError)
-    assert message.startswith(f"`{pointed[1:-1]}` is not a column of the input. Hint: did you mean ")
+    columns = ", ".join(f"{side}.{name}" for side in "pc" for name in ("srcIP", "destIP", "len", "ts"))
+    assert (
+        f"`{pointed[1:-1]}` is not a column of the inputs. Hint: did you mean p.destIP or c.destIP? "
+        f"The columns are {columns}; as text it is written '{pointed[1:-1]}'."
+    ) == message
 
 
 def test_the_papers_words_in_joins_are_text() -> None:
     text = f'SELECT p.len {JOINED} AND c.destIP = "UBSN" WHERE p.destIP = "NESN"'
     assert plan(text.replace('"', "'")) == plan(text)
+
+
+def test_names_of_joins_are_listed_as_they_are_told_apart() -> None:
+    rule = "`lne` is not a column of the inputs. Hint: did you mean p.len or c.len? The columns are p.srcIP, p.destIP, "
+    assert complaint(f"SELECT lne {JOINED}", QueryError)[0].startswith(rule)
+    assert complaint(f"SELECT c.len, count(*) [RANGE 5 WATTR lne] AS n {JOINED} GROUP BY c.len")[0].startswith(rule)
+    rule = "`lne` is not a column of the input. Hint: did you mean len? The columns are srcIP, destIP, len, ts."
+    assert (rule, "p.lne") == complaint(f"SELECT p.lne {JOINED}", QueryError)
 
 
 ATTRIBUTES = [

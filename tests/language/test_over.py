@@ -77,12 +77,20 @@ def test_calls_in_expressions_and_with_filter() -> None:
             "OVER (ORDER BY time RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND INTERVAL '1' MINUTE FOLLOWING)",
             "`OVER` must end with the current row.",
         ),
-        (f"OVER (ORDER BY time {TEN} EXCLUDE TIES)", "`OVER` cannot leave rows out."),
         ("OVER w", "`OVER` cannot name a window."),
     ],
 )
 def test_other_frames(over: str, message: str) -> None:
     assert (f"{message} {HINT}", "sum") == complaint(f"SELECT sum(price) {over} FROM trades", UnsupportedError)
+
+
+def test_a_frame_leaves_no_rows_out() -> None:
+    message = (
+        "`EXCLUDE` is not available in OVER: a window holds the row that closes it, and those of its time. "
+        "Hint: leave it out."
+    )
+    text = f"SELECT sum(price) OVER (ORDER BY time {TEN} EXCLUDE TIES) FROM trades"
+    assert (message, "sum") == complaint(text, UnsupportedError)
 
 
 @pytest.mark.parametrize(

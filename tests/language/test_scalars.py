@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
+import pyarrow as pa
 import pytest
 
-from tests.language.streams import TRADES, complaint
+from tests.language.streams import TRADES, complaint, the
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language import parse_expression
+from windrow.language.render_expressions import expression_sql
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 
 PRICE, SYMBOL, TIME = Column("price"), Column("symbol"), Column("time")
@@ -144,6 +146,35 @@ ERRORS = [
 @pytest.mark.parametrize(("condition", "message", "pointed"), ERRORS)
 def test_what_is_wrong_with_an_expression(condition: str, message: str, pointed: str) -> None:
     assert (message, pointed) == complaint(f"SELECT price FROM trades WHERE {condition}", QueryError)
+
+
+DAYS: dict[str, pa.DataType] = {"day": pa.date32(), "time": pa.timestamp("us", tz="UTC")}
+DAY = Literal(date(2024, 1, 31))
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("day = DATE '2024-01-31'", call("=", Column("day"), DAY)),
+        ("(DATE '2024-01-31') < day", call("<", DAY, Column("day"))),
+        ("day IN (DATE '2024-01-31', NULL)", call("in", Column("day"), DAY, Literal(None))),
+        ("time = DATE '2024-01-31'", call("=", TIME, Literal(datetime(2024, 1, 31, tzinfo=timezone.utc)))),
+    ],
+)
+def test_a_date_beside_a_date_is_one(condition: str, expected: Expression) -> None:
+    assert expected == parse_expression(condition, pa.schema(DAYS))
+    assert expected == parse_expression(expression_sql(expected), pa.schema(DAYS))
+
+
+@pytest.mark.parametrize("moment", ["TIMESTAMP '2024-01-31 00:00:00'", "DATE '2024-01-31 13:00:00'", "time"])
+def test_a_moment_beside_a_date_is_none(moment: str) -> None:
+    message = (
+        r"\A`=` compares values of one kind, got date and timestamp in \(day = .*\)\. "
+        r"Hint: write DATE '2024-01-31' beside a date, or CAST the date AS TIMESTAMP\.\n"
+    )
+    with pytest.raises(QueryError, match=message):
+        parse_expression(f"day = {moment}", pa.schema(DAYS))
+    assert "=" == the(Call, parse_expression(f"CAST(day AS TIMESTAMP) = {moment}", pa.schema(DAYS))).function
 
 
 def test_a_type_error_points_at_the_innermost_expression() -> None:

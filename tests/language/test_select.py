@@ -133,7 +133,6 @@ UNAVAILABLE = [
         "symbol FROM trades INTERSECT SELECT srcIP FROM packets",
     ),
     ("SELECT DISTINCT ON (symbol) symbol, time FROM trades", "`DISTINCT ON` is not available.", "symbol"),
-    ("SELECT * EXCEPT (price) FROM trades", f"`EXCEPT` {LATER}", "price"),
     (
         "SELECT * FROM range(5)",
         "`FROM` must be a stream, a subquery or a window function. "
@@ -180,3 +179,17 @@ LAST = (
 )
 def test_ordered_output_where_it_cannot_be(message: str, text: str) -> None:
     assert (message, "ORDERED OUTPUT") == complaint(text)
+
+
+AFTER_STAR = [
+    ("* EXCLUDE (price, VOLUME)", "EXCLUDE", "symbol, bid-price, time"),
+    ("* EXCEPT (price)", "EXCEPT", "symbol, volume, bid-price, time"),
+    ("trades.* EXCLUDE (price)", "EXCLUDE", "symbol, volume, bid-price, time"),
+    ("* REPLACE (price + 1 AS price)", "REPLACE", "symbol, price, volume, bid-price, time"),
+]
+
+
+@pytest.mark.parametrize(("star", "word", "columns"), AFTER_STAR)
+def test_what_follows_a_star_is_refused_with_the_columns_to_name(star: str, word: str, columns: str) -> None:
+    message, _ = complaint(f"SELECT {star} FROM trades", UnsupportedError)
+    assert f"`{word}` is not available after *. Hint: name the columns: SELECT {columns}." == message

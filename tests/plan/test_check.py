@@ -57,6 +57,11 @@ def test_policies_that_fit(policy: Any) -> None:
             {"time": "symbol"},
         ),
         (
+            r"`trades` has more than one column named 'price'\. Hint: rename one of them in the data; "
+            r"after a join of DataFrames, give each an alias of its own\.",
+            {"schema": pa.schema([("time", pa.int64()), ("price", pa.int64()), ("price", pa.int64())])},
+        ),
+        (
             r"`slack` needs a time unit because the attribute is a timestamp, got 5\. .*",
             {"policy": Slack(Amount.of(5))},
         ),

@@ -139,7 +139,15 @@ def test_late_rows_that_are_given_back_are_read_whole() -> None:
         ({"window": SameWindow(0)}, r"^`range` must be positive, got 0"),
         ({"window": LastRows(3, 0)}, r"^`rows` must be positive, got 0"),
         ({"window": AsOf(within=-1)}, r"^`within` must not be negative, got -1"),
-        ({"window": Between(1, 0)}, r"^`window` must hold for some pair of times, got from 1 to 0"),
+        (
+            {"window": Between(1, 0)},
+            r"^`window` must hold for some pair of times, got quotes from 1 us after to 0 us after trades\. "
+            r"Hint: the lower bound of the interval must not be above the upper one\.$",
+        ),
+        (
+            {"window": Between(-2_999_999, -5_000_001)},
+            r"^`window` must hold .*, got quotes from less than 3 s before to more than 5 s before trades\. .*$",
+        ),
         ({"window": SameWindow(1 << 60)}, r"^`range` must be below 2\^60 units"),
         ({"window": AsOf(), "kind": JoinKind.RIGHT}, r"^`kind` must be inner or left for an as-of join"),
         ({"kind": JoinKind.FULL, "time": JoinTime.LEFT}, r"^`time` must be a time that every result of a full join"),

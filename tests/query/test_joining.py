@@ -185,7 +185,7 @@ ERRORS: list[tuple[Any, str]] = [
     (lambda: L.asof_join(R, "k", within=-1), r"\A`within` must not be negative, got -1\. Hint: as in '5 min'\.\Z"),
     (
         lambda: L.join(R, "k", between=(3, 1)),
-        r"\A`window` must hold for some pair of times, got from 3 to 1\. "
+        r"\A`window` must hold for some pair of times, got r from 3 after to 1 after l\. "
         r"Hint: the lower bound of the interval must not be above the upper one\.\Z",
     ),
     (

@@ -92,7 +92,11 @@ def test_a_run_together_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     again = wr.run(queries, checkpoint=str(tmp_path), restore=True)
     assert [result.table for result in whole] == [result.table for result in again]
     assert [result.late for result in whole] == [result.late for result in again]
-    with pytest.raises(ConfigurationError, match=r"^`checkpoint` must be of the same query"):
+    message = (
+        r"^`checkpoint` must be of the same query; this one has 'nothing more', got 'WindowAggregate' in .*\. "
+        r"Hint: give each query a folder of its own\.$"
+    )
+    with pytest.raises(ConfigurationError, match=message):
         wr.run(queries[:1], checkpoint=str(tmp_path), restore=True)
 
 

@@ -101,6 +101,25 @@ def test_an_empty_file_needs_a_schema(tmp_path: Path) -> None:
     assert [] == rows(open_source(path, schema=pa.schema([("x", pa.int64())])))
 
 
+def test_a_header_alone_needs_a_schema(tmp_path: Path) -> None:
+    path = write(tmp_path, "ts,price\n")
+    pattern = (
+        r"^`trades` must hold rows, or be given a schema, because a header alone does not tell the types of its "
+        rf"columns, got {re.escape(str(path))}\. "
+        r"Hint: declare them: CREATE STREAM trades \(ts TYPE, price TYPE\) in SQL, "
+        r"schema=pa\.schema\(\.\.\.\) in Python\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        open_source(path, name="trades")
+    assert [] == rows(open_source(path, schema=pa.schema([("ts", pa.timestamp("us"))])))
+
+
+def test_a_header_alone_leaves_the_types_to_other_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("ts,price\n")
+    (tmp_path / "b.csv").write_text("ts,price\n5,1.5\n")
+    assert [{"ts": 5, "price": 1.5}] == rows(open_source(tmp_path))
+
+
 def test_repeated_headers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"^`stream` has more than one column named 'a'\. Hint: .*\.$"):
         open_source(write(tmp_path, "a,a\n1,2\n"))

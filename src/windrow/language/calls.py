@@ -11,6 +11,7 @@ from windrow.aggregates import lookup
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language.aggregate_names import canonical
 from windrow.language.clauses import CLAUSE, Clause
+from windrow.language.names import spelling
 from windrow.language.over import EXAMPLE, innermost, over_clause
 from windrow.language.places import head, place, pointing
 from windrow.language.scalars import Scalars
@@ -120,21 +121,31 @@ def _of_rows(function: str, node: exp.Expr, text: str) -> Called:
         raise QueryError(
             "needs a column",
             parameter=node.name,
-            hint=f"write {node.name}(price); only count takes *",
+            hint=f"write {node.name}(x) of a column x; only count takes *",
             position=head(text, node),
         )
     return Called("count", None)
 
 
 def _distinct(function: str, node: exp.Expr, distinct: exp.Distinct, scalars: Scalars) -> Called:
-    if function not in ("count", "min", "max") or len(distinct.expressions) != 1:
+    if len(distinct.expressions) != 1:
         raise UnsupportedError(
-            "is available for count of one column",
+            "takes one column",
             parameter="DISTINCT",
-            hint="write count(DISTINCT symbol)",
+            value=f"{len(distinct.expressions)} of them",
+            hint="put them into one text, as in count(DISTINCT concat(a, b))",
             position=head(scalars.text, node),
         )
     argument = scalars.read(distinct.expressions[0])
+    if function not in ("count", "min", "max"):
+        written = spelling(scalars.text, distinct.expressions[0])
+        raise UnsupportedError(
+            f"goes with count, min and max, and not with {node.name}",
+            parameter="DISTINCT",
+            hint=f"group by {written} in an inner query, which has each once a window, and take {node.name}({written}) "
+            "in the outer one, with WATTR window_start",
+            position=head(scalars.text, node),
+        )
     return Called("count_distinct" if function == "count" else function, argument)
 
 
@@ -145,7 +156,7 @@ def _constant(argument: exp.Expr, node: exp.Expr, scalars: Scalars) -> Any:
             "takes constants after its first argument",
             parameter=node.name,
             value=str(value),
-            hint="write a number, as in quantile(price, 0.9)",
+            hint=f"write a number, as in {node.name}(x, 0.9)",
             position=place(scalars.text, argument),
         )
     return value.value
@@ -175,6 +186,6 @@ def _needs_order(node: exp.Expr, text: str) -> QueryError:
     return QueryError(
         "is written with one ORDER BY",
         parameter=node.name,
-        hint="write percentile_cont(0.9) WITHIN GROUP (ORDER BY price), or quantile(price, 0.9)",
+        hint="write percentile_cont(0.9) WITHIN GROUP (ORDER BY x), or quantile(x, 0.9), of a column x",
         position=head(text, node),
     )

@@ -70,7 +70,7 @@ class Scope:
         return found
 
     def _unknown(self, node: exp.Column) -> QueryError:
-        error = unknown_column(node.name, self.known(node.table))
+        error = self.unknown(node.name, node.table)
         if self.is_word(node):
             error.hint = f"{error.hint}; as text it is written {exp.Literal.string(node.name).sql()}"
         return error
@@ -80,6 +80,17 @@ class Scope:
         found = self.find(node)
         owners = [side for side in self.sides if found in side.columns.values()]
         return f"{owners[0].alias}_{node.name}" if len(self.sides) > 1 and owners else node.name
+
+    def unknown(self, name: str, qualifier: str | None = None) -> QueryError:
+        """The error for a name that is no column; those of several inputs are listed as a query tells them apart."""
+        if len(self.sides) < 2 or qualifier:
+            return unknown_column(name, self.known(qualifier))
+        spelled = {f"{side.alias}.{own}": own for side in self.sides for own in side.columns}
+        near = nearest(name, [*spelled.values(), *self.aliases])
+        meant = [full for full, own in spelled.items() if own == near] or [near or ""]
+        listed = f"the columns are {', '.join([*spelled, *self.aliases])}"
+        hint = listed if near is None else f"did you mean {' or '.join(meant)}? {listed[0].upper()}{listed[1:]}"
+        return QueryError("is not a column of the inputs", parameter=name, hint=hint)
 
     def known(self, qualifier: str | None) -> list[str]:
         """The columns that may be named, after a qualifier or without one."""
@@ -107,7 +118,7 @@ class Scope:
         with pointing(position(self.text, attribute.span)):
             name = self._attribute(attribute)
             if name is None:
-                raise unknown_column(attribute.name, self.known(attribute.qualifier))
+                raise self.unknown(attribute.name, attribute.qualifier)
             return name
 
     def _attribute(self, attribute: Attribute) -> str | None:

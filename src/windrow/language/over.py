@@ -60,7 +60,12 @@ def refuse_other_frames(window: exp.Window, text: str) -> None:
     if frame.text("start_side").upper() != "PRECEDING" or frame.args.get("end") not in (None, "CURRENT ROW"):
         raise _unavailable("must end with the current row", window, text)
     if frame.args.get("exclude"):
-        raise _unavailable("cannot leave rows out", window, text)
+        raise UnsupportedError(
+            "is not available in OVER: a window holds the row that closes it, and those of its time",
+            parameter="EXCLUDE",
+            hint="leave it out",
+            position=head(text, innermost(window)),
+        )
 
 
 def _unavailable(rule: str, window: exp.Window, text: str) -> WindrowError:

@@ -59,8 +59,10 @@ def literal_sql(value: Any) -> str:
         return string_sql(value)
     if isinstance(value, timedelta):
         return _interval_sql(value // timedelta(microseconds=1))
-    if isinstance(value, (datetime, date)):
-        return f"TIMESTAMP '{value.isoformat(sep=' ') if isinstance(value, datetime) else value.isoformat()}'"
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
     return "NULL" if value is None else str(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import time
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from sqlglot import exp
 from windrow.aggregates import names
 from windrow.errors import QueryError, UnsupportedError, WindrowError
 from windrow.language.aggregate_names import canonical
+from windrow.language.elsewhere import instead
 from windrow.language.intervals import interval, moment
 from windrow.language.names import Scope, spelling
 from windrow.language.places import did_you_mean, head, place
@@ -127,23 +129,29 @@ class Scalars:
     def compared(self, *sides: exp.Expr) -> list[Expression]:
         """What stands on the sides of a comparison, where words may be text."""
         read = [None if self._may_be_text(side) else self.read(side) for side in sides]
-        is_text = any(one is not None and self._is_text(one) for one in read)
-        return [
-            one or (Literal(_plain(side).name) if is_text else self.read(side))
-            for side, one in zip(sides, read, strict=True)
-        ]
+        families = {self._family(one) for one in read if one is not None}
+        return [self._beside(families, side, one) for side, one in zip(sides, read, strict=True)]
+
+    def _beside(self, families: set[Family | None], side: exp.Expr, read: Expression | None) -> Expression:
+        """A side of a comparison with columns of these families: a word may be text, `DATE '...'` a date."""
+        if read is None:
+            return Literal(_plain(side).name) if Family.STRING in families else self.read(side)
+        if Family.DATE in families and isinstance(read, Literal) and _is_date(_plain(side)):
+            return Literal(read.value.date()) if read.value.time() == time() else read
+        return read
 
     def _may_be_text(self, node: exp.Expr) -> bool:
         node = _plain(node)
         return self.scope.is_text(node) and (self.special is None or self.special(node) is None)
 
-    def _is_text(self, expression: Expression) -> bool:
-        """Whether an expression that reads a column gives text."""
+    def _family(self, expression: Expression) -> Family | None:
+        """What an expression that reads a column gives."""
+        if not any(columns_of(expression)):
+            return None
         try:
-            kind = type_of(expression, self.scope.schema if self.above is None else self.above())
+            return family_of(type_of(expression, self.scope.schema if self.above is None else self.above()))
         except WindrowError:  # which is told where the whole is checked
-            return False
-        return any(columns_of(expression)) and family_of(kind) is Family.STRING
+            return None
 
     def _column(self, node: exp.Column) -> Expression:
         if not isinstance(node.this, exp.Identifier):
@@ -203,8 +211,7 @@ class Scalars:
 
     def _cast(self, node: exp.Cast) -> Expression:
         target = cast_name(node.to)
-        is_date = node.to.this == exp.DataType.Type.DATE
-        if (target == "timestamp" or is_date) and node.this.is_string:
+        if (target == "timestamp" and node.this.is_string) or _is_date(node):
             return Literal(moment(node.this, self.text))
         if target is None:
             raise QueryError(
@@ -251,12 +258,18 @@ class Scalars:
                 position=head(self.text, node),
             )
         known = sorted({*(set(FUNCTIONS) - _SYNTAX - _UNCALLABLE - {"%"}), *names(), *_SYNONYMS})
+        usual = did_you_mean(name, known, "see the functions and aggregates in the language reference")
         return QueryError(
             "is not a function",
             parameter=name,
-            hint=did_you_mean(name, known, "see the functions and aggregates in the language reference"),
+            hint=instead(name, [spelling(self.text, argument) for argument in node.expressions]) or usual,
             position=head(self.text, node),
         )
+
+
+def _is_date(node: exp.Expr) -> bool:
+    """Whether a tree is a date written out, `DATE '2024-01-31'`: the midnight it begins with, but beside a date."""
+    return isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.DATE and node.this.is_string
 
 
 def _plain(node: exp.Expr) -> exp.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from windrow.language.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.items import Item, is_star, read_items, unique
 from windrow.language.joins import Joining, is_for_joins
 from windrow.language.names import Side
-from windrow.language.places import place, pointing, position
+from windrow.language.places import find_name, place, pointing, position
 from windrow.language.relations import Context, Relation, read_relation
 from windrow.language.scalars import Scalars
 from windrow.language.timing import timed_for_query
@@ -24,6 +25,7 @@ from windrow.plan.nodes import Distinct, Filter, JoinStrategy, Node, OrderedOutp
 from windrow.semantics.expressions import Column, Expression
 
 _UNDERSTOOD = frozenset({"expressions", "from_", "where", "group", "having", "distinct", "with_", "joins"})
+_AFTER_STAR = ("except_", "replace", "rename")
 _WORDS = {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "windows": "WINDOW"}
 
 
@@ -193,7 +195,7 @@ def _plain(select: exp.Select, relation: Relation) -> Node:
         )
     _refuse_settings_of_windows(select, text)
     if len(items) == 1 and is_star(items[0].syntax) and len(_meant(items[0].syntax, relation)) == len(relation.sides):
-        _refuse_others(items[0].syntax, text, frozenset({"this", "table"}))
+        _refuse_after_star(items[0].syntax, relation)
         return relation.node
     return _projected(items, relation)
 
@@ -226,7 +228,7 @@ def _projected(items: list[Item], relation: Relation) -> Node:
     shared = _shared_names(items, relation)
     for item in items:
         if is_star(item.syntax):
-            _refuse_others(item.syntax, relation.context.text, frozenset({"this", "table"}))
+            _refuse_after_star(item.syntax, relation)
             columns += _starred(item.syntax, relation, shared)
         else:
             taken = [name for name, _ in columns]
@@ -236,6 +238,25 @@ def _projected(items: list[Item], relation: Relation) -> Node:
     with pointing(place(relation.context.text, items[-1].syntax)):
         shape_of(node)
     return node
+
+
+def _refuse_after_star(star: exp.Expr, relation: Relation) -> None:
+    """Refuse EXCLUDE, REPLACE and the like after a star, and say which columns would be named instead."""
+    inner = star.this if isinstance(star, exp.Column) else star
+    for word in _AFTER_STAR:
+        parts = inner.args.get(word) or []
+        if not parts:
+            continue
+        gone = [part.name for part in parts] if word == "except_" else []
+        kept = [name for side in _meant(star, relation) for name in side.columns if find_name(name, gone) is None]
+        where = place(relation.context.text, parts[0])
+        written = re.search(r"(\w+)\s*\(?\s*\Z", where.text[: where.start])
+        raise UnsupportedError(
+            "is not available after *",
+            parameter=written[1].upper() if written else word,
+            hint=f"name the columns: SELECT {', '.join(kept)}",
+            position=where,
+        )
 
 
 def _meant(star: exp.Expr, relation: Relation) -> list[Side]:

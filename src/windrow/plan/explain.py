@@ -27,12 +27,10 @@ from windrow.plan.nodes import (
 )
 from windrow.plan.notes import notes_of
 from windrow.plan.planner import Choice, choose
-from windrow.plan.windows import row_count, within_of
+from windrow.plan.windows import row_count, value_text, within_of
 from windrow.semantics.amounts import Amount, Domain, render
-from windrow.semantics.casting import to_string
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.joins import AsOf
-from windrow.semantics.moments import moment
 from windrow.semantics.progress import External, Idle, Lead, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
@@ -226,11 +224,7 @@ def _after_multiples(phase: int, slide: int, domain: Domain) -> str:
 
 
 def _origin(window: Sliding | Landmark, domain: Domain) -> str:
-    if not window.origin:
-        return ""
-    if domain is Domain.INTEGER:
-        return f" from {window.origin}"
-    return f" from {to_string(moment(window.origin))}"
+    return f" from {value_text(window.origin, domain)}" if window.origin else ""
 
 
 def _describe_late(node: WindowAggregate, domain: Domain) -> str:

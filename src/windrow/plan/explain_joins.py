@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from windrow.plan.join_choice import JoinChoice, shapes_below
 from windrow.plan.nodes import Join, JoinTime, Late
-from windrow.semantics.amounts import Domain, render
+from windrow.plan.windows import value_text
+from windrow.semantics.amounts import Domain, render, render_apart
 from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
-
-_MILLISECOND = 1000
 
 
 def join_details(node: Join, chosen: JoinChoice) -> list[tuple[str, str]]:
@@ -31,7 +30,8 @@ def describe_join_window(node: Join, domain: Domain) -> str:
     if isinstance(window, LastRows):
         return f"by arrival: the last {window.left} rows of {left}, the last {window.right} of {right}"
     if isinstance(window, SameWindow):
-        return f"both in the same window of {render(window.length, domain)}"
+        origin = f" from {value_text(window.origin, domain)}" if window.origin else ""
+        return f"both in the same window of {render(window.length, domain)}{origin}"
     if isinstance(window, AsOf):
         which = "first" if window.forward else "last"
         where = ("after" if window.forward else "before") if window.strict else ("from" if window.forward else "up to")
@@ -44,9 +44,7 @@ def describe_join_window(node: Join, domain: Domain) -> str:
 def _moved(amount: int, other: str, domain: Domain) -> str:
     if not amount:
         return f"the time of {other}"
-    even = domain is Domain.TIME and (abs(amount) + 1) % _MILLISECOND == 0  # of a RANGE, which its end is not in
-    length = f"less than {render(abs(amount) + 1, domain)}" if even else render(abs(amount), domain)
-    return f"{length} {'before' if amount < 0 else 'after'} {other}"
+    return f"{render_apart(abs(amount), domain)} {'before' if amount < 0 else 'after'} {other}"
 
 
 def _time_name(node: Join) -> str:

@@ -12,6 +12,7 @@ from windrow.plan.kinds import Family, common, family_of, name_of, normal_time
 from windrow.plan.nodes import Join, JoinedColumn, JoinTime, Late
 from windrow.plan.schema import Shape
 from windrow.plan.types import column_type, type_of
+from windrow.semantics.amounts import Domain, render, render_apart
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
 
 _ADDED = {JoinTime.EARLIER.value, JoinTime.LATER.value}
@@ -63,7 +64,7 @@ def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
     """The columns of a join and its progressing attribute, or the error for the first thing that is wrong."""
     check_times(node.aliases, shapes)
     _check_names(node, shapes)
-    _check_window(node)
+    _check_window(node, shapes[LEFT].domain)
     _check_nested(node, shapes[RIGHT].schema)
     _check_predicate(node, schema_of(node, shapes))
     _check_time(node)
@@ -122,17 +123,23 @@ def _check_names(node: Join, shapes: tuple[Shape, Shape]) -> None:
         seen.add(column.name)
 
 
-def _check_window(node: Join) -> None:
+def _after(distance: int, domain: Domain) -> str:
+    return f"{render_apart(abs(distance), domain)} {'before' if distance < 0 else 'after'}"
+
+
+def _check_window(node: Join, domain: Domain) -> None:
     window = node.window
     for name, value, least in _lengths(window):
         if not least <= value < DISTANT:
             low = "must be positive" if least else "must not be negative"
-            raise QueryError(low if value < least else "must be below 2^60 units", parameter=name, value=value)
+            shown = str(value) if isinstance(window, LastRows) else render(value, domain)
+            raise QueryError(low if value < least else "must be below 2^60 units", parameter=name, value=shown)
     if isinstance(window, Between) and (window.low > window.high or max(-window.low, window.high) >= DISTANT):
         raise QueryError(
             "must hold for some pair of times",
             parameter="window",
-            value=f"from {window.low} to {window.high}",
+            value=f"{node.aliases[RIGHT]} from {_after(window.low, domain)} to {_after(window.high, domain)} "
+            f"{node.aliases[LEFT]}",
             hint="the lower bound of the interval must not be above the upper one",
         )
     if isinstance(window, AsOf) and node.kind not in (JoinKind.INNER, JoinKind.LEFT):

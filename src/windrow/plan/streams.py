@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 
 from windrow.errors import QueryError
@@ -15,11 +17,22 @@ from windrow.semantics.progress import External, Lead, Slack, SlackRows, lead_of
 
 def check_stream(stream: Stream) -> None:
     """Refuse a stream whose time is no time, or whose policy does not fit it."""
+    _check_names(stream)
     kind = _time_type(stream)
     _check_policy(stream, kind)
     if stream.idle is not None:
         domain = Domain.TIME if stream.idle.wall_clock else domain_of(kind)
         _check_length(stream.idle.amount, domain, "idle", least=1)
+
+
+def _check_names(stream: Stream) -> None:
+    if len(set(stream.schema.names)) < len(stream.schema.names):
+        name = next(name for name, number in Counter(stream.schema.names).items() if number > 1)
+        raise QueryError(
+            f"has more than one column named {name!r}",
+            parameter=stream.name,
+            hint="rename one of them in the data; after a join of DataFrames, give each an alias of its own",
+        )
 
 
 def _time_type(stream: Stream) -> pa.DataType:

@@ -104,6 +104,8 @@ def _is_moment(expression: Expression, other: pa.DataType) -> bool:
 
 def _compare_hint(left: pa.DataType, right: pa.DataType) -> str:
     families = {family_of(left), family_of(right)}
+    if families == {Family.TIMESTAMP, Family.DATE}:
+        return "write DATE '2024-01-31' beside a date, or CAST the date AS TIMESTAMP"
     if Family.TIMESTAMP in families:
         return "write TIMESTAMP '2024-01-01 00:00:00', or CAST one side AS TIMESTAMP"
     if Family.STRING in families:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from windrow.errors import QueryError
 from windrow.plan.nodes import WindowAggregate, WindowTime
 from windrow.semantics.amounts import Domain, render
+from windrow.semantics.casting import to_string
+from windrow.semantics.moments import moment
 from windrow.semantics.windows import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 _EXAMPLES = {
@@ -67,6 +69,11 @@ def lag_of(node: WindowAggregate) -> int:
         return 0
     assert not isinstance(node.window, (Session, Landmark))
     return node.window.range
+
+
+def value_text(value: int, domain: Domain) -> str:
+    """A value of the attribute as text: a number, or a moment."""
+    return str(value) if domain is Domain.INTEGER else to_string(moment(value))
 
 
 def every_of(node: WindowAggregate, domain: Domain) -> int:

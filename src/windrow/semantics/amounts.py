@@ -185,3 +185,15 @@ def render(units: int, domain: Domain) -> str:
         if units and units % _UNITS[name] == 0:
             return f"{units // _UNITS[name]} {name}"
     return f"{units} us"
+
+
+def render_apart(units: int, domain: Domain) -> str:
+    """How far two values are apart, as text; a unit short of, or beyond, a whole millisecond comes from `<` and `>`.
+
+    >>> render_apart(2_999_999, Domain.TIME), render_apart(5_000_001, Domain.TIME), render_apart(4, Domain.INTEGER)
+    ('less than 3 s', 'more than 5 s', '4')
+    """
+    for words, whole in (("less than ", units + 1), ("more than ", units - 1)):
+        if domain is Domain.TIME and whole and whole % _UNITS["ms"] == 0:
+            return words + render(whole, domain)
+    return render(units, domain)

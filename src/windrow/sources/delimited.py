@@ -31,7 +31,9 @@ class Delimited:
         if path.stat().st_size == 0:
             return None
         with self._open(path, {}, None) as reader:
-            return pa.schema([pa.field(field.name, _roomy(field.type)) for field in reader.schema])
+            empty = not any(batch.num_rows for batch in reader) if _is_untyped(reader.schema) else False
+            kinds = [field.type if empty else _roomy(field.type) for field in reader.schema]
+            return pa.schema(list(zip(reader.schema.names, kinds, strict=True)))
 
     def rows(self, path: Path) -> int | None:
         return None
@@ -59,6 +61,10 @@ class Delimited:
                 quoted_strings_can_be_null=False,
             ),
         )
+
+
+def _is_untyped(schema: pa.Schema) -> bool:
+    return all(pa.types.is_null(field.type) for field in schema)
 
 
 def _roomy(kind: pa.DataType) -> pa.DataType:

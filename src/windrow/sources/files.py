@@ -20,7 +20,7 @@ class Format(Protocol):
     """How files of one kind are read. Errors are `SourceError`, or Arrow's own for what is not foreseen."""
 
     def schema(self, path: Path) -> pa.Schema | None:
-        """The columns found in a file; None when an empty file tells nothing."""
+        """The columns found in a file, all of type null where it has names but no rows; None when it tells nothing."""
 
     def rows(self, path: Path) -> int | None:
         """How many rows a file has, where it says so itself."""
@@ -123,16 +123,24 @@ def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, diction
             value=str(text),
             hint="declare the columns with `schema`",
         )
+    if found is not None and schema is None and not _tells_types(found):
+        columns = ", ".join(f"{column} TYPE" for column in found.names)
+        raise SourceError(
+            "must hold rows, or be given a schema, because a header alone does not tell the types of its columns",
+            parameter=name,
+            value=str(text),
+            hint=f"declare them: CREATE STREAM {name} ({columns}) in SQL, schema=pa.schema(...) in Python",
+        )
     refuse_repeated(found or schema or pa.schema([]), name)
     if schema is not None and found is not None:
         require(found, schema.names, name, str(files[0]))
-    columns = plain_schema(schema if schema is not None else found or pa.schema([]))
-    columns = encoded_schema(columns) if dictionary else columns
-    return FileSource(name, str(text), kind, files, reader, columns)
+    given = plain_schema(schema if schema is not None else found or pa.schema([]))
+    return FileSource(name, str(text), kind, files, reader, encoded_schema(given) if dictionary else given)
 
 
 def _found(files: Sequence[Path], reader: Format, kind: Kind, name: str) -> pa.Schema | None:
-    """The columns of the first file that tells them."""
+    """The columns of the first file that tells them with their types, else of the first that names them."""
+    named: pa.Schema | None = None
     for path in files:
         try:
             found = reader.schema(path)
@@ -141,9 +149,14 @@ def _found(files: Sequence[Path], reader: Format, kind: Kind, name: str) -> pa.S
             raise
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, kind, name, error) from error
-        if found is not None:
+        if found is not None and _tells_types(found):
             return found
-    return None
+        named = named or found
+    return named
+
+
+def _tells_types(schema: pa.Schema) -> bool:
+    return not all(pa.types.is_null(field.type) for field in schema)
 
 
 def format_of(kind: Kind, *, declared: bool = False) -> Format:

@@ -117,6 +117,7 @@ def open_exporter(data: Any, *, name: str, schema: pa.Schema | None) -> ReaderSo
 def open_pandas(frame: Any, *, name: str, schema: pa.Schema | None) -> TableSource:
     """The source for a pandas frame: its columns, and its index where that has a name."""
     named = any(level is not None for level in frame.index.names)
+    refuse_repeated(pa.schema([(str(column), pa.null()) for column in frame.columns]), name)
     try:
         table = pa.Table.from_pandas(frame, preserve_index=named)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -184,11 +184,11 @@ def test_state_of_another_query_is_refused_by_the_workers(spark: SparkSession, t
         write(given, spark, tmp_path)
     for path in (trap, cause):
         path.unlink()
-    line = "Sliding(attribute='ts', range={}, slide=20, origin=0) by (k string) of count(*), sum_leaving(x) "
+    line = "RANGE {} SLIDE 20 on ts, each row in up to {} windows by (k string) of count(*), sum_leaving(x) "
     line += "on (int64) emit nonempty generous strategy panes"
     other = (
-        f"`checkpoint` must be of a query that keeps the same state; this one has {line.format(80)}, "
-        f"got {line.format(60)}. "
+        f"`checkpoint` must be of a query that keeps the same state; this one has {line.format(80, 4)}, "
+        f"got {line.format(60, 3)}. "
         "Hint: begin with an empty checkpoint folder; what may change is listed in docs/spark.md."
     )
     with refused(ConfigurationError, other):

@@ -20,7 +20,6 @@ from windrow.plan.joins import joined_names
 from windrow.plan.nodes import Join, JoinKind, Late
 from windrow.semantics.expressions import Call, Column
 from windrow.semantics.joins import Between
-from windrow.semantics.windows import SlideByTuple
 
 SHARDS = 3
 FIRST = sorted(rows(1, 200), key=lambda row: row["ts"])
@@ -70,18 +69,29 @@ RESTORED: dict[str, dict[str, Any]] = {
     "an idle timeout": {"idle": 50},
     "LATE SIDE instead of LATE DROP": {"late": {"policy": "side"}},
 }
-SLIDING = "Sliding(attribute='ts', range=30, slide=10, origin=0)"
+SLIDING = "RANGE 30 SLIDE 10 on ts, each row in up to 3 windows"
+SESSION = "GAP 10 on ts, a window ends when no row comes for that long"
 AFTER = "by (k string) of count(*), sum(x) on (int64) emit nonempty generous strategy panes"
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "another RANGE": ({"window": {"range": 60, "slide": 10}}, f"{SLIDING.replace('30', '60')} {AFTER}"),
-    "another SLIDE": ({"window": {"range": 30, "slide": 15}}, f"{SLIDING.replace('10', '15')} {AFTER}"),
+    "another RANGE": (
+        {"window": {"range": 60, "slide": 10}},
+        f"{SLIDING.replace('30', '60').replace('3', '6')} {AFTER}",
+    ),
+    "another SLIDE": (
+        {"window": {"range": 30, "slide": 15}},
+        f"{SLIDING.replace('10', '15').replace('to 3', 'to 2')} {AFTER}",
+    ),
     "another ORIGIN": (
         {"window": {"range": 30, "slide": 10, "origin": 5}},
-        f"{SLIDING.replace('origin=0', 'origin=5')} {AFTER}",
+        f"{SLIDING.replace('on ts', 'on ts from 5')} {AFTER}",
+    ),
+    "uneven windows": (
+        {"window": {"range": 25, "slide": 10, "align": "start"}},
+        f"RANGE 25 SLIDE 10 on ts, each row in up to 3 windows, counted from 5 {AFTER}",
     ),
     "another kind of window": (
         {"window": {"gap": 10}},
-        f"Session(attribute='ts', gap=10) {AFTER.replace('panes', 'auto')}",
+        f"{SESSION} {AFTER.replace('panes', 'auto')}",
     ),
     "other keys": ({"keys": {"k": "upper(k)"}}, f"{SLIDING} {AFTER.replace('(k ', '(upper(k) ')}"),
     "a key more": ({"keys": {"k": "k", "x": "x"}}, f"{SLIDING} {AFTER.replace('k string', 'k string, x int64')}"),
@@ -209,14 +219,14 @@ def test_a_join_goes_on_with_another_filter_and_late_rows_shown() -> None:
 
 KEPT = "giving (a_ts int64, a_k string, a_x int64, b_x int64) time left"
 BY_K = "on (a_k = b_k) of (a_k string, b_k string)"
-JOINED = f"left join Between(low=-5, high=9) {BY_K} {KEPT}"
+JOINED = f"left join, right 5 before left to 9 after left, {BY_K} {KEPT}"
 
 
 @pytest.mark.parametrize(
     ("ours", "changed"),
     [
         (JOINED.replace("left join", "inner join"), pairs(JoinKind.INNER)),
-        (JOINED.replace("high=9", "high=8"), pairs(high=8)),
+        (JOINED.replace("9 after", "8 after"), pairs(high=8)),
         (JOINED.replace(BY_K, BY_K.replace("_k", "_x").replace("string", "int64")), pairs(by="x")),
         (JOINED.replace(", b_x int64", ""), pairs(more=())),
     ],
@@ -260,7 +270,7 @@ def test_sessions_go_on_with_late_rows_shown() -> None:
 def test_slide_by_tuple_windows_that_show_late_rows_keep_more_than_those_that_drop_them() -> None:
     window = {"range": 10, "slide": "1 row"}
     silent, showing = query(window=window), query(window=window, late={"policy": "side"})
-    line = f"{SlideByTuple('ts', 10)} {AFTER.replace('panes', 'auto')}"
+    line = f"RANGE 10 on ts SLIDE 1 rows, counted by row_num {AFTER.replace('panes', 'auto')}"
     message = (
         "`checkpoint` must be of a query that keeps the same state; this one has "
         f"{line.replace('generous', 'generous late side')}, got {line}. "

@@ -32,6 +32,7 @@ from windrow.engines.durable_files import (
     write_streams,
 )
 from windrow.engines.local.ledger import Ledger
+from windrow.engines.local.other_query import first_difference, words_of
 from windrow.engines.pipeline import Pipeline
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
@@ -58,6 +59,7 @@ class Checkpoints:
     def __init__(self, folder: str, plans: Sequence[Node]) -> None:
         self.folder = Path(folder)
         self.query = fingerprint(*plans)
+        self.words = words_of(plans)
         self.ledger = Ledger(self.folder)
         self.last: int | None = None
         """The checkpoint that this run began with or wrote last."""
@@ -106,6 +108,7 @@ class Checkpoints:
         manifest = {
             "version": VERSION,
             "query": self.query,
+            "words": self.words,
             "read": read,
             "results": [end.results for end in pipeline.ends],
             "early": [end.early for end in pipeline.ends],
@@ -225,10 +228,11 @@ class Checkpoints:
                 hint="run the query from the start in an empty folder, or with the Windrow that wrote it",
             )
         if manifest["query"] != self.query:
+            theirs, ours = first_difference(manifest["words"], self.words)
             raise ConfigurationError(
-                "must be of the same query",
+                f"must be of the same query; this one has {ours!r}",
                 parameter="checkpoint",
-                value=f"query {manifest['query']} in {self.folder}, this is {self.query}",
+                value=f"{theirs!r} in {self.folder}",
                 hint="give each query a folder of its own",
             )
 

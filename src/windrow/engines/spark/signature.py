@@ -9,13 +9,17 @@ from windrow.aggregates.base import value_type
 from windrow.engines.spark.spread import Spread
 from windrow.errors import ConfigurationError
 from windrow.plan.check import shape_of, walk
+from windrow.plan.explain import describe_bounds, describe_window
+from windrow.plan.explain_joins import describe_join_window
 from windrow.plan.join_choice import choose_join, shapes_below
 from windrow.plan.joins import schema_of
-from windrow.plan.nodes import Distinct, Join, JoinStrategy, Late, OrderedOutput, WindowAggregate
+from windrow.plan.nodes import Distinct, Join, JoinStrategy, Late, OrderedOutput, WindowAggregate, WindowTime
 from windrow.plan.planner import choose
 from windrow.plan.types import type_of
+from windrow.plan.windows import value_text
+from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import columns_of
-from windrow.semantics.windows import SlideByTuple
+from windrow.semantics.windows import Rows, SlideByTuple, Sliding
 
 VERSION = 4
 """Of the saved state. State of another version is refused."""
@@ -46,7 +50,8 @@ def _join(node: Join) -> str:
     given = ", ".join(f"{field.name} {field.type}" for field in shape_of(node).answer)
     chosen = choose_join(node).strategy
     way = "" if chosen is JoinStrategy.INDEX or node.on is None else f" strategy {chosen.value}"
-    asked = f"{node.kind.value} join {node.window} on {node.on} of ({kinds})"
+    window = describe_join_window(replace(node, aliases=("left", "right")), shapes_below(node)[0].domain)
+    asked = f"{node.kind.value} join, {window}, on {node.on} of ({kinds})"
     return f"{asked} giving ({given}) time {node.time.value}{way}"
 
 
@@ -59,10 +64,20 @@ def _window(node: WindowAggregate) -> str:
     if node.late is Late.SIDE and not isinstance(node.window, SlideByTuple):
         late = ""  # whether late rows are shown changes nothing that is kept
     within = "" if node.within is None else f" within {node.within}"
+    time = "" if node.time is WindowTime.END else f" timed by {node.time.value}"
     return (
-        f"{node.window} by ({keys}) of {calls} on ({kinds}) emit {node.emit.value} {node.lateness.value}"
-        f"{late}{within} strategy {choose(node).strategy.value}"
+        f"{_window_words(node)} by ({keys}) of {calls} on ({kinds}) emit {node.emit.value} {node.lateness.value}"
+        f"{late}{within}{time} strategy {choose(node).strategy.value}"
     )
+
+
+def _window_words(node: WindowAggregate) -> str:
+    """The window as `explain` tells it, and all that its state depends on: panes are numbered from the origin."""
+    window = node.window
+    domain = Domain.INTEGER if isinstance(window, Rows) else shape_of(node.input).domain
+    uneven = isinstance(window, Sliding) and describe_bounds(window, domain)
+    counted = f", counted from {value_text(window.origin, domain)}" if uneven and isinstance(window, Sliding) else ""
+    return f"{describe_window(window, domain)}{counted}"
 
 
 def check_facts(saved: dict[str, Any], mine: dict[str, Any]) -> None:
