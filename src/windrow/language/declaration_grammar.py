@@ -62,12 +62,12 @@ class DeclarationGrammar(Words):
         return replace(policy, lead=lead)
 
     def _parse_declared_columns(self) -> pa.Schema:
-        fields: list[pa.Field[Any]] = []
+        fields: dict[str, pa.DataType] = {}
         while True:
             name, span = self._name("a column name")
-            if any(field.name == name for field in fields):
+            if name in fields:
                 raise QueryError("is declared twice", parameter=name, position=position(self.sql, span))
-            fields.append(pa.field(name, self._parse_column_type()))
+            fields[name] = self._parse_column_type()
             if not self._match(TokenType.COMMA):
                 self._match_r_paren()
                 return pa.schema(fields)

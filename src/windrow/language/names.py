@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -170,7 +170,9 @@ class Scope:
             return self.merged[merged]
         if found or qualifier:
             return next(iter(found), None)
-        return _look(name, self.schema.names, exact)
+        if self.schema.get_all_field_indices(name):
+            return name
+        return None if exact else find_name(name, self.schema.names)
 
     def _qualified(self, qualifier: str) -> list[Side]:
         """The inputs that a qualifier means: the one of that alias, else all that hold a stream of that name."""
@@ -210,9 +212,9 @@ class Scope:
         return sides
 
 
-def _look(name: str, names: Iterable[str], exact: bool) -> str | None:
+def _look(name: str, names: Collection[str], exact: bool) -> str | None:
     if exact:
-        return name if name in list(names) else None
+        return name if name in names else None
     return find_name(name, names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
@@ -50,7 +50,7 @@ def find_name(name: str, names: Iterable[str]) -> str | None:
     >>> find_name("Time", ["time", "price"])
     'time'
     """
-    names = list(names)
+    names = names if isinstance(names, Collection) else list(names)
     if name in names:
         return name
     alike = [known for known in names if known.lower() == name.lower()]

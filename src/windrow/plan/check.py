@@ -6,6 +6,7 @@ aggregates can be registered at any time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -152,8 +153,8 @@ def _projected(expression: Expression, schema: pa.Schema) -> pa.DataType:
 
 
 def _check_names(names: tuple[str, ...], parameter: str) -> None:
-    for index, name in enumerate(names):
-        if name in names[:index]:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise QueryError(
                 "must give every column its own name",
                 parameter=parameter,

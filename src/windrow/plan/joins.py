@@ -28,20 +28,20 @@ def joined_names(
     So are columns called as those that a join may add. Where only left rows come out, they keep their names.
     """
     both = _ADDED | (set(schemas[LEFT].names) & set(schemas[RIGHT].names))
-    names: list[JoinedColumn] = []
+    names: dict[str, JoinedColumn] = {}
     for side in (LEFT, RIGHT):
         for source in schemas[side].names:
             kept = source not in both or (kind.is_half and side == LEFT)
             name = source if kept else f"{aliases[side]}_{source}"
-            if any(name == other.name for other in names):
+            if name in names:
                 raise QueryError(
                     "would name two columns of the join",
                     parameter=name,
                     value=f"{source} of {aliases[side]}",
                     hint="give one of the sides another alias, or select its columns under other names first",
                 )
-            names.append(JoinedColumn(name, side, source))
-    return tuple(names)
+            names[name] = JoinedColumn(name, side, source)
+    return tuple(names.values())
 
 
 def usual_time(kind: JoinKind) -> JoinTime:

@@ -198,7 +198,8 @@ class Join:
     def columns(self) -> tuple[JoinedColumn, ...]:
         """The columns that come out, in order."""
         given = [c for c in self.names if not (self.kind.is_half and c.side == RIGHT)]
-        return tuple(c for c in given if self.out is None or c.name in self.out)
+        out = None if self.out is None else frozenset(self.out)
+        return tuple(c for c in given if out is None or c.name in out)
 
     def names_of(self, side: int) -> dict[str, str]:
         """For the columns of one side: what its input calls them, by their names here."""

@@ -37,9 +37,10 @@ def type_of(expression: Expression, schema: pa.Schema) -> pa.DataType:
 
 def column_type(name: str, schema: pa.Schema) -> pa.DataType:
     """The type of a column, or an error that names the nearest one."""
-    if schema.names.count(name) != 1:
+    places = schema.get_all_field_indices(name)  # looked up, where `names` would be listed anew for every column
+    if len(places) != 1:
         raise unknown_column(name, schema.names)
-    kind: pa.DataType = schema.field(name).type
+    kind: pa.DataType = schema.field(places[0]).type
     return kind
 
 

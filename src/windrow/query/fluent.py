@@ -102,7 +102,7 @@ def to_expression(value: str | Expression, schema: pa.Schema, plan: Node | None 
         raise QueryError(
             "must be text or an expression", parameter="expression", value=value, hint="write it like 'price * 2'"
         )
-    if value in schema.names:
+    if schema.get_all_field_indices(value):
         return Column(value)
     from windrow.language import parse_expression
 
@@ -362,14 +362,15 @@ class GroupedQuery(WindowSettings):
                 parameter="window",
                 hint="say window(range='10 min', slide='1 min'), or window(range='unbounded', slide='1 min')",
             )
-        calls = tuple(self._call(name, spec) for name, spec in named.items())
+        schema = self.query.schema
+        calls = tuple(self._call(name, spec, schema) for name, spec in named.items())
         known = [expression for _, expression in self.keys]
         keys = self.keys + tuple((name, Column(name)) for name in self.partition if Column(name) not in known)
         node = WindowAggregate(self.query.plan, self.spec, keys, calls, **as_said(self.settings))
         return self.query._with(node)
 
-    def _call(self, name: str, spec: AggregateSpec) -> AggregateCall:
+    def _call(self, name: str, spec: AggregateSpec, schema: pa.Schema) -> AggregateCall:
         if not isinstance(spec, AggregateSpec):
             raise QueryError("must be an aggregate", parameter=name, value=spec, hint=f"say {name}=wr.sum('price')")
-        argument = None if spec.argument is None else to_expression(spec.argument, self.query.schema, self.query.plan)
+        argument = None if spec.argument is None else to_expression(spec.argument, schema, self.query.plan)
         return AggregateCall(name, spec.function, argument, spec.parameters)

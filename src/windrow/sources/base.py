@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
@@ -45,8 +46,9 @@ def narrow(schema: pa.Schema, columns: Sequence[str], name: str) -> pa.Schema:
     """The fields of these columns in this order, or an error that lists what there is."""
     if not columns:
         raise QueryError("must name at least one column of the stream", parameter="columns", value=list(columns))
+    known = frozenset(schema.names)  # which Arrow lists anew each time it is asked
     for column in columns:
-        if column not in schema.names:
+        if column not in known:
             raise QueryError(
                 f"has no column {column!r}", parameter=name, allowed=tuple(schema.names), hint="use a column there is"
             )
@@ -55,8 +57,9 @@ def narrow(schema: pa.Schema, columns: Sequence[str], name: str) -> pa.Schema:
 
 def require(schema: pa.Schema, columns: Iterable[str], name: str, where: str) -> None:
     """Every declared column is in the data, or an error that names the first one missing and what there is."""
+    known = frozenset(schema.names)
     for column in columns:
-        if column not in schema.names:
+        if column not in known:
             raise SourceError(
                 f"has no column {column!r} in {where}",
                 parameter=name,
@@ -67,8 +70,8 @@ def require(schema: pa.Schema, columns: Iterable[str], name: str, where: str) ->
 
 def refuse_repeated(schema: pa.Schema, name: str) -> None:
     """No two columns share a name, because a query could not tell them apart."""
-    for column in schema.names:
-        if schema.names.count(column) > 1:
+    for column, times in Counter(schema.names).items():
+        if times > 1:
             raise SourceError(
                 f"has more than one column named {column!r}", parameter=name, hint="rename one of them in the data"
             )

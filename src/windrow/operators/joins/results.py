@@ -50,7 +50,8 @@ class Picked:
         """The same rows with some of their columns, as far as there are such."""
         if columns is None or self.data is None:
             return self
-        names = [name for name in columns if name in self.data.schema.names]
+        known = frozenset(self.data.schema.names)
+        names = [name for name in columns if name in known]
         return Picked(self.size, self.data.select(names) if names else None, self.times)
 
     @staticmethod
@@ -132,8 +133,8 @@ class Columns:
         return Picked(len(rows), payload, to_units(payload.column(self.times[side])))
 
     def column(self, name: str, rows: Picked) -> Array:
-        if rows.data is not None and name in rows.data.schema.names:
-            found: Array = rows.data.column(name)
+        if rows.data is not None and (place := rows.data.schema.get_field_index(name)) >= 0:
+            found: Array = rows.data.column(place)
             return found
         assert rows.times is not None
         return _timely(rows.times, self.schema.field(name).type)

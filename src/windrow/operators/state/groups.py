@@ -65,7 +65,12 @@ class WordInterner:
         return self._encode_by_hash(words, valid, out)
 
     def _encode_directly(self, words: Integers, out: Codes) -> bool:
-        """By a table over the range of the words, when it is small; the table follows the hash."""
+        """By a table over the range of the words, when it is small; the table follows the hash.
+
+        A table is made for many words only: few in each of thousands of columns would cost a table each.
+        """
+        if len(self.direct) == 0 and len(words) < DIRECT >> 4:
+            return False
         least, most = span(words)
         if most - least >= DIRECT:
             return False
