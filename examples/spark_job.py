@@ -1,6 +1,7 @@
 """A job for Spark: trades in, the last ten minutes of each symbol out, every minute. Started again, it goes on.
 
 python examples/spark_job.py                            on an embedded Spark, over generated trades
+spark-submit examples/spark_job.py                      the same, in the session of spark-submit
 spark-submit examples/spark_job.py --source s3a://bucket/trades --output s3a://bucket/busy --checkpoint ...
 """
 

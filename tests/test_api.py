@@ -79,7 +79,7 @@ def test_a_query_is_never_changed_by_a_step() -> None:
 
 
 def test_groups_and_windows_come_in_either_order() -> None:
-    one = trades().group_by("symbol").window(gap="30 s").agg(n=wr.count())
+    one = trades().group_by(["symbol"]).window(gap="30 s").agg(n=wr.count())
     other = trades().window(gap="30 s").group_by("symbol").agg(n=wr.count())
     assert one.plan == other.plan
     assert Session("time", 30_000_000) == one.plan.window  # type: ignore[union-attr]
@@ -225,6 +225,12 @@ def test_streams_are_named_after_their_files(tmp_path: Path) -> None:
     [
         (r"`tiem` is not a column of the input\. Hint: did you mean time\? .*", lambda q: q.select("tiem")),
         (r"`symbl` is not a column of the input\. Hint: did you mean symbol\? .*", lambda q: q.group_by("symbl")),
+        (r"`symbl` is not a column of the input\. Hint: did you mean symbol\? .*", lambda q: q.group_by(["symbl"])),
+        (
+            r"`columns` must be the name of a column, got 3\. Hint: give names, and expressions by keyword: "
+            r"group_by\('symbol', hour='hour\(time\)'\)\.",
+            lambda q: q.select("symbol", 3),
+        ),
         (r"`where` must be a condition .*", lambda q: q.where("price")),
         (
             r"`expression` must be text or an expression, got 5\. Hint: write it like 'price \* 2'\.",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from windrow.aggregates import UserAggregate as UserAggregate
     from windrow.aggregates import register as register
     from windrow.errors import ConfigurationError as ConfigurationError
+    from windrow.errors import DamagedCheckpointWarning as DamagedCheckpointWarning
     from windrow.errors import DataError as DataError
     from windrow.errors import LateRowsWarning as LateRowsWarning
     from windrow.errors import QueryError as QueryError
@@ -66,7 +67,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "windrow.aggregates": "UserAggregate register",
     "windrow.errors": (
-        "ConfigurationError DataError LateRowsWarning QueryError SourceError UnsupportedError WindrowError"
+        "ConfigurationError DamagedCheckpointWarning DataError LateRowsWarning QueryError SourceError UnsupportedError "
+        "WindrowError"
     ),
     "windrow.functions": (
         "aggregate at_end avg collect count count_distinct first heavy_hitters idle last lead max mean median min mode "

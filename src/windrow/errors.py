@@ -114,7 +114,23 @@ class ConfigurationError(WindrowError, ValueError):
     """A setting, path or checkpoint is wrong: whoever runs the query must act."""
 
 
-class LateRowsWarning(UserWarning):
+class UnsupportedError(WindrowError, NotImplementedError):
+    """This engine or strategy does not do that; the message says which one does."""
+
+
+class InternalError(WindrowError, RuntimeError):
+    """A broken promise inside Windrow: please report it."""
+
+
+class WindrowWarning(UserWarning):
+    """The root of what Windrow warns of: there is an answer, but something on the way to it was not as expected."""
+
+
+class DamagedCheckpointWarning(WindrowWarning):
+    """A file of the last checkpoint is damaged, and the run goes on from the one before it."""
+
+
+class LateRowsWarning(WindrowWarning):
     """Rows are missing from an answer because they were late or early, and nobody chose to drop them.
 
     `lost` of the `rows` that came in are; all in all so many were `late`, and so many `early`. `slack` is what would
@@ -130,11 +146,3 @@ class LateRowsWarning(UserWarning):
         self.early = early
         self.lost = lost
         self.slack = slack
-
-
-class UnsupportedError(WindrowError, NotImplementedError):
-    """This engine or strategy does not do that; the message says which one does."""
-
-
-class InternalError(WindrowError, RuntimeError):
-    """A broken promise inside Windrow: please report it."""

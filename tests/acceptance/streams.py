@@ -16,7 +16,16 @@ KINDS: dict[str, pa.DataType] = {"ts": pa.int64(), "k": pa.string(), "x": pa.int
 SCHEMA = pa.schema(KINDS)
 CUTS = (1, 2, 7, 64, 1 << 17)
 """Rows a batch: each alone, few, many, all at once."""
-COUNTED = ("rows_in", "rows_used", "rows_late", "rows_filtered", "results", "low_watermark", "high_watermark")
+COUNTED = (
+    "rows_in",
+    "rows_used",
+    "rows_late",
+    "rows_early",
+    "rows_filtered",
+    "results",
+    "low_watermark",
+    "high_watermark",
+)
 
 
 def rows(seed: int, size: int = 300, *, disorder: int = 40, step: int = 3) -> list[dict[str, Any]]:

@@ -166,6 +166,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "LATE SIDE": lambda: windows().late("side"),
     "LATE REVISE": lambda: windows().late("revise"),
     "LATE REVISE of sessions": lambda: windows(gap=5).late("revise"),
+    "LATE REVISE with EMIT COMPLETE of sessions": lambda: windows(gap=5).late("revise").emit("complete"),
     "LATE REVISE of landmark windows": lambda: windows(range="unbounded", slide=5).late("revise"),
     "LATE REVISE of slide-by-tuple windows": lambda: windows(range=5, slide="1 row").late("revise"),
     "LATE REVISE of windows of rows": lambda: windows(rows=5).late("revise"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -22,6 +23,8 @@ from windrow.semantics import oracle
 from windrow.semantics.expressions import Column
 from windrow.semantics.windows import Emit, Rows, SlideByTuple, Window
 
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
 REFUSED = r"^`EMIT EMPTY` must fill no more than"
 
 
@@ -29,7 +32,7 @@ def strategies_of(window: Window) -> tuple[Strategy, ...]:
     return (Strategy.AUTO,) if isinstance(window, (Rows, SlideByTuple)) else strategies_for(window)
 
 
-@settings(max_examples=150)
+@settings(max_examples=20_000 if SOAK else 150)
 @given(data=st.data())
 def test_gaps_are_refused_where_the_oracle_refuses_them(data: st.DataObject) -> None:
     partition = data.draw(st.sampled_from(((), ("k",))))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import click
 
 from windrow import __version__
-from windrow.errors import WindrowError
+from windrow.cli.exits import clear_endings
+from windrow.errors import WindrowWarning
 
 COMMANDS = {
     "run": "Run the queries of a SQL file and show or write their answers.",
@@ -17,12 +20,6 @@ COMMANDS = {
     "compile": "Compile the hot loops now, so that the first query need not.",
     "calibrate": "Measure what the estimates of explain rest on, and keep it.",
 }
-
-
-class UserMistake(click.ClickException):
-    """A message without a traceback, and exit code 2."""
-
-    exit_code = 2
 
 
 class LazyGroup(click.Group):
@@ -42,10 +39,21 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with clear_endings(), warnings.catch_warnings():
+            warnings.showwarning = _show(warnings.showwarning)
             return super().invoke(ctx)
-        except WindrowError as error:
-            raise UserMistake(str(error)) from error
+
+
+def _show(usual: Callable[..., None]) -> Callable[..., None]:
+    """Warnings of Windrow in one line, without the place in its code."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, WindrowWarning):
+            click.echo(f"Warning: {message}.", err=True)
+        else:
+            usual(message, category, *where)
+
+    return show
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,11 +13,18 @@ from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from windrow.query import Query
+    from windrow.query.outputs import Outputs
 
 _Command: TypeAlias = Callable[..., Any]
 
 _OPTIONS: tuple[Callable[[_Command], _Command], ...] = (
-    click.option("--set", "bindings", multiple=True, metavar="NAME=PATH", help="Read stream NAME from PATH instead."),
+    click.option(
+        "--set",
+        "bindings",
+        multiple=True,
+        metavar="NAME=PATH",
+        help="Read stream NAME from PATH instead; the text must name it.",
+    ),
     click.option("-e", "--execute", "text", metavar="TEXT", help="SQL on the command line, instead of FILE."),
     click.argument("file", required=False),
 )
@@ -30,16 +37,39 @@ def text_options(function: _Command) -> _Command:
     return function
 
 
-def read_queries(file: str | None, text: str | None, bindings: tuple[str, ...]) -> tuple[Query, ...]:
-    """The queries of the SQL a command was given."""
-    from windrow.query import script
+def read_queries(
+    file: str | None,
+    text: str | None,
+    bindings: tuple[str, ...],
+    outputs: Outputs | None = None,
+    *,
+    in_process: bool = False,
+) -> tuple[Query, ...]:
+    """The queries of the SQL a command was given; nothing is opened that one of its outputs would be written over.
 
-    queries = script(_read(file, text), **_bound(bindings)).queries
+    With `in_process` streams are refused that only Spark reads.
+    """
+    from windrow.query.text import bound_script
+
+    content, given = _read(file, text), _bound(bindings)
+    if outputs is not None:
+        outputs.refuse_text(file)
+        outputs.refuse_streams(_paths(content, given))
+    queries = bound_script(content, given, in_process=in_process).queries
     if not queries:
         raise ConfigurationError(
             "must hold a query", parameter="FILE", value=file or "TEXT", hint="add a SELECT after the declarations"
         )
     return queries
+
+
+def _paths(text: str, given: dict[str, str]) -> dict[str, list[str]]:
+    """Where the streams are read from: what is given for them, else what the text declares."""
+    from windrow.language import declared_paths
+
+    instead = {name.lower() for name in given}
+    declared = {name: path for name, path in declared_paths(text).items() if name.lower() not in instead}
+    return {name: [path] for name, path in {**declared, **given}.items()}
 
 
 def _read(file: str | None, text: str | None) -> str:
@@ -70,4 +100,13 @@ def _bound(bindings: tuple[str, ...]) -> dict[str, str]:
     for name, sign, path in pairs:
         if not (name and sign and path):
             raise ConfigurationError("must be NAME=PATH", parameter="--set", value=f"{name}{sign}{path}")
+    names = [name for name, _, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigurationError(
+                "must name each stream once",
+                parameter="--set",
+                value=f"{name} {names.count(name)} times",
+                hint=f"one stream of several files has a pattern or a folder: --set '{name}=*.parquet'",
+            )
     return {name: path for name, _, path in pairs}

@@ -291,14 +291,11 @@ def _window(
     choice = choose(node, how.statistics, how.constants)
     passes = frozenset() if grid is None else grid.keys
     if isinstance(node.window, Session):
-        return SessionOperator(node, shape, output, passes=passes)
+        return SessionOperator(node, shape, output, within=within_of(node, shape.domain), passes=passes)
     if isinstance(node.window, SlideByTuple):
         return PerRowOperator(node, shape, output, passes=passes)
     if isinstance(node.window, Rows):
         return RowsOperator(node, shape, output)
-    within = within_of(node, shape.domain)
-    slide = node.window.slide
-    within = -(-within // slide) * slide
     return WindowOperator(
         node,
         shape,
@@ -306,7 +303,7 @@ def _window(
         choice,
         trial=Trial(node, how.constants) if how.trial and how.statistics is None and is_open(node) else None,
         threads=how.threads,
-        within=within,
+        within=within_of(node, shape.domain),
         passes=passes,
         early=every_of(node, shape.domain),
         flush=how.flush,

@@ -12,6 +12,7 @@ from windrow.semantics.amounts import Domain, render
 from windrow.semantics.progress import AtEnd, External, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.windows import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Window
 
+_DAY = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LONG = {"w": "WEEK", "d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND", "ms": "MILLISECOND", "us": "MICROSECOND"}
 
@@ -48,11 +49,11 @@ def units_sql(units: int, domain: Domain) -> str:
 
 
 def origin_sql(origin: int, domain: Domain) -> str:
-    """Where windows are counted from; nothing where that is 0."""
+    """Where windows are counted from; nothing where that is 0, an amount where it is no moment of anyone's calendar."""
     if not origin:
         return ""
-    if domain is Domain.INTEGER:
-        return f" ORIGIN {origin}"
+    if domain is Domain.INTEGER or abs(origin) < _DAY:
+        return f" ORIGIN {units_sql(origin, domain)}"
     moment = _EPOCH + timedelta(microseconds=origin)
     return f" ORIGIN TIMESTAMP '{moment.isoformat(sep=' ')}'"
 

@@ -18,6 +18,7 @@ from windrow.operators.empties import LastReported
 from windrow.operators.group_bounds import GroupBounds, group_names, passed_on
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, Verdict, late_batch, late_schema
+from windrow.operators.result_times import promise_of, times_of
 from windrow.operators.state.latecomers import Latecomers
 from windrow.operators.state.past_ends import PastEnds
 from windrow.operators.windows.base import Closed, Rows
@@ -131,7 +132,7 @@ class PerRowOperator(SetsAside):
             yield LateRows(late_batch(data, told, batch.source, self.late_schema))
         if moved:
             self._forget()
-            yield Punctuation(self._promise())
+            yield promise_of(self.node, self._promise())
 
     def _judged(self, rows: Rows, bounds: Integers) -> tuple[Verdict, Missed]:
         """The rule is `semantics.placement`, on whole arrays. Farther back than RANGE nothing is open, or known."""
@@ -160,7 +161,7 @@ class PerRowOperator(SetsAside):
             return
         yield from self._close(bound)
         self._forget()
-        yield Punctuation(self._promise())
+        yield promise_of(self.node, self._promise())
 
     def _promise(self) -> int:
         """The least end of a result to come: empty windows of a group wait for the next that it has rows in."""
@@ -223,7 +224,7 @@ class PerRowOperator(SetsAside):
         assert closed.ends is not None
         data = self.lowering.batch(closed, self.grouping.groups, closed.starts, closed.ends)
         self.counters.results += len(data)
-        return Batch(data, closed.ends)
+        return Batch(data, times_of(self.node, closed.ends))
 
     # State
 

@@ -228,7 +228,7 @@ class Input:
         marks = data.column(column)
         carried = present(marks)
         single = self.singles.mask(data, carried)
-        values = to_units(marks.fill_null(0)) if carried.any() else np.zeros(len(data), np.int64)
+        values = to_units(marks.fill_null(0), column) if carried.any() else np.zeros(len(data), np.int64)
         start = 0
         for spot in np.flatnonzero(carried & ~single).tolist():
             yield from self._grouped(data.slice(start, spot - start), single[start:spot], values[start:spot])
@@ -241,7 +241,7 @@ class Input:
         if not single.any():
             yield from self._rows(data)
             return
-        times = to_units(data.column(self.time).fill_null(0))
+        times = to_units(data.column(self.time).fill_null(0), self.time)
         start = 0
         for cut in (*self.singles.cuts(data, times, values, single), len(data)):
             piece, here = data.slice(start, cut - start), single[start:cut]
@@ -278,9 +278,10 @@ class Input:
             return found if self.lead is None else self.lead.places(found, self.high)
         marks, times = data.column(self.policy.column), data.column(self.time)
         if not marks.null_count and not self.policy.per:
-            return to_units(marks)
+            return to_units(marks, self.policy.column)
         carried = present(marks)
-        places = np.where(carried, to_units(marks.fill_null(0)), to_units(times.fill_null(0)))
+        promised, at = to_units(marks.fill_null(0), self.policy.column), to_units(times.fill_null(0), self.time)
+        places = np.where(carried, promised, at)
         # What is promised for one group says nothing about where the source is.
         return np.where(self.singles.mask(data, carried), -LIMIT, places)
 
@@ -294,7 +295,7 @@ class Input:
                 value=f"null at row {row} of {self.name}",
                 hint=f"filter the source, or fill it: coalesce({self.time}, ...)",
             )
-        return to_units(column, self.time, capped=self.lead is not None)
+        return to_units(column, self.time, self.counters.rows_in, capped=self.lead is not None)
 
     def state(self) -> dict[str, pa.Table]:
         scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled, self.promised], pa.int64())})

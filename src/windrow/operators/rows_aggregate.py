@@ -23,6 +23,7 @@ from windrow.operators.empties import LastReported
 from windrow.operators.group_bounds import GroupBounds
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
+from windrow.operators.result_times import promise_of, times_of
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.operators.state.waiting import RowsOfPartitions, Waiting
@@ -144,7 +145,7 @@ class RowsOperator(SetsAside):
             promise = (int(self.windower.counted.sum()) // self.window.slide + 1) * self.window.slide
         if promise > self.promised:
             self.promised = promise
-            yield Punctuation(promise)
+            yield promise_of(self.node, promise)
 
     # Results
 
@@ -165,7 +166,7 @@ class RowsOperator(SetsAside):
         ends = self._ends(closed.answers.windows)
         data = self.lowering.batch(closed, self.grouping.groups, ends - self.window.range, ends)
         self.counters.results += len(ends)
-        return Batch(data, ends)
+        return Batch(data, times_of(self.node, ends))
 
     # State
 

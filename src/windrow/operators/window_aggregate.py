@@ -23,6 +23,7 @@ from windrow.operators.grid import Grid
 from windrow.operators.group_bounds import passed_on
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
+from windrow.operators.result_times import promise_of
 from windrow.operators.results import Results
 from windrow.operators.revisions import Revisions
 from windrow.operators.smoothing import EAGER, Flush, Smoothing, When, check_flush, why_not_smooth
@@ -149,7 +150,7 @@ class WindowOperator(SetsAside):
             self.counters.uncorrected += int(np.count_nonzero(absent))
         yield from self._count(rows.take(late[counts]), closed[counts])
         if self.node.late is not Late.DROP and absent.any():
-            missed = missed_windows(self.window, times[absent], closed[absent])
+            missed = missed_windows(self.window, times[absent], closed[absent], self.within)
             data = batch.compact().data.take(arrow(late[absent]))
             yield LateRows(late_batch(data, missed, batch.source, self.late_schema))
 
@@ -241,7 +242,7 @@ class WindowOperator(SetsAside):
             self.ahead = None
         if self.algorithm.trial is None:
             self._compact()
-        yield Punctuation(self.held_back(self._promise(closed)))
+        yield promise_of(self.node, self.held_back(self._promise(closed)))
 
     def _compact(self) -> None:
         """Forget values and groups that no one knows any more."""

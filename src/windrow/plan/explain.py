@@ -142,6 +142,7 @@ def _aggregate(node: WindowAggregate, chosen: Choice) -> _Entry:
     domain = Domain.INTEGER if isinstance(node.window, Rows) else shape_of(node.input).domain
     details = [
         ("window", describe_window(node.window, domain)),
+        *(("", text) for text in (describe_bounds(node.window, domain),) if text),
         ("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"),
         ("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"),
         ("emit", _describe_emit(node)),
@@ -198,7 +199,30 @@ def _describe_sliding(window: Sliding, domain: Domain) -> str:
     text = f"RANGE {render(window.range, domain)} SLIDE {render(window.slide, domain)} on {window.attribute}"
     overlap = -(-window.range // window.slide)
     shared = f"each row in up to {overlap} windows" if overlap > 1 else "each row in at most one window"
-    return f"{text}{_origin(window, domain)}, {'each row in one window' if window.is_tumbling else shared}"
+    origin = "" if _is_uneven(window) else _origin(window, domain)
+    return f"{text}{origin}, {'each row in one window' if window.is_tumbling else shared}"
+
+
+def _is_uneven(window: Window) -> bool:
+    """Whether windows start at other multiples of their slide than they end at."""
+    return isinstance(window, Sliding) and window.range % window.slide != 0
+
+
+def describe_bounds(window: Window, domain: Domain) -> str:
+    """Where uneven windows start and end; nothing for others, of which one follows from the other.
+
+    >>> describe_bounds(Sliding("ts", range=10, slide=4), Domain.INTEGER)
+    'windows start 2 after multiples of 4 and end at multiples of 4'
+    """
+    if not isinstance(window, Sliding) or not _is_uneven(window):
+        return ""
+    start, end = (_after_multiples(phase, window.slide, domain) for phase in window.phases)
+    return f"windows start {start} and end {end}"
+
+
+def _after_multiples(phase: int, slide: int, domain: Domain) -> str:
+    multiples = f"multiples of {render(slide, domain)}"
+    return f"{render(phase, domain)} after {multiples}" if phase else f"at {multiples}"
 
 
 def _origin(window: Sliding | Landmark, domain: Domain) -> str:

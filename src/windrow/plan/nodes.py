@@ -88,6 +88,13 @@ class AggregateCall:
         return f"{self.function}({', '.join(inside)})"
 
 
+class WindowTime(Enum):
+    """Which bound of its window the progress of a result is on, for the windows above."""
+
+    START = "window_start"
+    END = "window_end"
+
+
 @dataclass(frozen=True)
 class WindowAggregate:
     """Aggregates per window and group. Columns out: keys, `window_start`, `window_end`, then the aggregates.
@@ -112,6 +119,7 @@ class WindowAggregate:
     strategy: Strategy = Strategy.AUTO
     early: Amount | None = None
     most_empty: int = MOST_EMPTY
+    time: WindowTime = WindowTime.END
 
 
 @dataclass(frozen=True)
@@ -221,4 +229,5 @@ __all__ = [
     "Stream",
     "Union",
     "WindowAggregate",
+    "WindowTime",
 ]

@@ -80,6 +80,9 @@ def _check_carrier(stream: Stream, column: str, kind: pa.DataType) -> None:
             f"must be another column of the type of {stream.time} ({name_of(kind)})",
             parameter="punctuated by",
             value=f"{column}, {given}",
+            hint=f"convert it to a {name_of(kind)} before it comes in"
+            if column != stream.time
+            else f"promises are in a column of their own, NULL in the rows that have a {column}",
         )
 
 

@@ -18,7 +18,9 @@ from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
 from windrow.plan.schema import in_order
 from windrow.query.late_rows import warn_of_lost_rows
+from windrow.query.outputs import refuse_overwriting
 from windrow.sinks.base import fitted
+from windrow.sources.live import watched
 
 if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
@@ -30,7 +32,7 @@ OnProgress: TypeAlias = "Callable[[Metrics], None]"
 _FLUSH = ("flush", "flush_rows", "flush_windows", "flush_cells")
 _BOTH = ("batch_rows", "checkpoint", "restore", "statistics", *_FLUSH)
 OPTIONS = {
-    "local": ("threads", "checkpoint_every", *_BOTH),
+    "local": ("threads", "checkpoint_every", "batch_wait", *_BOTH),
     "spark": ("shards", "memory", "rate", "spark", "json_lines", *_BOTH),
 }
 """The options of a run, by engine."""
@@ -54,28 +56,20 @@ def execute(
     on_late: OnBatch | None = None,
     on_progress: OnProgress | None = None,
     engine: str | None = None,
+    until: threading.Event | None = None,
     **options: Any,
 ) -> Metrics:
     """Run a plan to its end, handing on each result batch as its windows close.
 
-    Without an engine, a query over DataFrames of Spark runs there, any other in this process.
+    Without an engine, a query over DataFrames of Spark runs there, any other in this process. With `until`, streams of
+    Spark's that have no end are followed until it is set.
     """
-    schema = shape_of(plan).answer
-    check_supported(plan)
     engine = engine_of(sources) if engine is None else engine
-    check_options(engine, options)
-    if engine == "spark":  # where all micro-batches and shards must choose alike
-        plan = decided(plan, options.pop("statistics", None), calibrated())
-    bound = _bound(plan, sources)
-    run, _, settings = _engine(engine)
-    return run(
-        plan,
-        bound,
-        on_result=_fitted(on_result, schema),
-        on_late=on_late and _decoded(on_late),
-        on_progress=on_progress,
-        options=settings(**options),
+    given = [(on_result, on_late)]
+    _, metrics = execute_together(
+        [plan], sources, given, engine=engine, on_progress=on_progress, until=until, **options
     )
+    return metrics
 
 
 def execute_together(
@@ -85,14 +79,22 @@ def execute_together(
     *,
     engine: str,
     on_progress: OnProgress | None = None,
+    until: threading.Event | None = None,
     **options: Any,
 ) -> tuple[list[Metrics], Metrics]:
     """Run plans over sources they share, handing on what each gives: the metrics of each plan, and of all."""
     for plan in plans:
         check_supported(plan)
     check_options(engine, options)
+    if engine == "spark":  # where all micro-batches and shards must choose alike
+        statistics = options.pop("statistics", None)
+        plans = [decided(plan, statistics, calibrated()) for plan in plans]
+        if until is not None:
+            endless = any(getattr(source, "is_streaming", False) for source in sources.values())
+            options.update(follow=endless, stop=until)
     bound = {name: source for plan in plans for name, source in _bound(plan, sources).items()}
-    _, run_together, settings = _engine(engine)
+    refuse_overwriting(bound.items(), options)
+    run_together, settings = _engine(engine)
     fitting = [
         (_fitted(on_result, shape_of(plan).answer), on_late and _decoded(on_late))
         for plan, (on_result, on_late) in zip(plans, deliveries, strict=True)
@@ -111,8 +113,8 @@ def _decoded(deliver: OnBatch) -> OnBatch:
     return lambda batch: deliver(decoded(batch))
 
 
-def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any], Callable[..., Any]]:
-    """What runs a plan, what runs several, and their options.
+def _engine(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What runs plans, and its options.
 
     Imported here, because engines bring compiled kernels or a JVM with them.
     """
@@ -121,13 +123,12 @@ def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any], Call
 
         check_packages()
         from windrow.engines.spark.run import Options as SparkOptions
-        from windrow.engines.spark.run import run as run_on_spark
-        from windrow.engines.spark.run import run_together as run_together_on_spark
+        from windrow.engines.spark.run import run_together as run_on_spark
 
-        return run_on_spark, run_together_on_spark, SparkOptions
-    from windrow.engines.local import Options, run, run_together
+        return run_on_spark, SparkOptions
+    from windrow.engines.local import Options, run_together
 
-    return run, run_together, Options
+    return run_together, Options
 
 
 def engine_of(sources: Mapping[str, Source]) -> str:
@@ -198,21 +199,27 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     """The result batches one by one as windows close; the run waits while the reader is busy.
 
     The engine pushes and the reader pulls, so the run has a thread of its own and at most a few batches wait between
-    them. When the reader stops early, the run ends at its next result.
+    them. When the reader stops early, the run ends at its next result, or while it waits for a source; on Spark soon.
+    A streaming DataFrame has no end, so the batches of a query over one come until the reader stops.
     """
     waiting: Queue[Any] = Queue(maxsize=4)
     abandoned = threading.Event()
     done: list[Metrics] = []
 
-    def hand_over(batch: pa.RecordBatch) -> None:
+    def look_around() -> None:
         if abandoned.is_set():
             raise _Abandoned
+
+    def hand_over(batch: pa.RecordBatch) -> None:
+        look_around()
         waiting.put(batch)
+
+    sources = {name: watched(source, look_around) for name, source in sources.items()}
 
     def work() -> None:
         outcome: Any = _DONE
         try:
-            done.append(execute(plan, sources, hand_over, **options))
+            done.append(execute(plan, sources, hand_over, until=abandoned, **options))
         except BaseException as error:
             outcome = error
         waiting.put(outcome)

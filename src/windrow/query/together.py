@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from windrow.plan.nodes import Node
 from windrow.query.explaining import explain_on
 from windrow.query.fluent import Query
 from windrow.query.late_rows import warn_of_lost_rows
+from windrow.query.outputs import refuse_overwriting
 from windrow.query.running import OnBatch, OnProgress, Result, engine_of, execute_together, gathered
 
 if TYPE_CHECKING:
@@ -69,16 +71,17 @@ def run_into(
     """Run several queries, handing on what each gives as it comes: the metrics of each, and of all."""
     _check(queries)
     engine = engine or _engine_of(queries)
+    refuse_overwriting((item for query in queries for item in query.sources.items()), options)
     found: dict[int, Metrics] = {}
     whole: list[Metrics] = []
-    for places, sources in companies(queries):
+    for number, (places, sources) in enumerate(companies(queries)):
         each, metrics = execute_together(
             [queries[place].plan for place in places],
             sources,
             [deliveries[place] for place in places],
             on_progress=on_progress,
             engine=engine,
-            **options,
+            **_apart(options, number),
         )
         found.update(zip(places, each, strict=True))
         whole.append(metrics)
@@ -86,6 +89,12 @@ def run_into(
     for metrics in whole[1:]:
         total = total.plus(metrics)
     return [found[place] for place in range(len(queries))], total
+
+
+def _apart(options: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """The options of the companies one after the other: each has a checkpoint of its own."""
+    folder = options.get("checkpoint")
+    return {**options, "checkpoint": str(Path(folder) / f"set-{number}")} if folder and number else dict(options)
 
 
 def companies(queries: Sequence[Query]) -> Iterator[tuple[list[int], Mapping[str, Source]]]:

@@ -5,6 +5,8 @@ was closed as the row arrived, that is when `c <= bound`, the bound being the la
 
     bound 20           row t = 12, windows [0, 20) [10, 30)
     ------|----------> missed: [0, 20)     generous: counts in [10, 30)     consistent: counts in none
+
+Sessions grow with their rows, so that a row may belong to one that was reported without it: `session.Past` judges them.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ def answer(
 
     The filter comes before lateness: a filtered row is never late, nor early. With `late="revise"` the results are the
     last revisions: a row that missed a window still counts in it while the bound is less than `within` past its
-    closing (None: always). `lateness` then judges what is left.
+    closing (None: always). `lateness` then judges what is left. A session that is corrected covers all that it
+    replaces.
 
     >>> from windrow.semantics.progress import Punctuation
     >>> from windrow.semantics.windows import Sliding
@@ -90,7 +91,8 @@ def answer(
     arrived, early, filtered = arrivals(elements, window, keys, where)
     at_once = place(window, arrived, within=0, lateness=lateness)
     final = place(window, arrived, within=within, lateness=lateness) if late == "revise" else at_once
-    account = Account(len(arrived) - len(at_once.missed), len(at_once.missed), filtered, len(early))
+    came_late = len(final.late if isinstance(window, Session) else at_once.missed)
+    account = Account(len(arrived) - came_late, came_late, filtered, len(early))
     if emit is Emit.EMPTY:
         final = replace(final, extents=_filled(window, final, most_empty))
     results = list(_results(window, arrived, final, emit, keys, aggregates))

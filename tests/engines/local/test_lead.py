@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from windrow.semantics.lead import EarlyRow, ahead
 from windrow.semantics.progress import LIMIT, Lead, Ordered, Policy, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.windows import Rows
 
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
 YEAR_9999 = 253_402_300_799_999_999
 CALLS = (AggregateCall("n", "count"), AggregateCall("s", "sum", Column("x")), AggregateCall("m", "max", Column("x")))
 POLICIES: st.SearchStrategy[Ordered | Slack | SlackRows] = st.sampled_from(
@@ -56,7 +59,7 @@ def counted(partition: tuple[str, ...]) -> st.SearchStrategy[Any]:
     return st.one_of(rows, streams.slide_by_tuple(partition=partition))
 
 
-@settings(max_examples=120)
+@settings(max_examples=20_000 if SOAK else 120)
 @given(data=st.data())
 def test_any_window_gives_the_answer_of_the_oracle(data: st.DataObject) -> None:
     partition = data.draw(st.sampled_from(((), ("k",))))
@@ -137,7 +140,7 @@ PLANS: dict[str, Callable[[Sequence[dict[str, Any]]], wr.Query]] = {
 
 
 @pytest.mark.parametrize("kind", PLANS)
-@settings(max_examples=25)
+@settings(max_examples=2_000 if SOAK else 25)
 @given(data=st.data())
 def test_queries_answer_as_if_early_rows_were_not_there(kind: str, data: st.DataObject) -> None:
     """Rows are taken out of the very streams they are in, so the rest comes from the same ones."""

@@ -16,7 +16,7 @@ from windrow.plan.nodes import AggregateCall, Filter, Join, JoinKind, Late, Node
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.joins import Between
-from windrow.semantics.progress import AtEnd, Slack
+from windrow.semantics.progress import AtEnd, Lead, Slack
 from windrow.semantics.windows import Session
 
 SCHEMA = columns(symbol=pa.string(), price=pa.int64(), time=pa.timestamp("us", tz="UTC"))
@@ -32,7 +32,8 @@ def frame(name: str, *, streaming: bool, delay: int | None = None) -> FrameSourc
     """A DataFrame as far as an explanation looks at it."""
     metadata = {} if delay is None else {WATERMARK: delay}
     schema = StructType([StructField("time", TimestampType(), True, metadata)])
-    data: Any = SimpleNamespace(isStreaming=streaming, schema=schema)
+    conf = {"spark.sql.shuffle.partitions": "6"}
+    data: Any = SimpleNamespace(isStreaming=streaming, schema=schema, sparkSession=SimpleNamespace(conf=conf))
     return FrameSource(name, data, SCHEMA)
 
 
@@ -71,6 +72,22 @@ rows are judged by what was promised before their micro-batch
 """
 
 
+LEADING = """
+On Spark
+   sent       a: its rows are sent: LEAD judges a row by all rows of its micro-batch
+              b: rows are aggregated into panes before they are sent
+   shards     one for each of spark.sql.shuffle.partitions; rows are routed by symbol
+   progress   the policy speaks after each micro-batch, about all rows up to there; \
+rows are judged by what was promised before their micro-batch
+              a: whether rows are early is judged by all rows of their micro-batch
+              b: whether rows are early is judged by the clock of the task that reads them
+"""
+
+
+def leading(name: str, *, wall_clock: bool) -> Stream:
+    return ticks(name, policy=Slack(Amount.of("60 s"), Lead(Amount.of("1 h"), wall_clock=wall_clock)))
+
+
 def two_windows() -> Node:
     visits = windowed(ticks("a"), Session("time", MINUTE), ("symbol",))
     loud = windowed(ticks("b"), None, (), (COUNT,), late=Late.SIDE)
@@ -85,6 +102,7 @@ def two_windows() -> Node:
         (NO_GROUPS, windowed(Union((ticks("a"), ticks("b"))), None, (), MEDIAN)),
         (ROUTES, two_windows()),
         (ROWS_ALONE, Filter(ticks(), UBSN)),
+        (LEADING, windowed(Union((leading("a", wall_clock=False), leading("b", wall_clock=True))), None, ("symbol",))),
     ],
 )
 def test_plans_on_spark_as_text(expected: str, node: Node) -> None:
@@ -190,11 +208,18 @@ def test_static_frames_close_at_the_end() -> None:
     assert expected == last_line(AtEnd(), frame("trades", streaming=False, delay=10_000))
 
 
+def test_of_frames_the_number_of_shards_is_told() -> None:
+    text = explain_spread(windowed(ticks(), None, ("symbol",)), {"trades": frame("trades", streaming=True)})
+    shards = "   shards     6, one for each of spark.sql.shuffle.partitions; rows are routed by symbol"
+    assert shards == text.splitlines()[2]
+
+
 @pytest.mark.parametrize(
     ("expected", "node"),
     [
         ("by Spark's own aggregation", ticks()),
         ("in Python: expressions are evaluated by Windrow", Filter(ticks(), UBSN)),
+        ("in Python: rows too far ahead are set aside by Windrow", leading("trades", wall_clock=True)),
     ],
 )
 def test_who_puts_static_rows_into_panes_is_said(expected: str, node: Node) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+SOAK = bool(os.environ.get("WINDROW_SOAK"))
+pytestmark = [pytest.mark.soak] if SOAK else []
+
+
 def judged(batches: Sequence[MicroBatch], policy: Policy, slack: int, lead: int) -> list[Any]:
     """The rows of micro-batches, early ones as such, each micro-batch before what is promised after it."""
     high, bound, counting = START, START, []
@@ -61,7 +66,7 @@ def drive(cluster: Cluster, batches: Sequence[Sequence[MicroBatch]], tasks: int,
             cluster.restart()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=20_000 if SOAK else 120, deadline=None)
 @given(data=st.data())
 def test_two_levels_set_the_same_rows_aside_as_the_oracle(data: st.DataObject) -> None:
     partition = data.draw(st.sampled_from(((), ("k",))))

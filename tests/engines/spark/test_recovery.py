@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,8 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import KINDS
 from tests.strategies import comparable
+from windrow.engines.checkpoint_lock import CheckpointLock
 from windrow.engines.spark.faults import explained
-from windrow.engines.spark.run import MANIFEST, claim
-from windrow.engines.spark.signature import VERSION
 from windrow.errors import ConfigurationError, SourceError, WindrowError
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ DIED = (
 
 
 def trapped_sum(name: str, trap: Path, spring: Callable[[], None]) -> str:
-    """An aggregate, a sum, that springs a trap once, when it meets `TRAPPED` while the trap is set."""
+    """An aggregate, a sum, that springs a trap when it meets `TRAPPED` while the trap is set."""
 
     class TrappedSum(wr.UserAggregate):  # defined in here so that it travels by value
         result = pa.int64()
@@ -60,8 +59,15 @@ def trapped_sum(name: str, trap: Path, spring: Callable[[], None]) -> str:
     return name
 
 
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def dying(trap: Path, cause: Path) -> Callable[[], None]:
+    """The end of a worker; while the cause is there, that of whoever takes its place, too."""
+
+    def die() -> None:
+        if cause.exists():
+            trap.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
 
 
 def query(aggregate: str, data: Any = None, window: int = 60) -> wr.Query:
@@ -79,25 +85,45 @@ def answer(given: wr.Query, **options: Any) -> list[tuple[Any, ...]]:
     return comparable(given.collect(**options).to_pylist())
 
 
-def on_spark(spark: SparkSession, folder: Path) -> dict[str, Any]:
+def on_spark(spark: SparkSession, folder: Path, state: str = "state") -> dict[str, Any]:
     return {
         "engine": "spark",
         "spark": spark,
         "batch_rows": BATCH_ROWS,
-        "checkpoint": str(folder / "state"),
+        "checkpoint": str(folder / state),
         "restore": True,
     }
 
 
 def test_a_worker_that_dies(spark: SparkSession, tmp_path: Path) -> None:
-    trap = tmp_path / "trap"
-    given = query(trapped_sum("sum_dying", trap, die))
+    """Once, it is done again; each time, it is told, and the run goes on from its checkpoint when that is mended.
+
+    It does so wherever the checkpoint is now, but not with a part missing, nor while another run has it.
+    """
+    trap, cause = tmp_path / "trap", tmp_path / "cause"
+    given = query(trapped_sum("sum_dying", trap, dying(trap, cause)))
     expected = answer(given)
     trap.touch()
+    assert expected == answer(given, engine="spark", spark=spark, batch_rows=BATCH_ROWS)
+    assert not trap.exists()
+    for path in (trap, cause):
+        path.touch()
     with refused(ConfigurationError, DIED):
         given.run(**on_spark(spark, tmp_path))
-    assert expected == answer(given, **on_spark(spark, tmp_path))
-    again = given.run(**on_spark(spark, tmp_path))  # nothing is left to do, and all of it is told
+    for path in (trap, cause):
+        path.unlink()
+    copied, half = (on_spark(spark, tmp_path, name) for name in ("copied", "half"))
+    for options in (copied, half):
+        shutil.copytree(tmp_path / "state", options["checkpoint"])
+    shutil.rmtree(tmp_path / "state")
+    assert expected == answer(given, **copied)
+    lost = tmp_path / "half/spark/state/0/1/2.changelog"
+    lost.unlink()
+    with CheckpointLock(half["checkpoint"]), pytest.raises(ConfigurationError, match=r"^`checkpoint` must be used by "):
+        given.run(**half)
+    with pytest.raises(ConfigurationError, match=rf"^`checkpoint` .*{lost}"):
+        given.run(**half)
+    again = given.run(**copied)  # nothing is left to do, and all of it is told
     assert expected == comparable(again.table.to_pylist())
     assert (len(ROWS), len(ROWS)) == (again.metrics.rows_in, again.metrics.rows_used)
     assert again.table.num_rows == again.metrics.results
@@ -149,12 +175,15 @@ def test_an_output_that_cannot_be_written(spark: SparkSession, tmp_path: Path) -
 
 def test_state_of_another_query_is_refused_by_the_workers(spark: SparkSession, tmp_path: Path) -> None:
     """A frame's checkpoint is Spark's own: what it holds is found out where the state is read."""
-    trap = tmp_path / "trap"
-    given = query(trapped_sum("sum_leaving", trap, die))
+    trap, cause = tmp_path / "trap", tmp_path / "cause"
+    given = query(trapped_sum("sum_leaving", trap, dying(trap, cause)))
     expected = answer(given)
-    trap.touch()
+    for path in (trap, cause):
+        path.touch()
     with refused(ConfigurationError, DIED):
         write(given, spark, tmp_path)
+    for path in (trap, cause):
+        path.unlink()
     line = "Sliding(attribute='ts', range={}, slide=20, origin=0) by (k string) of count(*), sum_leaving(x) "
     line += "on (int64) emit nonempty generous strategy panes"
     other = (
@@ -185,53 +214,3 @@ def write(given: wr.Query, spark: SparkSession, folder: Path) -> None:
         started.awaitTermination()
     except Exception as error:
         raise explained(error) from error
-
-
-def made(shards: int = 2) -> Any:
-    """As much of a query's frames as a claim looks at."""
-    return SimpleNamespace(bundle=SimpleNamespace(signature=["stream s"], shards=range(shards)))
-
-
-def test_a_folder_that_holds_a_run_is_refused_unless_it_is_restored(tmp_path: Path) -> None:
-    claim(tmp_path / "state", made(), restore=False)
-    message = (
-        f"`checkpoint` holds a run already, got {tmp_path / 'state'}. "
-        "Hint: go on from it with restore, or choose an empty folder."
-    )
-    with refused(ConfigurationError, message):
-        claim(tmp_path / "state", made(), restore=False)
-    claim(tmp_path / "state", made(), restore=True)
-
-
-def test_a_folder_of_other_state_is_refused(tmp_path: Path) -> None:
-    claim(tmp_path, made(), restore=False)
-    shards = (
-        "`checkpoint` must have as many shards as this run (3), got 2 shards. "
-        "Hint: set spark.sql.shuffle.partitions to 2, or begin with an empty checkpoint folder."
-    )
-    with refused(ConfigurationError, shards):
-        claim(tmp_path, made(3), restore=True)
-    manifest = tmp_path / MANIFEST
-    manifest.write_text(manifest.read_text().replace(f'"version": {VERSION}', '"version": 0'))
-    version = (
-        f"`checkpoint` must be of state format {VERSION}, got format 0. "
-        "Hint: begin with an empty checkpoint folder, or go on with the Windrow that wrote it."
-    )
-    with refused(ConfigurationError, version):
-        claim(tmp_path, made(), restore=True)
-
-
-def test_a_run_killed_while_it_claims_its_folder_can_be_restored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def half(path: Path, text: str) -> int:
-        path.write_bytes(text[: len(text) // 2].encode())
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", half)
-        with pytest.raises(KeyboardInterrupt):
-            claim(tmp_path, made(), restore=True)
-    for _ in range(2):
-        claim(tmp_path, made(), restore=True)
-    assert [MANIFEST] == [path.name for path in tmp_path.iterdir()]

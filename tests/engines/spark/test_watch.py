@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from windrow.engines.metrics import Metrics, SourceMetrics
+from windrow.engines.spark.live import _watched
+from windrow.engines.spark.own_thread import Stopped
+from windrow.engines.spark.run import Options
 from windrow.engines.spark.watch import Watch, metrics_of, observed
 from windrow.errors import ConfigurationError
 
@@ -174,6 +178,29 @@ def test_a_query_ends_with_the_one_who_watches_it() -> None:
     with pytest.raises(KeyboardInterrupt):
         watch(query, interrupt).to_the_end()
     assert not query.isActive
+
+
+def test_a_query_ends_when_it_is_told_to_stop() -> None:
+    stop = Event()
+    stop.set()
+    query = FakeQuery([progress()], [progress()])
+    with pytest.raises(Stopped):
+        Watch(cast(Any, query), stop=stop).to_the_end()
+    assert not query.isActive
+    assert Watch(cast(Any, FakeQuery([progress()])), stop=stop).has_ended()  # it came to its end before
+
+
+def test_the_fault_of_any_query_of_a_live_run_ends_all() -> None:
+    """Late rows are written by a query of their own; results do not go on without them."""
+
+    class Broken(FakeQuery):
+        def awaitTermination(self, timeout: float) -> bool:  # noqa: N802 - Spark's name
+            raise OSError("no room for late rows")
+
+    queries = [FakeQuery(*[[progress()]] * 9), Broken([progress()])]
+    with pytest.raises(OSError, match=r"^no room for late rows$"):
+        _watched(cast(Any, queries), None, Options())
+    assert [False, False] == [query.isActive for query in queries]
 
 
 def observing(spark: SparkSession, folder: Path) -> DataFrame:

@@ -17,6 +17,8 @@ from windrow.plan.nodes import Node, Stream
 
 def passes(plans: Sequence[Node]) -> list[list[int]]:
     """The plans, by their places, that are run together; every one of them once."""
+    if len(plans) == 1:
+        return [[0]]
     orders: dict[Hashable, list[int]] = {}
     alone = [place for place, plan in enumerate(plans) if len(streams_of(plan)) == 1]
     for place, plan in enumerate(plans):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import reduce
 
 import pyarrow as pa
@@ -19,6 +21,7 @@ from windrow.engines.accounts import (
     waiting_and_evicted,
 )
 from windrow.engines.build import How, build
+from windrow.engines.checkpoint_lock import CheckpointLock
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
 from windrow.engines.local.passes import passes, reading_order
@@ -33,8 +36,10 @@ from windrow.plan.calibration import calibrated
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.costs import Statistics
 from windrow.plan.nodes import Node
+from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.progress import END, START, External, Punctuation
 from windrow.sources.base import Source
+from windrow.sources.live import in_time
 
 _PROGRESS_EVERY = 0.2
 
@@ -43,6 +48,7 @@ _PROGRESS_EVERY = 0.2
 class Options:
     """How to run: threads, rows a batch, where and how often (in rows) to write checkpoints.
 
+    Single rows of an iterator wait at most `batch_wait` for others; None: until a batch is full, or the iterator ends.
     Statistics of the stream, where given, choose the strategy; else its first rows do. `flush` says when closed windows
     are given: "eager", at once; "slow", those of `flush_rows` groups after each batch; "lazy", the same, but only in
     the last of `flush_windows` windows by which results may be behind. `flush_cells` is the size of the low level's
@@ -51,6 +57,7 @@ class Options:
 
     threads: int = 1
     batch_rows: int = 1 << 19
+    batch_wait: str | timedelta | None = "50 ms"
     checkpoint: str | None = None
     checkpoint_every: int | None = None
     restore: bool = False
@@ -62,6 +69,7 @@ class Options:
 
     def check(self) -> None:
         _flush(self)
+        _seconds(self.batch_wait)
         for name in ("threads", "batch_rows", "checkpoint_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -84,14 +92,18 @@ class Runner:
         how = How(options.threads, options.statistics, calibrated(), trial=True, flush=_flush(options))
         self.pipeline = build(*prune_together(self.plans), how=how)
         columns = columns_read(*self.plans)
-        self.sources = {name: _narrowed(_find(sources, name), columns[name]) for name in reading_order(self.plans)}
+        wait = _seconds(options.batch_wait)
+        found = {name: in_time(_find(sources, name), wait) for name in reading_order(self.plans)}
+        self.sources = {name: _narrowed(source, columns[name]) for name, source in found.items()}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.longest_stall = 0.0
         self.started = time.perf_counter()
         self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
-        if options.restore and self.checkpoints is not None:
+        if self.checkpoints is not None and options.restore:
             self.read.update(self.checkpoints.restore(self.pipeline))
+        elif self.checkpoints is not None:
+            self.checkpoints.begin()
 
     def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
         """Where results and late rows of a query go; after a restore, what was given before comes first."""
@@ -102,13 +114,27 @@ class Runner:
     def _noted(self, kind: str, deliver: Deliver) -> Deliver:
         if self.checkpoints is None:
             return deliver
-        for batch in self.checkpoints.ledger.replay(kind):
+        for batch in self.checkpoints.replay(kind):
             deliver(batch)
         return _noting(self.checkpoints.ledger, kind, deliver)
 
     def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
+        with closing(self._elements()) as elements:  # so that what reads ahead stops when a run breaks off
+            self._feed_all(elements, on_progress)
+        if self.checkpoints is not None:
+            self.save()
+        metrics = self.metrics()
+        if on_progress is not None:
+            on_progress(metrics)
+        return metrics
+
+    def _feed_all(
+        self,
+        elements: Iterable[tuple[str, pa.RecordBatch | Punctuation]],
+        on_progress: Callable[[Metrics], None] | None,
+    ) -> None:
         told = saved = 0.0
-        for name, element in self._elements():
+        for name, element in elements:
             self.feed(name, element)
             now = time.perf_counter()
             if on_progress is not None and now - told >= _PROGRESS_EVERY:
@@ -118,12 +144,6 @@ class Runner:
             if self.checkpoints is not None and every and sum(self.read.values()) - saved >= every:
                 self.save()
                 saved = sum(self.read.values())
-        if self.checkpoints is not None:
-            self.save()
-        metrics = self.metrics()
-        if on_progress is not None:
-            on_progress(metrics)
-        return metrics
 
     def save(self) -> None:
         """Write a checkpoint now."""
@@ -144,7 +164,7 @@ class Runner:
         if self.pipeline.results > results and isinstance(element, Punctuation):
             self.latencies.append(time.perf_counter() - before)
 
-    def _elements(self) -> Iterator[tuple[str, pa.RecordBatch | Punctuation]]:
+    def _elements(self) -> Generator[tuple[str, pa.RecordBatch | Punctuation], None, None]:
         """Elements of all sources, each ended by the last punctuation."""
         rows = min(self.options.batch_rows, self.options.checkpoint_every or self.options.batch_rows)
         readers = {}
@@ -197,6 +217,18 @@ class Runner:
         )
 
 
+def _seconds(wait: str | timedelta | None) -> float | None:
+    """How long rows may wait for others."""
+    if wait is None:
+        return None
+    amount = Amount.of(wait, "batch_wait")
+    if not amount.is_time or amount.number < 0:
+        raise ConfigurationError(
+            "must be a length of time, or None", parameter="batch_wait", value=str(wait), hint="write it like '50 ms'"
+        )
+    return amount.resolve(Domain.TIME, "batch_wait") / 1e6
+
+
 def _flush(options: Options) -> Flush:
     return flush_of(options.flush, options.flush_rows, options.flush_windows, options.flush_cells)
 
@@ -245,9 +277,7 @@ def run(
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Metrics:
     """Run a plan over its sources; results and late rows are handed over as they come."""
-    runner = Runner(plan, sources, options)
-    runner.deliver(on_result, on_late)
-    return runner.run(on_progress)
+    return run_together([plan], sources, [(on_result, on_late)], on_progress=on_progress, options=options)[1]
 
 
 def run_together(
@@ -259,13 +289,15 @@ def run_together(
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> tuple[list[Metrics], Metrics]:
     """Run several plans over the sources they share, in as few passes as may be: the metrics of each, and of all."""
+    options.check()
     found: dict[int, Metrics] = {}
     whole: list[Metrics] = []
-    for number, places in enumerate(passes(plans)):
-        folder = options.checkpoint and (f"{options.checkpoint}/pass-{number}" if number else options.checkpoint)
-        runner = Runner([plans[place] for place in places], sources, replace(options, checkpoint=folder))
-        for own, place in enumerate(places):
-            runner.deliver(*deliveries[place], own)
-        whole.append(runner.run(on_progress))
-        found.update(zip(places, map(runner.metrics_of, runner.pipeline.ends), strict=True))
+    with CheckpointLock(options.checkpoint) if options.checkpoint else nullcontext():
+        for number, places in enumerate(passes(plans)):
+            folder = options.checkpoint and (f"{options.checkpoint}/pass-{number}" if number else options.checkpoint)
+            runner = Runner([plans[place] for place in places], sources, replace(options, checkpoint=folder))
+            for own, place in enumerate(places):
+                runner.deliver(*deliveries[place], own)
+            whole.append(runner.run(on_progress))
+            found.update(zip(places, map(runner.metrics_of, runner.pipeline.ends), strict=True))
     return [found[place] for place in range(len(plans))], reduce(Metrics.plus, whole)

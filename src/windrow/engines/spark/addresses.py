@@ -16,7 +16,7 @@ from windrow.sources.paths import Kind, find_files, kind_of
 FILES = ("parquet", "json", "csv", "delta")
 NAMED = ("table", "memory")
 BARE = ("console", "rate")
-_STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "dbfs", "oss")
+STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "dbfs", "oss")
 """Schemes of file systems: what follows is a path like any other."""
 _FORMATS = {Kind.PARQUET: "parquet", Kind.CSV: "csv", Kind.TSV: "csv", Kind.JSON: "json"}
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(.*)", re.S)  # two letters at least: C:\ is a drive
@@ -56,7 +56,7 @@ def address(uri: str, parameter: str) -> Address:
         return replace(plain, options={**plain.options, **dict(parse_qsl(asked[1], keep_blank_values=True))})
     found = _SCHEME.fullmatch(uri)
     scheme = found[1].lower() if found else ""
-    if found is None or scheme in _STORES:
+    if found is None or scheme in STORES:
         return _path(uri, parameter)
     if scheme == "kafka":
         return _kafka(uri, found[2], parameter)
@@ -65,6 +65,26 @@ def address(uri: str, parameter: str) -> Address:
     if scheme in BARE:
         return Address(scheme, _empty(uri, found[2], scheme, parameter))
     raise _unknown(uri, parameter, "name a place that Spark knows, or give a DataFrame of your own")
+
+
+def is_address(text: str) -> bool:
+    """Whether a text begins like an address of Spark's.
+
+    >>> is_address("kafka://host:9092/trades"), is_address("ftp://host/trades.csv"), is_address("trades.csv")
+    (True, False, False)
+    """
+    found = _SCHEME.fullmatch(text)
+    return found is not None and found[1].lower() in ("kafka", *STORES, *FILES, *NAMED, *BARE)
+
+
+def split(uri: str) -> tuple[str, str]:
+    """The scheme of an address, none for a path, and what follows it without options.
+
+    >>> split("CSV:/answers?sep=;"), split("answers.csv")
+    (('csv', '/answers'), ('', 'answers.csv'))
+    """
+    found = _SCHEME.fullmatch(uri)
+    return (found[1].lower(), _OPTIONS.sub("", found[2])) if found else ("", uri)
 
 
 def _kafka(uri: str, rest: str, parameter: str) -> Address:

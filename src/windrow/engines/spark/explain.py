@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.native import why_not_native
+from windrow.engines.spark.session import PARTITIONS
+from windrow.engines.spark.shard_count import describe
 from windrow.engines.spark.spread import Branch, Spread, is_stateless, spread
 from windrow.engines.spark.types import watermark_of
 from windrow.plan.nodes import Node, Stream
@@ -23,7 +25,7 @@ def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> s
     static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
     entries = [
         ("sent", [_sent(branch, static) for branch in divided.branches]),
-        ("shards", _shards(divided)),
+        ("shards", _shards(divided, _number(frames))),
         ("progress", [_STATIC if static else _STREAMING, *_leads(divided)]),
         ("watermark", [] if static else list(_watermarks(divided, frames))),
     ]
@@ -44,12 +46,18 @@ def _sent(branch: Branch, static: bool) -> str:
     return f"{text}, by Spark's own aggregation" if why is None else f"{text}, in Python: {why}"
 
 
-def _shards(divided: Spread) -> list[str]:
+def _number(frames: Mapping[str, FrameSource]) -> str:
+    """How many shards there are; without a session, what that follows from."""
+    for source in frames.values():
+        return describe(source.frame.sparkSession)
+    return f"one for each of {PARTITIONS}"
+
+
+def _shards(divided: Spread, each: str) -> list[str]:
     if is_stateless(divided.plan):
         return [f"one: {divided.one_shard}; filters and expressions run there"]
     if divided.one_shard is not None:
         return [f"one: {divided.one_shard}"]
-    each = "one for each of spark.sql.shuffle.partitions"
     if any(branch.copies is not None for branch in divided.branches):
         return [each, *(f"{branch.stream.name}: {_places(branch)}" for branch in divided.branches)]
     return [f"{each}; rows are routed by {_routes(divided)}"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -15,19 +12,20 @@ from uuid import uuid4
 import pyarrow as pa
 
 from windrow.engines.spark.bundle import Bundle, Reading, bundled
-from windrow.engines.spark.control import end_class
+from windrow.engines.spark.control import check_closing, end_class
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.keys import shard_keys
 from windrow.engines.spark.low import Lowering, bodies_of
 from windrow.engines.spark.native import native_panes, why_not_native
 from windrow.engines.spark.processor import ShardProcessor, run_whole
 from windrow.engines.spark.replay import Span, replay_class
-from windrow.engines.spark.session import PARTITIONS
 from windrow.engines.spark.shard import Job
+from windrow.engines.spark.shard_count import keep_shard_count, shard_count
 from windrow.engines.spark.spool import spooled
+from windrow.engines.spark.temporary import temporary_folder
 from windrow.engines.spark.types import for_spark, named, spark_schema
 from windrow.engines.spark.watch import OBSERVED, observed_as
-from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of
+from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of, unsealed
 from windrow.engines.spark.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.operators.smoothing import EAGER, Flush, When, flush_of
@@ -53,7 +51,7 @@ class Settings:
     """Tasks that read a micro-batch of a replayed source; as many as shards unless given."""
     rate: float | None = None
     close: bool = False
-    """End the streams now, whatever may still come."""
+    """End the streams once all that is there has been read, whatever may still come."""
     spool: Path | None = None
     """Where data in memory is put for the workers to read."""
     flush: str = EAGER.when.value
@@ -99,7 +97,7 @@ class Frames:
             settle()
             for batch in batches:
                 for body in batch.column("body"):
-                    yield from (for_spark(piece, schema) for piece in batches_of(body.as_buffer()))
+                    yield from (for_spark(piece, schema) for piece in batches_of(unsealed(body.as_buffer())))
 
         mine = self.outcomes.filter(f"kind = {kind} and query = {self.query}")
         return mine.select("body").mapInArrow(decode, spark_schema(schema))
@@ -121,6 +119,8 @@ def frames_together(
     # Of static frames Spark itself makes the panes of each window.
     flush = settings.flushing
     panes = not static and flush.when is When.EAGER
+    if not static:
+        keep_shard_count(spark)
     bundle, readings = bundled(plans, shard_keys_of(spark), panes=panes, flush=flush)
     lows = [low for reading in readings for low in _lows(spark, reading, sources, settings)]
     if static:
@@ -142,7 +142,7 @@ def _source(lowering: Lowering, sources: Mapping[str, Source]) -> Source:
 
 def shard_keys_of(spark: SparkSession) -> tuple[int, ...]:
     """A shard for each shuffle partition."""
-    return tuple(shard_keys(int(str(spark.conf.get(PARTITIONS)))))
+    return tuple(shard_keys(shard_count(spark)))
 
 
 def _joined(parts: list[DataFrame]) -> DataFrame:
@@ -185,7 +185,7 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
     """The low level inside the reader: rows never pass through the JVM."""
 
     def work(elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
-        return bodies_of(reading, elements, order=span.first, ends=span.ends)
+        return bodies_of(reading, elements, order=span.first, first=span.first, ends=span.ends)
 
     name = f"windrow_{uuid4().hex}"
     partitions = settings.partitions or len(shard_keys_of(spark))
@@ -197,16 +197,15 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
 
 
 def _spool_of(settings: Settings, lowering: Lowering) -> Path:
-    folder = settings.spool
-    if folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="windrow-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the stream may be read as long as this lives
+    folder = settings.spool or temporary_folder("spool")  # the stream may be read as long as this process lives
     query = lowering.to[0][0]
     return folder / f"{f'{query}-' if query else ''}{lowering.place}-{lowering.branch.stream.name}"
 
 
 def _end(spark: SparkSession, lowerings: list[Lowering], settings: Settings) -> DataFrame:
     """The end of the streams that come as DataFrames, which do not tell it themselves."""
+    if settings.close:
+        check_closing(spark)
     name = f"windrow_end_{uuid4().hex}"
     spark.dataSource.register(end_class(name, lowerings, settings.close))
     return spark.readStream.format(name).load()

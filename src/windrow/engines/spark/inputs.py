@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.engines.spark.connectors import reader
+from windrow.engines.spark.connectors import check_source, reader
+from windrow.engines.spark.faults import clear_words
 from windrow.engines.spark.session import embedded
 from windrow.engines.spark.types import arrow_schema, named, refuse_unread
 from windrow.errors import UnsupportedError
@@ -27,6 +28,8 @@ class FrameSource:
     frame: DataFrame
     schema: pa.Schema
     is_frame: bool = True
+    origin: str | None = None
+    """The address that Spark reads, where it was given as one."""
 
     @property
     def is_streaming(self) -> bool:
@@ -36,11 +39,18 @@ class FrameSource:
     def total_rows(self) -> int | None:
         return None
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Where the rows come from, as far as Spark tells."""
+        if self.origin is not None:
+            return (self.origin,)
+        return () if self.is_streaming else tuple(self.frame.inputFiles())
+
     def describe(self) -> str:
         return f"{'streaming' if self.is_streaming else 'static'} DataFrame of Spark"
 
     def select(self, columns: Sequence[str]) -> Source:
-        return FrameSource(self.name, self.frame, narrow(self.schema, columns, self.name))
+        return replace(self, schema=narrow(self.schema, columns, self.name))
 
     def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
         if self.is_streaming:
@@ -64,5 +74,7 @@ def open_frame(frame: DataFrame, *, name: str, schema: pa.Schema | None = None) 
 
 def open_uri(uri: str, *, name: str, schema: pa.Schema | None = None) -> FrameSource:
     """The source for an address that Spark reads, such as `kafka://host:9092/topic`, as a stream."""
-    frame = reader(embedded(), uri, {}, schema)
-    return open_frame(frame, name=name, schema=schema)
+    check_source(uri, {}, schema)  # before Spark starts
+    with clear_words():
+        frame = reader(embedded(), uri, {}, schema)
+        return replace(open_frame(frame, name=name, schema=schema), origin=uri)

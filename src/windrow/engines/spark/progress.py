@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from windrow.engines.spark.stretches import Stretch, reached, trail
+from windrow.engines.spark.wire import damaged
 from windrow.operators.disorder import no_notes
 from windrow.operators.kernels.disorder import BEHIND, BELOW, note_behind, note_jump
 from windrow.plan.nodes import Stream
@@ -28,6 +29,8 @@ class Sighting:
 
     order: int = 0
     """Where the task's rows stand among those of the micro-batch."""
+    first: int | None = None
+    """The number of its first row in the stream, where rows have one."""
     rows: int = 0
     filtered: int = 0
     early: int = 0
@@ -92,6 +95,16 @@ class Progress:
     """How many micro-batches there were."""
     notes: list[int] = field(default_factory=no_notes)
     """Of kernels/disorder, with micro-batches as steps."""
+
+    def check(self, sightings: Iterable[Sighting], stream: str) -> None:
+        """Refuse a micro-batch that does not begin with the row behind the last one: Spark's logs and this state are
+        not of one checkpoint, or one of them has changed.
+        """
+        rows = self.rows
+        for seen in sorted(sightings, key=lambda one: one.order):
+            if seen.first is not None and seen.first != rows:
+                raise damaged(f"its state has {rows:,} rows of {stream}, and Spark goes on behind {seen.first:,}")
+            rows += seen.rows
 
     def see(self, sightings: Sequence[Sighting], stream: Stream) -> None:
         """Take in what the tasks of one micro-batch saw."""

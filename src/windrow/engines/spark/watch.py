@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from windrow.engines.metrics import Metrics, SourceMetrics, slowest
+from windrow.engines.spark.own_thread import Stopped
 from windrow.engines.spark.wire import COUNTED
 from windrow.errors import ConfigurationError
 
@@ -134,6 +136,7 @@ class Watch:
         json_lines: str | Path | None = None,
         *,
         queries: int = 1,
+        stop: Event | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.query = query
@@ -142,9 +145,11 @@ class Watch:
         """Of each query, where several run together; `metrics` are then of all of them."""
         self._on_progress = on_progress
         self._lines = None if json_lines is None else JsonLines(json_lines)
+        self._stop = stop or Event()
         self._clock = clock
         self._started = clock()
-        self._last = -1
+        self.batch = -1
+        """The last micro-batch that was told of."""
 
     def look(self) -> Metrics:
         """Tell of the micro-batches that have come since the last look; the latest metrics."""
@@ -161,17 +166,25 @@ class Watch:
     def _new(self) -> Iterator[Any]:
         for progress in self.query.recentProgress:
             batch = _part(progress, "batchId")
-            if batch > self._last and observed(progress) is not None:
-                self._last = batch
+            if batch > self.batch and observed(progress) is not None:
+                self.batch = batch
                 yield progress
 
     def to_the_end(self) -> Metrics:
-        """Look until the query ends; raises what ended it, and ends it when the caller is interrupted."""
+        """Look until the query ends; raises what ended it, and ends it when the caller is interrupted or says stop."""
+        while not self.has_ended():
+            pass
+        return self.metrics
+
+    def has_ended(self) -> bool:
+        """Wait a moment, then look: whether the query has ended. Raises what `to_the_end` does."""
         try:
-            while not self.query.awaitTermination(_LOOK_EVERY):  # type: ignore[arg-type]  # fractions are fine
-                self.look()
+            ended = bool(self.query.awaitTermination(_LOOK_EVERY))  # type: ignore[arg-type]  # fractions are fine
+            self.look()
+            if self._stop.is_set() and not ended:
+                raise Stopped
         except BaseException:
             if self.query.isActive:
                 self.query.stop()
             raise
-        return self.look()
+        return ended

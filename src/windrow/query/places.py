@@ -1,0 +1,185 @@
+"""Where data lies, by whatever name: paths, patterns and addresses of Spark's, and how two of them meet."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from windrow.engines.spark.addresses import FILES, STORES, split
+
+_SIGNS = re.compile(r"[*?\[]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_KAFKA = re.compile(r"//([^/]+)/(.+)")
+_ONE_STORE = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb"}
+"""Schemes that are other words for the same store."""
+
+Identity: TypeAlias = tuple[int, int]
+"""A file or folder of this machine, whatever it is called: its device and its number there."""
+
+
+class Meeting(Enum):
+    """How one place, which is written, lies to another."""
+
+    SAME = "same"
+    INSIDE = "inside"
+    MATCHES = "matches"
+    HOLDS = "holds"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One file, folder, pattern of them, table or topic; `store` is empty for this machine.
+
+    `path` is free of links and of `..` as far as it exists; `pattern` are the parts behind it from the first one with a
+    sign on. In a folder that is `private`, hidden files count, too.
+    """
+
+    text: str
+    store: str
+    path: PurePath
+    pattern: tuple[str, ...] = ()
+    is_folder: bool = False
+    private: bool = False
+
+    def meets(self, other: Place) -> Meeting | None:
+        """How this place, when it is written, would change the other or become a part of it; None when it does not."""
+        if self.store != other.store:
+            return None
+        if not other.pattern and self._is(other.path):
+            return Meeting.SAME
+        if other.pattern and self._is_matched(other):
+            return Meeting.MATCHES
+        if other.is_folder and _is_inside(self.path, other.path) and (other.private or _is_seen(self.path, other.path)):
+            return Meeting.INSIDE
+        if self.is_folder and any(_is_inside(path, self.path) for path in (other.path, *other.linked_files())):
+            return Meeting.HOLDS
+        if _identity(self.path) is not None and any(self._is(path) for path in other.files()):
+            return Meeting.SAME
+        return None
+
+    def _is(self, path: PurePath) -> bool:
+        mine = _identity(self.path)
+        return self.path == path or (mine is not None and mine == _identity(path))
+
+    def _is_matched(self, other: Place) -> bool:
+        if other.path not in self.path.parents or not _is_seen(self.path, other.path):
+            return False
+        parts = self.path.relative_to(other.path).parts
+        ends = range(1, len(parts) + 1) if other.is_folder else (len(parts),)  # Spark reads folders that match, too
+        return any(_matches(parts[:end], other.pattern) for end in ends)
+
+    def files(self) -> Iterator[Path]:
+        """The files of a folder or a pattern on this machine."""
+        if isinstance(self.path, Path) and (self.pattern or self.path.is_dir()):
+            yield from (path for path in self.path.glob("/".join(self.pattern) or "*") if path.is_file())
+
+    def linked_files(self) -> Iterator[Path]:
+        """Those of them that may lie elsewhere in truth, as they lie there."""
+        return (_real(path) for path in self.files() if self.pattern or path.is_symlink())
+
+
+def places_of(text: str | Path, *, folder: bool = False, written: bool = False) -> tuple[Place, ...]:
+    """The places that a path or an address names, a `folder` although none may be there yet; none for a terminal.
+
+    What is `written` is named as it is: there are no patterns.
+    """
+    text = str(text)
+    scheme, rest = split(text)
+    if not rest or text == "-" or "\0" in text:
+        return ()
+    if scheme in FILES:
+        paths = [rest] if written else _expanded(rest)
+        found = (one for path in paths for one in places_of(path, folder=True, written=written))
+        return tuple(replace(one, text=text) for one in found)
+    if scheme == "kafka" and (named := _KAFKA.fullmatch(rest)):
+        servers = ",".join(sorted(named[1].split(",")))
+        return tuple(Place(text, f"kafka {servers}", PurePosixPath(topic)) for topic in named[2].split(","))
+    if scheme == "table":
+        return (Place(text, "table", PurePosixPath(rest.replace("`", "").lower())),)
+    if scheme in STORES and scheme != "file":
+        return (_remote(text, _ONE_STORE.get(scheme, scheme), rest, folder, written),)
+    if scheme in ("", "file"):
+        return _local(text, _decoded(rest) if scheme else rest, folder, written)
+    return ()
+
+
+def _remote(text: str, scheme: str, rest: str, folder: bool, written: bool) -> Place:
+    found = urlsplit(f"{scheme}:{rest}")
+    path, pattern = _cut(PurePosixPath(posixpath.normpath(found.path or "/")).parts, written)
+    return Place(text, f"{scheme}://{found.netloc}", PurePosixPath(*path), pattern, folder or not pattern)
+
+
+def _local(text: str, spelled: str, folder: bool, written: bool) -> tuple[Place, ...]:
+    path = Path(spelled).expanduser()
+    if _identity(path) is None:
+        before, pattern = _cut(path.parts, written)
+        return (Place(text, "", _real(Path(*before)), pattern, folder),)
+    if not path.is_file() and not path.is_dir():  # a device takes what it is given
+        return ()
+    return (Place(text, "", _real(path), (), folder or path.is_dir()),)
+
+
+def _cut(parts: tuple[str, ...], written: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parts of a path before the first that is a pattern, and the others."""
+    signs = (place for place, part in enumerate(parts) if not written and _SIGNS.search(part))
+    first = next(signs, len(parts))
+    return parts[:first], parts[first:]
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _decoded(rest: str) -> str:
+    """The path of a `file:` URI, which may be spelled with percent signs."""
+    path = urlsplit(f"file:{rest}").path
+    return unquote(path) if _identity(Path(path)) is None else path
+
+
+def _expanded(text: str) -> list[str]:
+    """The paths that Spark reads braces as: `/data/{a,b}` is two."""
+    found = _BRACES.search(text)
+    if found is None:
+        return [text]
+    return [
+        one for part in found[1].split(",") for one in _expanded(text[: found.start()] + part + text[found.end() :])
+    ]
+
+
+def _identity(path: PurePath) -> Identity | None:
+    try:
+        status = path.stat() if isinstance(path, Path) else None
+    except (OSError, ValueError):
+        return None
+    return None if status is None else (status.st_dev, status.st_ino)
+
+
+def _is_inside(path: PurePath, folder: PurePath) -> bool:
+    """Whether a folder is above a path, by name or, where a file system has several names for it, by number."""
+    if folder in path.parents:
+        return True
+    number = _identity(folder)
+    return number is not None and any(number == _identity(parent) for parent in path.parents)
+
+
+def _is_seen(path: PurePath, folder: PurePath) -> bool:
+    """Whether readers of a folder take a file in it: not where it is hidden."""
+    below = path.parts[len(folder.parts) :]
+    return not any(part[0] in "._" for part in below)
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Whether a path is one of those that a pattern means, part by part; `**` stands for any number of parts."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[first:], pattern[1:]) for first in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
