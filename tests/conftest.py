@@ -40,7 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_on_spark(item: pytest.Item) -> bool:
     fixtures = getattr(item, "fixturenames", ())
-    return "spark" in fixtures or ("engine" in fixtures and "local" not in item.name)
+    marked = item.get_closest_marker("on_spark") is not None
+    return marked or "spark" in fixtures or ("engine" in fixtures and "local" not in item.name)
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +52,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Workers run where the session was started, which may be any test's folder, and must find what tests send them.
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     tables = str(tmp_path_factory.mktemp("tables"))
-    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2]", "spark.sql.warehouse.dir": tables})
+    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2,4]", "spark.sql.warehouse.dir": tables})
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def session_where_marked(request: pytest.FixtureRequest) -> None:
+    """A case among others that needs Spark asks for the session by a mark."""
+    if request.node.get_closest_marker("on_spark"):
+        request.getfixturevalue("spark")

@@ -27,7 +27,7 @@ from windrow.plan.nodes import (
 from windrow.plan.nodes import WindowAggregate as Windowed
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Slack, SlackRows
+from windrow.semantics.progress import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
 from windrow.semantics.windows import Emit, Landmark, Session, Sliding
 
 MINUTE = 60_000_000
@@ -79,7 +79,7 @@ def test_a_query_is_never_changed_by_a_step() -> None:
 
 
 def test_groups_and_windows_come_in_either_order() -> None:
-    one = trades().group_by("symbol").window(gap="30 s").agg(n=wr.count())
+    one = trades().group_by(["symbol"]).window(gap="30 s").agg(n=wr.count())
     other = trades().window(gap="30 s").group_by("symbol").agg(n=wr.count())
     assert one.plan == other.plan
     assert Session("time", 30_000_000) == one.plan.window  # type: ignore[union-attr]
@@ -163,6 +163,9 @@ def test_every_aggregate_has_its_word() -> None:
         (Ordered(), wr.ordered()),
         (SlackRows(100), wr.slack("100 rows")),
         (External(), wr.punctuated()),
+        (Ordered(Lead(Amount.of("1 h"))), wr.ordered(lead="1 h")),
+        (Slack(Amount.of("5 s"), Lead(Amount.of("1 h"), True)), wr.slack("5 s", lead=wr.lead("1 h", wall_clock=True))),
+        (SlackRows(5, Lead(Amount.of("1 h"))), wr.slack("5 rows", lead="1 h")),
     ],
 )
 def test_progress_policies(expected: Any, policy: Any) -> None:
@@ -175,6 +178,11 @@ def test_progress_policies(expected: Any, policy: Any) -> None:
 )
 def test_idle_rules(expected: Idle, idle: Any) -> None:
     assert expected == trades(idle=idle).plan.idle  # type: ignore[union-attr]
+
+
+def test_a_lead_is_no_number_of_rows() -> None:
+    with pytest.raises(QueryError, match=r"\A`lead` must be a time or a number, got 5 rows\. Hint: say lead='1 h'\.\Z"):
+        wr.slack("5 s", lead="5 rows")
 
 
 def test_selected_columns_come_first() -> None:
@@ -217,6 +225,12 @@ def test_streams_are_named_after_their_files(tmp_path: Path) -> None:
     [
         (r"`tiem` is not a column of the input\. Hint: did you mean time\? .*", lambda q: q.select("tiem")),
         (r"`symbl` is not a column of the input\. Hint: did you mean symbol\? .*", lambda q: q.group_by("symbl")),
+        (r"`symbl` is not a column of the input\. Hint: did you mean symbol\? .*", lambda q: q.group_by(["symbl"])),
+        (
+            r"`columns` must be the name of a column, got 3\. Hint: give names, and expressions by keyword: "
+            r"group_by\('symbol', hour='hour\(time\)'\)\.",
+            lambda q: q.select("symbol", 3),
+        ),
         (r"`where` must be a condition .*", lambda q: q.where("price")),
         (
             r"`expression` must be text or an expression, got 5\. Hint: write it like 'price \* 2'\.",
@@ -237,6 +251,10 @@ def test_streams_are_named_after_their_files(tmp_path: Path) -> None:
             lambda q: q.window(rows=5, range="1 s"),
         ),
         (r"`emit` must be a known word \(one of nonempty, empty, complete\), got full\.", lambda q: q.emit("full")),
+        (
+            r"`most` must be a whole number of windows, got 1\.5\. Hint: as in 5_000_000\.",
+            lambda q: q.emit("empty", most=1.5),
+        ),
         (r"`late` must be a known word \(one of drop, side, revise\), got keep\.", lambda q: q.late("keep")),
         (r"`within` must be a number with a unit .*", lambda q: q.late("revise", within="1 fortnight")),
         (r"`lateness` must be a known word \(one of .*\), got kind\.", lambda q: q.lateness("kind")),
@@ -254,6 +272,8 @@ def test_wrong_steps_are_refused_at_once(message: str, step: Any) -> None:
         (r"`progress` must be a progress policy, got 60 s\. Hint: wr\.slack\('60 s'\), .*", {"progress": "60 s"}),
         (r"`time` must be a timestamp or an integer column, got symbol, a string\. .*", {"time": "symbol"}),
         (r"`slack` needs a time unit .*", {"progress": wr.slack(60)}),
+        (r"`lead` needs a time unit .*", {"progress": wr.ordered(lead=60)}),
+        (r"`lead` must be positive, got 0 s\.", {"progress": wr.slack("5 s", lead="0 s")}),
         (r"`idle` must be a time or a number, got 5 rows\. Hint: say idle\('30 s'\)\.", {"idle": "5 rows"}),
     ],
 )

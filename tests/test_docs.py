@@ -110,16 +110,20 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_page_prints_what_it_says(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+def on_spark(path: Path, needed: bool) -> Any:
+    """A page or an example, which asks for the one session of all tests where it needs Spark."""
+    return pytest.param(path, id=name_of(path), marks=pytest.mark.on_spark if needed else ())
+
+
+def needs_spark(page: Path) -> bool:
+    return any(block.needs_spark for block in blocks_of(page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", [on_spark(page, needs_spark(page)) for page in PAGES])
+def test_page_prints_what_it_says(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     reader, printed = Reader(), ""
-    blocks = blocks_of(path.read_text(encoding="utf-8"))
-    if any(block.needs_spark for block in blocks):
-        request.getfixturevalue("spark")
-    for block in blocks:
+    for block in blocks_of(path.read_text(encoding="utf-8")):
         if block.is_output:
             assert block.text == trimmed(printed), f"line {block.line}"
             assert block.text, f"line {block.line}: an empty output says nothing"
@@ -132,18 +136,12 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert [] == [target for target in targets if target and not (path.parent / target).exists()]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
+@pytest.mark.parametrize("path", [on_spark(path, "spark" in path.read_text(encoding="utf-8")) for path in EXAMPLES])
 def test_example_prints_its_closing_comment(
-    path: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    request: pytest.FixtureRequest,
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(path)])
-    if "spark" in path.read_text(encoding="utf-8"):
-        request.getfixturevalue("spark")
     code, comment = path.read_text(encoding="utf-8").split("\n# It prints:\n")
     expected = "".join(line.removeprefix("#").removeprefix(" ") + "\n" for line in comment.splitlines())
     exec(compile(code, str(path), "exec"), {"__name__": "__main__"})

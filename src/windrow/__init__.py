@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from windrow.functions import heavy_hitters as heavy_hitters
     from windrow.functions import idle as idle
     from windrow.functions import last as last
+    from windrow.functions import lead as lead
     from windrow.functions import max as max
     from windrow.functions import mean as mean
     from windrow.functions import median as median
@@ -68,7 +69,7 @@ _HOMES = {
         "ConfigurationError DamagedCheckpointWarning DataError QueryError SourceError UnsupportedError WindrowError"
     ),
     "windrow.functions": (
-        "aggregate at_end avg collect count count_distinct first heavy_hitters idle last max mean median min mode "
+        "aggregate at_end avg collect count count_distinct first heavy_hitters idle last lead max mean median min mode "
         "ordered punctuated quantile slack stddev stddev_pop sum top_k var_pop variance"
     ),
     "windrow.query": "GroupedQuery Query Result Results Script explain run script sql stream",

@@ -10,7 +10,7 @@ from windrow.errors import QueryError
 from windrow.plan.builder import Length
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Expression
-from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Slack, SlackRows
+from windrow.semantics.progress import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
 
 
 @dataclass(frozen=True)
@@ -120,23 +120,41 @@ def collect(column: str | Expression) -> AggregateSpec:
     return AggregateSpec("collect", column)
 
 
-def slack(amount: Length) -> Slack | SlackRows:
+def slack(amount: Length, *, lead: Lead | Length | None = None) -> Slack | SlackRows:
     """Rows come at most this much behind the largest value seen, or at most this many rows late.
+
+    A row further ahead of that value than `lead` is early: it is set aside, and does not move it.
 
     >>> slack("60 s").amount.resolve(Domain.TIME, "slack")
     60000000
-    >>> slack("100 rows")
-    SlackRows(rows=100)
+    >>> slack("100 rows").rows
+    100
     """
     parsed = Amount.of(amount, "slack")
     if parsed.is_rows:
-        return SlackRows(Amount(parsed.number).resolve(Domain.INTEGER, "slack"))
-    return Slack(parsed)
+        return SlackRows(Amount(parsed.number).resolve(Domain.INTEGER, "slack"), _lead(lead))
+    return Slack(parsed, _lead(lead))
 
 
-def ordered() -> Ordered:
-    """Rows come in order of the attribute."""
-    return Ordered()
+def ordered(*, lead: Lead | Length | None = None) -> Ordered:
+    """Rows come in order of the attribute. A row further ahead of the one before it than `lead` is early."""
+    return Ordered(_lead(lead))
+
+
+def lead(amount: Length, *, wall_clock: bool = False) -> Lead:
+    """How far ahead a row may be: of what came before it in its stream, or of the clock as it is read.
+
+    >>> slack("30 s", lead=lead("1 h", wall_clock=True)).lead.wall_clock
+    True
+    """
+    parsed = Amount.of(amount, "lead")
+    if parsed.is_rows:
+        raise QueryError("must be a time or a number", parameter="lead", value=str(parsed), hint="say lead='1 h'")
+    return Lead(parsed, wall_clock)
+
+
+def _lead(given: Lead | Length | None) -> Lead | None:
+    return given if given is None or isinstance(given, Lead) else lead(given)
 
 
 def punctuated(column: str | None = None, *, per: str | Sequence[str] = ()) -> External:

@@ -48,6 +48,14 @@ def test_the_closing_line_accounts_for_every_row() -> None:
     assert "rows in 1,000 = used 7 + late 1 + filtered 2; 5 results in 0.00 s (0 rows/s)" == line
 
 
+def test_early_rows_are_told_where_there_are_any() -> None:
+    found = metrics(rows_in=12, rows_early=2, results=5, elapsed=0.0)
+    assert "12 rows, 6 rows/s, watermark 1970-01-01 00:01:00, 3 open windows, 1 late, 2 early" == progress.describe(
+        found, Domain.TIME, seconds=2.0
+    )
+    assert "rows in 12 = used 7 + late 1 + early 2 + filtered 2;" in progress.closing_line(found)
+
+
 def test_plain_lines_come_every_few_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     clock = iter([0.0, 1.0, 5.0, 6.0, 10.5])
     report = progress.plain_report(Domain.INTEGER, clock=lambda: next(clock))

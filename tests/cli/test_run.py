@@ -9,10 +9,11 @@ import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner, Result
 
+import windrow as wr
 from tests.fake_engine import FakeEngine, Options
 from tests.fake_engine import engine as engine
 from windrow.cli import main
-from windrow.errors import DataError
+from windrow.errors import ConfigurationError, DataError
 from windrow.plan.nodes import JoinStrategy, Late, Strategy
 
 TABLE = pa.table({"symbol": ["a", "b", "c"], "time": pa.array([0, 1_000_000, 500_000], pa.timestamp("us", tz="UTC"))})
@@ -91,6 +92,16 @@ def test_a_stream_is_read_from_elsewhere(engine: FakeEngine, declared: str, tmp_
     assert 3 == len(done.stdout.splitlines())
 
 
+def test_the_day_on_which_weeks_begin_is_told_once(engine: FakeEngine, declared: str) -> None:
+    week = "SELECT count(*) AS number FROM trades [RANGE 1 WEEK WATTR time {}];"
+    note = (
+        "SLIDE 1 w counts weeks from Thursday, 1970-01-01: say ORIGIN DATE '1970-01-05' to have them begin on Monday."
+    )
+    asked = windrow("-e", declared + 2 * week.format(""))
+    assert [note] == [line for line in asked.stderr.splitlines() if "week" in line]
+    assert note not in windrow("-e", declared + week.format("ORIGIN DATE '1970-01-05'")).stderr
+
+
 def test_metrics_are_written_as_json(engine: FakeEngine, declared: str, tmp_path: Path) -> None:
     query = "SELECT symbol, time FROM trades"
     windrow("-e", declared + query, "--metrics", tmp_path / "one.json")
@@ -113,6 +124,16 @@ def test_metrics_are_written_as_json(engine: FakeEngine, declared: str, tmp_path
             ["-e", "CREATE STREAM s (t TIMESTAMP) PROGRESS ON t"],
         ),
         ("`--set` must be NAME=PATH, got trades.", ["-e", "SELECT 1", "--set", "trades"]),
+        (
+            "`--set` must name each stream once, got s 2 times. "
+            "Hint: one stream of several files has a pattern or a folder: --set 's=*.parquet'.",
+            ["-e", "SELECT t FROM s", "--set", "s=a.csv", "--set", "s=b.csv"],
+        ),
+        (
+            "`trads` is not a stream of the text, so the data given for it would not be read. "
+            "Hint: did you mean trades? The streams of the text are trades.",
+            ["-e", "SELECT time FROM trades", "--set", "trads=nowhere.parquet"],
+        ),
         ("`--every` needs --checkpoint DIR.", ["-e", "SELECT 1", "--every", "5"]),
         ("`--restore` needs --checkpoint DIR.", ["-e", "SELECT 1", "--restore"]),
         ("`--flush-rows` needs --flush slow or --flush lazy.", ["-e", "SELECT 1", "--flush-rows", "5"]),
@@ -192,3 +213,34 @@ def test_an_answer_from_the_local_engine(flags: list[str], declared: str) -> Non
     assert 0 == done.exit_code, done.output
     assert ["2", "1"] == [line.split()[-1] for line in done.stdout.splitlines()[2:]]
     assert "rows in 3 = used 3 + late 0 + filtered 0; 2 results in " == done.stderr[:55]
+
+
+@pytest.mark.parametrize(
+    ("address", "hint"),
+    [
+        ("s3://bucket/trades.parquet", "Spark reads it: say --engine spark"),
+        ("kafka://host:9092/trades", "Spark reads it: say --engine spark"),
+        ("table:trades", "Spark reads it: say --engine spark"),
+        ("https://host/trades.csv", "give a file, a folder or a glob pattern"),
+    ],
+)
+def test_in_process_an_address_is_refused_without_starting_spark(
+    address: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("windrow.engines.spark.inputs.embedded", None)
+    text = f"CREATE STREAM s FROM '{address}' PROGRESS ON t; SELECT t FROM s"
+    done = windrow("-e", text)
+    message = f"Error: `s` must be a path on this machine in process, got {address}. Hint: {hint}."
+    assert (2, message) == (done.exit_code, done.stderr.splitlines()[0])
+    done = windrow("-e", "CREATE STREAM s FROM 'a.csv' PROGRESS ON t; SELECT t FROM s", "--set", f"s={address}")
+    assert (2, message) == (done.exit_code, done.stderr.splitlines()[0])
+
+
+def test_an_address_that_nobody_reads_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("windrow.engines.spark.inputs.embedded", None)
+    for address, told in (
+        ("https://host/t.csv", "must be a place that Spark reads"),
+        ("console:", "can only be written"),
+    ):
+        with pytest.raises(ConfigurationError, match=rf"\A`source` {told}"):
+            wr.stream(address, time="t")

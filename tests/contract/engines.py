@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import windrow as wr
 from tests.contract.hearing import Given, Hearing, Row, batch_by_batch, row_by_row
 from tests.contract.reference import Expected, Reference
+from tests.engines.local.test_sessions import standing
 from tests.strategies import comparable
 from windrow.plan.check import walk
 from windrow.plan.nodes import Late, Node, Stream, WindowAggregate
 from windrow.semantics.moments import microseconds
 from windrow.semantics.progress import Punctuation
+from windrow.semantics.windows import Session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +49,10 @@ class Engine:
 
     def run(self, query: Query, size: int, **options: Any) -> Result:
         return query.run(**self.options(size), **options)
+
+    def run_each(self, queries: Sequence[Query], size: int) -> Sequence[Result]:
+        """In process one by one, on Spark all together, which is quicker."""
+        return [self.run(one, size) for one in queries] if self.spark is None else wr.run(queries, **self.options(size))
 
     def options(self, size: int) -> dict[str, Any]:
         """How to run here."""
@@ -85,6 +93,35 @@ def check(
     return expected
 
 
+def check_each(
+    engine: Engine,
+    queries: Mapping[str, Query],
+    elements: Mapping[str, Sequence[Row | Punctuation]],
+    size: int,
+    connected: Iterable[str] | None = None,
+) -> dict[str, Expected]:
+    """The same for many queries, by their names.
+
+    On Connect only those of `connected`, where given; `WINDROW_CONTRACT=connect-whole` takes all of them.
+    """
+    if connected is not None and CONTRACT == "connect":
+        queries = {name: queries[name] for name in connected}
+    expected = {name: engine.expected(query.plan, elements, size) for name, query in queries.items()}
+    for (name, query), result in zip(queries.items(), engine.run_each(list(queries.values()), size), strict=True):
+        with named(name):
+            check_found(query, expected[name], result)
+    return expected
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """What fails in here tells the name of its case."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}") from error
+
+
 def check_found(query: Query, expected: Expected, found: Result) -> None:
     """Hold results, late rows and counts against what was expected."""
     rounded = rounded_names(query.plan)
@@ -115,6 +152,8 @@ def final(plan: Node, rows: list[Row]) -> list[Row]:
     windows = [node for node in walk(plan) if isinstance(node, WindowAggregate)]
     if not windows or windows[0].late is not Late.REVISE:
         return rows
+    if isinstance(windows[0].window, Session):
+        return standing(sorted(rows, key=lambda one: int(one["revision"])), [name for name, _ in windows[0].keys])
     last: dict[str, Row] = {}
     places = {(repr([row[n] for n, _ in windows[0].keys]), row["window_end"], row["revision"]) for row in rows}
     assert len(rows) == len(places)

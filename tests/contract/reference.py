@@ -175,10 +175,10 @@ def late_row(node: WindowAggregate, row: Mapping[str, Any], late_by: int, missed
     """A row of the side output: what came, then what it missed.
 
     How late is told from the end of the last closed window. Only the row counts where what it missed is not settled
-    as it comes: landmark windows have no last one, and under LATE REVISE some windows are corrected.
+    as it comes: landmark windows have no last one.
     """
     given = {name: row[name] for name in shape_of(node.input).schema.names}
-    if node.late is Late.REVISE or not isinstance(node.window, (Sliding, Session)):
+    if not isinstance(node.window, (Sliding, Session)):
         return given
     time = value_of(row, node.window.attribute)
     told = (boundary(node.window, time + late_by) - time, len(missed), missed[0][0], missed[-1][1])

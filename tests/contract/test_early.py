@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
-
-import pytest
 
 import windrow as wr
-from tests.contract.engines import Engine, plain, rounded_names, same_on_connect
+from tests.contract.engines import Engine, plain, rounded_names
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, punctuated
 from tests.engines.local.test_early import replayed, told
 from windrow.plan.nodes import WindowAggregate
 
 
-@pytest.mark.parametrize(
-    "spec", [pytest.param(BOUNDED, id="partials", marks=same_on_connect), pytest.param(ALL, id="rows")]
-)
-def test_early_results_are_taken_back(engine: Engine, spec: Any) -> None:
+def test_early_results_are_taken_back(engine: Engine) -> None:
+    """Of partials and of rows."""
     elements = punctuated(21, 0, batches=5)
     stream = wr.stream(elements, time="ts", schema=SCHEMA, progress=wr.punctuated(), name="s")
-    query = stream.group_by("k").window(range=60, slide=20).agg(**spec).early(25)
-    assert isinstance(query.plan, WindowAggregate)
-    expected = engine.expected(replace(query.plan, early=None), {"s": elements}, SIZE)
-    results = engine.run(query, SIZE).table.to_pylist()
-    rounded = rounded_names(query.plan)
-    assert plain(expected.results, rounded) == plain(told(results, "final"), rounded)
-    assert told(results, "early")
-    replayed(results)
+    windows = stream.group_by("k").window(range=60, slide=20)
+    queries = [windows.agg(**spec).early(25) for spec in (BOUNDED, ALL)]
+    for query, found in zip(queries, engine.run_each(queries, SIZE), strict=True):
+        assert isinstance(query.plan, WindowAggregate)
+        expected = engine.expected(replace(query.plan, early=None), {"s": elements}, SIZE)
+        results = found.table.to_pylist()
+        rounded = rounded_names(query.plan)
+        assert plain(expected.results, rounded) == plain(told(results, "final"), rounded)
+        assert told(results, "early")
+        replayed(results)

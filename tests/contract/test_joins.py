@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pytest
 
 import windrow as wr
-from tests.contract.engines import Engine, check, check_late, given, same_on_connect
+from tests.contract.engines import Engine, check_each, check_late, given
 from tests.contract.reference import Reference
 from tests.contract.streams import SCHEMA, SIZE, punctuated, rows
 from tests.contract.test_frames import drained, files, same, static, streaming, whole
@@ -28,8 +27,11 @@ EQUALITY = "a_k = b_k and a_g = b_g"
 BAND = "a_x >= b_x - 2 and a_x <= b_x + 1"
 
 
-def stream(name: str) -> Query:
-    return wr.stream(ELEMENTS[name], time="ts", schema=SCHEMA, progress=wr.punctuated(), name=name)
+A, B = (
+    wr.stream(elements, time="ts", schema=SCHEMA, progress=wr.punctuated(), name=name)
+    for name, elements in ELEMENTS.items()
+)
+"""Opened once, so that queries which run together read them together."""
 
 
 def joined(left: Query, right: Query, on: str | None, window: JoinWindow, kind: JoinKind, **others: Any) -> Query:
@@ -40,44 +42,37 @@ def joined(left: Query, right: Query, on: str | None, window: JoinWindow, kind: 
     return Query(plan, {**left.sources, **right.sources})
 
 
-@pytest.mark.parametrize(
-    ("on", "window", "kind"),
-    [
-        (EQUALITY, Between(-30, 20), JoinKind.FULL),
-        pytest.param(BAND, Between.of_ranges(12, 9), JoinKind.LEFT, marks=same_on_connect),
-        pytest.param("a_x + b_x > 3", SameWindow(10), JoinKind.INNER, marks=same_on_connect),
-        pytest.param(EQUALITY, AsOf(within=25), JoinKind.LEFT, marks=same_on_connect),
-    ],
-)
-def test_joins_and_their_late_rows(engine: Engine, on: str, window: JoinWindow, kind: JoinKind) -> None:
-    query = joined(stream("a"), stream("b"), on, window, kind, late=Late.SIDE)
-    assert check(engine, query, ELEMENTS, SIZE).rows_late > 0
+def late(on: str, window: JoinWindow, kind: JoinKind) -> Query:
+    return joined(A, B, on, window, kind, late=Late.SIDE)
 
 
-@same_on_connect
-@pytest.mark.parametrize("kind", [JoinKind.RIGHT, JoinKind.SEMI, JoinKind.ANTI])
-def test_one_side_alone(engine: Engine, kind: JoinKind) -> None:
-    check(engine, joined(stream("a"), stream("b"), BAND, Between(-20, 10), kind), ELEMENTS, SIZE)
+def over_a_join() -> Query:
+    pairs = joined(A.where("x is not null"), B, EQUALITY, Between(-30, 20), JoinKind.LEFT)
+    return pairs.group_by(k="a_k").window(range=60, slide=20).agg(n=wr.count(), met=wr.count("b_ts"))
 
 
-@same_on_connect
-def test_a_stream_with_itself(engine: Engine) -> None:
-    query = joined(stream("a"), stream("a"), "a_k = b_k and a_x < b_x", Between(0, 15), JoinKind.INNER)
-    check(engine, query, ELEMENTS, SIZE)
+def windows_joined() -> Query:
+    left, right = (one.group_by("k").window(range=20).agg(n=wr.count()) for one in (A, B))
+    return joined(left, right, "a_k = b_k and a_window_end = b_window_end", Between(-20, 20), JoinKind.INNER)
 
 
-@same_on_connect
-def test_windows_over_a_join(engine: Engine) -> None:
-    pairs = joined(stream("a").where("x is not null"), stream("b"), EQUALITY, Between(-30, 20), JoinKind.LEFT)
-    query = pairs.group_by(k="a_k").window(range=60, slide=20).agg(n=wr.count(), met=wr.count("b_ts"))
-    check(engine, query, ELEMENTS, SIZE)
+QUERIES = {
+    "late, equality, full": late(EQUALITY, Between(-30, 20), JoinKind.FULL),
+    "late, band, left": late(BAND, Between.of_ranges(12, 9), JoinKind.LEFT),
+    "late, any predicate": late("a_x + b_x > 3", SameWindow(10), JoinKind.INNER),
+    "late, as of": late(EQUALITY, AsOf(within=25), JoinKind.LEFT),
+    "right alone": joined(A, B, BAND, Between(-20, 10), JoinKind.RIGHT),
+    "semi": joined(A, B, BAND, Between(-20, 10), JoinKind.SEMI),
+    "anti": joined(A, B, BAND, Between(-20, 10), JoinKind.ANTI),
+    "a stream with itself": joined(A, A, "a_k = b_k and a_x < b_x", Between(0, 15), JoinKind.INNER),
+    "windows over a join": over_a_join(),
+    "windows joined": windows_joined(),
+}
 
 
-@same_on_connect
-def test_windows_joined(engine: Engine) -> None:
-    left, right = (stream(name).group_by("k").window(range=20).agg(n=wr.count()) for name in "ab")
-    query = joined(left, right, "a_k = b_k and a_window_end = b_window_end", Between(-20, 20), JoinKind.INNER)
-    check(engine, query, ELEMENTS, SIZE)
+def test_joins(engine: Engine) -> None:
+    expected = check_each(engine, QUERIES, ELEMENTS, SIZE, connected=["late, equality, full"])
+    assert [] == [name for name, found in expected.items() if name.startswith("late") and not found.rows_late]
 
 
 def framed(left: DataFrame, right: DataFrame, **others: Any) -> Query:

@@ -78,3 +78,12 @@ def test_hardly_anything(engine: Engine, name: str) -> None:
     query = stream("s", elements, progress=wr.punctuated()).group_by("k").window(range=10, slide=5).agg(**ALL)
     expected = check(engine, query, {"s": elements}, SIZE)
     assert 2 * expected.rows_in == len(expected.results)
+
+
+@same_on_connect
+def test_times_finer_than_a_microsecond_are_refused(engine: Engine) -> None:
+    data = pa.table({"ts": pa.array([1_000, 1_001], pa.timestamp("ns", "UTC"))})
+    query = wr.stream(data, time="ts").window(range="1 s").agg(n=wr.count())
+    pattern = r"`ts` must be a whole number of microseconds, .* got 1970-01-01 00:00:00\.000001001 in row 1, counted"
+    with pytest.raises(wr.DataError, match=pattern):
+        engine.run(query, SIZE)

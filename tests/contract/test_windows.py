@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pytest
-
 import windrow as wr
-from tests.contract.engines import Engine, check, same_on_connect
+from tests.contract.engines import Engine, check_each, named
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, punctuated, punctuated_by_group, rows, timed
 from windrow.functions import AggregateSpec
+from windrow.plan.nodes import Stream
+from windrow.query import Query
 from windrow.semantics.progress import Policy
 
 PER_K = wr.punctuated(per="k")
 HUGE, NEGATIVE = 1 << 50, -(1 << 50) - 7
+
+
+DATA: Mapping[str, list[Any]] = {
+    "punctuated": punctuated(1, 0),
+    "huge": punctuated(2, HUGE),
+    "negative": punctuated(3, NEGATIVE),
+    "by_group": punctuated_by_group(10, 0),
+    "huge_by_group": punctuated_by_group(11, HUGE),
+    "rows": rows(4, NEGATIVE),
+    "huge_rows": rows(5, HUGE),
+    "moments": timed(rows(8, -60)),
+}
+
+
+def opened(name: str) -> Query:
+    kind = SCHEMA if isinstance(DATA[name][0]["ts"], int) else TIMED
+    return wr.stream(DATA[name], time="ts", schema=kind, progress=wr.punctuated(), name=name)
+
+
+STREAMS = {name: opened(name) for name in DATA}
+"""Opened once, so that queries which run together read them together."""
 
 
 @dataclass(frozen=True)
@@ -29,70 +50,67 @@ class Case:
     late: tuple[str, Any] = ("drop", None)
     lateness: str = "generous"
     progress: Policy = field(default_factory=wr.punctuated)
-    elements: list[Any] = field(default_factory=lambda: punctuated(1, 0))
+    data: str = "punctuated"
     has_late: bool = True
 
-    def query(self) -> wr.Query:
-        schema = SCHEMA if isinstance(self.elements[0]["ts"], int) else TIMED
-        stream = wr.stream(self.elements, time="ts", schema=schema, progress=self.progress, name="s")
+    def query(self) -> Query:
+        stream = STREAMS[self.data]
+        assert isinstance(stream.plan, Stream)
+        query = Query(replace(stream.plan, policy=self.progress), stream.sources)
         policy, within = self.late
-        windows = stream.group_by(*self.keys).window(**self.window)
+        windows = query.group_by(*self.keys).window(**self.window)
         return windows.emit(self.emit).late(policy, within=within).lateness(self.lateness).agg(**self.aggregates)
 
 
 CASES = {
     "tumbling over all": Case({"range": 15}, (), BOUNDED),
-    "sliding, side": Case({"range": 30, "slide": 10}, late=("side", None), elements=punctuated(2, HUGE)),
+    "sliding, side": Case({"range": 30, "slide": 10}, late=("side", None), data="huge"),
     "uneven, consistent": Case(
-        {"range": 25, "slide": 10, "origin": 3},
+        {"range": 25, "slide": 10, "origin": 3, "align": "start"},
         ("k", "g"),
         BOUNDED,
         lateness="consistent",
-        elements=punctuated(3, NEGATIVE),
+        data="negative",
     ),
     "holes, empty windows, float keys": Case(
         {"range": 7, "slide": 11}, ("y",), emit="empty", late=("side", None), lateness="consistent"
     ),
-    "landmark, slack": Case(
-        {"range": "unbounded", "slide": 20}, ("g",), BOUNDED, progress=wr.slack(10), elements=rows(4, NEGATIVE)
-    ),
-    "session, side, slack": Case({"gap": 6}, late=("side", None), progress=wr.slack(20), elements=rows(5, HUGE)),
-    "revised": Case({"range": 20, "slide": 10}, late=("revise", 30), elements=punctuated(6, 0)),
+    "landmark, slack": Case({"range": "unbounded", "slide": 20}, ("g",), BOUNDED, progress=wr.slack(10), data="rows"),
+    "session, side, slack": Case({"gap": 6}, late=("side", None), progress=wr.slack(20), data="huge_rows"),
+    "revised": Case({"range": 20, "slide": 10}, late=("revise", 30)),
     "revised, consistent, int keys": Case(
         {"range": 20, "slide": 10}, ("g",), BOUNDED, late=("revise", None), lateness="consistent"
     ),
     "complete, slack in rows": Case(
-        {"range": 30, "slide": 15}, ("k",), BOUNDED, emit="complete", progress=wr.slack("9 rows"), elements=rows(7, -50)
+        {"range": 30, "slide": 15}, ("k",), BOUNDED, emit="complete", progress=wr.slack("9 rows"), data="rows"
     ),
     "moments, ordered": Case(
-        {"range": "20 s", "slide": "5 s"}, ("at", "k"), BOUNDED, progress=wr.ordered(), elements=timed(rows(8, -60))
+        {"range": "20 s", "slide": "5 s"}, ("at", "k"), BOUNDED, progress=wr.ordered(), data="moments"
     ),
-    "promises for groups": Case(
-        {"range": 30, "slide": 10}, late=("side", None), progress=PER_K, elements=punctuated_by_group(10, 0)
-    ),
+    "promises for groups": Case({"range": 30, "slide": 10}, late=("side", None), progress=PER_K, data="by_group"),
     "promises for groups, partials": Case(
-        {"range": 20, "slide": 10}, ("k",), BOUNDED, progress=PER_K, elements=punctuated_by_group(11, HUGE)
+        {"range": 20, "slide": 10}, ("k",), BOUNDED, progress=PER_K, data="huge_by_group"
     ),
     "promises for groups, landmark": Case(
-        {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, elements=punctuated_by_group(12, -70)
+        {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, data="by_group"
     ),
-    "promises for groups, sessions": Case(
-        {"gap": 7}, ("k",), BOUNDED, late=("side", None), progress=PER_K, elements=punctuated_by_group(15, 0)
+    "promises for groups, sessions revised": Case(
+        {"gap": 7}, ("k",), BOUNDED, late=("revise", 12), progress=PER_K, data="by_group"
     ),
     "promises for groups, revised": Case(
-        {"range": 20, "slide": 10}, ("k",), late=("revise", 30), progress=PER_K, elements=punctuated_by_group(16, 0)
+        {"range": 20, "slide": 10}, ("k",), late=("revise", 30), progress=PER_K, data="by_group"
     ),
     "rows of a key in order of time": Case(
         {"rows": 5, "slide": "2 rows", "partition": "k", "order_by": "ts"}, ("k", "g"), late=("side", None)
     ),
-    "rows by arrival": Case({"rows": 9, "slide": "4 rows"}, ("k",), BOUNDED, elements=rows(13, 0), has_late=False),
+    "rows by arrival": Case({"rows": 9, "slide": "4 rows"}, ("k",), BOUNDED, data="rows", has_late=False),
     "every row closes a window of its key": Case(
-        {"range": 25, "slide": "1 row", "partition": "k"}, ("k",), late=("side", None), elements=punctuated(14, HUGE)
+        {"range": 25, "slide": "1 row", "partition": "k"}, ("k",), late=("side", None), data="huge"
     ),
     "every third row by rank": Case(
         {"range": 25, "slide": "3 rows", "by": "rank"}, ("g",), BOUNDED, lateness="consistent"
     ),
-    "at end": Case({"range": 30, "slide": 7}, progress=wr.at_end(), elements=rows(9, 0), has_late=False),
+    "at end": Case({"range": 30, "slide": 7}, progress=wr.at_end(), data="huge_rows", has_late=False),
 }
 
 
@@ -100,10 +118,8 @@ CONNECTED = ("sliding, side", "promises for groups, partials")
 """Cases for every engine: rows through the shuffle, and partials."""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in CONNECTED else same_on_connect) for name in CASES]
-)
-def test_windows(engine: Engine, name: str) -> None:
-    case = CASES[name]
-    expected = check(engine, case.query(), {"s": case.elements}, SIZE)
-    assert case.has_late == (expected.rows_late > 0)
+def test_windows(engine: Engine) -> None:
+    expected = check_each(engine, {name: case.query() for name, case in CASES.items()}, DATA, SIZE, CONNECTED)
+    for name, found in expected.items():
+        with named(name):
+            assert CASES[name].has_late == (found.rows_late > 0)

@@ -17,7 +17,7 @@ from windrow.engines.build import build
 from windrow.engines.capabilities import TABLE, Feature, No, Yes, page
 from windrow.engines.spark.frames import _refuse_mix
 from windrow.engines.spark.inputs import FrameSource
-from windrow.engines.spark.spread import Spread, is_stateless, spread
+from windrow.engines.spark.spread import Spread, spread
 from windrow.errors import WindrowError
 from windrow.operators.partials import why_not_partial
 from windrow.plan.check import walk
@@ -29,6 +29,7 @@ from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = pa.table({"k": ["a"], "x": [1], "t": [1], "p": pa.nulls(1, pa.int64())})
+MOMENTS = DATA.set_column(2, "t", DATA["t"].cast(pa.timestamp("us")))
 FEATURES = {feature.name: feature for rows in TABLE.values() for feature in rows}
 
 
@@ -165,6 +166,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "LATE SIDE": lambda: windows().late("side"),
     "LATE REVISE": lambda: windows().late("revise"),
     "LATE REVISE of sessions": lambda: windows(gap=5).late("revise"),
+    "LATE REVISE with EMIT COMPLETE of sessions": lambda: windows(gap=5).late("revise").emit("complete"),
     "LATE REVISE of landmark windows": lambda: windows(range="unbounded", slide=5).late("revise"),
     "LATE REVISE of slide-by-tuple windows": lambda: windows(range=5, slide="1 row").late("revise"),
     "LATE REVISE of windows of rows": lambda: windows(rows=5).late("revise"),
@@ -178,6 +180,10 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "punctuations and heartbeats in a column": over(wr.punctuated("p")),
     "punctuations among the elements of an iterator": over(wr.punctuated()),
     "punctuations for single groups": over(wr.punctuated(per="k")),
+    "lead: rows too far ahead are early": over(wr.slack(3, lead=9)),
+    "lead by the clock": lambda: windows(
+        wr.stream(MOMENTS, time="t", name="s", progress=wr.ordered(lead=wr.lead("1 h", wall_clock=True))), range="1 s"
+    ),
     "idle by stream time": over(idle=3),
     "idle by the clock": over(idle=wr.idle("3 s", wall_clock=True)),
     "strategy panes": lambda: windows().strategy("panes"),
@@ -260,11 +266,9 @@ def test_refusals_that_no_plan_shows(engine: str, name: str) -> None:
 
 def remarks(divided: Spread) -> Iterator[str]:
     """What the engine itself says about how a plan is divided."""
-    heads = [] if is_stateless(divided.plan) else [branch.head for branch in divided.branches]
-    for head in heads:
-        why = why_not_partial(head) if isinstance(head, WindowAggregate) else None
-        if why is not None:
-            yield f"rows are sent: {why}"
+    for branch in divided.branches:
+        if branch.reason.startswith("its rows are sent: "):
+            yield branch.reason.removeprefix("its ")
     if divided.one_shard is not None:
         yield f"one shard: {divided.one_shard}"
 

@@ -83,9 +83,7 @@ def test_a_default_name_gives_way_to_a_given_one() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "group", ["upper(symbol)", "u", "1", "UPPER(symbol)", "u, time", "window_start, window_end, 1"]
-)
+@pytest.mark.parametrize("group", ["upper(symbol)", "u", "1", "UPPER(symbol)", "window_start, window_end, 1"])
 def test_ways_to_name_one_key(group: str) -> None:
     expected = (("u", Call("upper", (Column("symbol"),))),)
     assert expected == aggregate(f"SELECT upper(symbol) AS u, count(*) {FROM} GROUP BY {group}").keys
@@ -110,6 +108,20 @@ def test_grouping_by_the_progressing_attribute_is_a_window_per_value() -> None:
     assert expected == node.input
     assert ["srcIP", "ts", "window_start", "window_end", "count"] == [name for name, _ in node.columns]
     assert Column("window_start") == dict(node.columns)["ts"]
+
+
+@pytest.mark.parametrize("group", ["symbol, time", "symbol, TIME", "symbol, 2", "symbol, t", "symbol, trades.time"])
+def test_grouping_by_the_progressing_attribute_beside_a_window_is_a_key(group: str) -> None:
+    """Each value is a group of its own in every window: different times are not merged."""
+    node = aggregate(f"SELECT symbol, time AS t, count(*) AS n {FROM} GROUP BY {group} HAVING t IS NOT NULL")
+    assert (("symbol", Column("symbol")), ("t", Column("time"))) == node.keys
+
+
+def test_a_time_that_is_a_key_means_the_key_everywhere() -> None:
+    node = the(Project, plan(f"SELECT time, window_end - time AS left, count(*) AS n {FROM} GROUP BY time"))
+    assert {"time", "window_start", "window_end", "left", "n"} == {name for name, _ in node.columns}
+    assert "(window_end - time)" == str(dict(node.columns)["left"])
+    assert Column("time") == dict(node.columns)["time"]
 
 
 def test_results_of_one_window_can_be_aggregated_again() -> None:
@@ -172,6 +184,12 @@ def test_suffixes_in_any_order() -> None:
         assert expected == {field: getattr(found, field) for field in expected}
 
 
+def test_how_many_empty_windows_follow_each_other() -> None:
+    found = aggregate(f"SELECT count(*) {FROM} EMIT EMPTY UP TO 5000000 LATE SIDE")
+    assert (Emit.EMPTY, 5_000_000, Late.SIDE) == (found.emit, found.most_empty, found.late)
+    assert 1_000_000 == aggregate(f"SELECT count(*) {FROM} EMIT EMPTY").most_empty
+
+
 def test_suffix_after_a_bare_stream_is_no_alias() -> None:
     assert Late.SIDE is aggregate("SELECT count(*) [RANGE 5] FROM packets LATE SIDE").late
     assert Emit.COMPLETE is aggregate("SELECT count(*) [RANGE 5] FROM packets p EMIT COMPLETE").emit
@@ -201,7 +219,8 @@ ERRORS = [
     (
         "SELECT max(p) FROM (SELECT price AS p FROM trades)",
         "`window` must be given: without one, state would be unbounded and no result would ever be final. "
-        "Hint: keep the time column (or window_end) in the inner SELECT, then put a window on it.",
+        "Hint: keep the time column (or window_start or window_end) in the inner SELECT, unchanged, "
+        "then put a window on it.",
         "max(p",
     ),
     (
@@ -240,6 +259,22 @@ ERRORS = [
         "`within` says how long results are corrected, which only LATE REVISE does, got 1 hour. "
         "Hint: write LATE REVISE WITHIN ..., or leave it out.",
         "WITHIN 1 HOUR",
+    ),
+    (
+        f"SELECT count(*) {FROM} EMIT EMPTY UP TO 0",
+        "`most` must be at least 1, got 0. Hint: as in EMIT EMPTY UP TO 5000000.",
+        "UP TO 0",
+    ),
+    (
+        f"SELECT count(*) {FROM} EMIT COMPLETE UP TO 5",
+        "`most` says how many empty windows are reported in a row, which only EMIT EMPTY does, got 5. "
+        "Hint: write EMIT EMPTY UP TO ... (emit('empty', most=...)), or leave it out.",
+        "UP TO 5",
+    ),
+    (
+        f"SELECT count(*) {FROM} EMIT EMPTY UP TO 1.5",
+        "`query` needs a whole number of windows (as in EMIT EMPTY UP TO 5000000) here, got 1.5.",
+        "1.5",
     ),
     (f"SELECT count(*) {FROM} LATE DROP LATE SIDE", "`late` must be given only once.", "LATE SIDE"),
     (

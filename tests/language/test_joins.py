@@ -435,7 +435,7 @@ ERRORS = [
     (
         "SELECT * FROM (SELECT k, x FROM l) AS q JOIN r [RANGE TUMBLING 5] USING (k)",
         "`join` needs a progressing attribute on both sides, but q does not keep it, got columns k, x. "
-        "Hint: keep the time column (or window_end) in the inner SELECT, unchanged.",
+        "Hint: keep the time column (or window_start or window_end) in the inner SELECT, unchanged.",
         "r",
     ),
     (

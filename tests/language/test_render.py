@@ -85,6 +85,7 @@ PLANS: list[Node] = [
         Amount.of("1 hour"),
         Strategy.BUFFER,
     ),
+    WindowAggregate(PACKETS, Sliding("ts", 5, 5), (), COUNT, Emit.EMPTY, most_empty=7),
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -9,7 +11,7 @@ from tests.language.streams import TRADES
 from windrow.language import parse, stream_sql
 from windrow.plan.nodes import Stream
 from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import External, Idle, Ordered, SlackRows
+from windrow.semantics.progress import External, Idle, Lead, Ordered, Slack, SlackRows
 
 COLUMNS: dict[str, pa.DataType] = {
     "select": pa.string(),
@@ -39,6 +41,9 @@ def test_declaration() -> None:
         Stream("s", SCHEMA, "ts"),
         Stream("s", SCHEMA, "ts", Ordered(), Idle(Amount.of(5)), "it's here.csv"),
         Stream("from", SCHEMA, "ts", SlackRows(7), Idle(Amount.of("5 s"), wall_clock=True)),
+        Stream("s", SCHEMA, "ts", Ordered(Lead(Amount.of(9))), Idle(Amount.of(5))),
+        Stream("s", SCHEMA, "ts", SlackRows(7, Lead(Amount.of(9)))),
+        replace(TRADES, policy=Slack(Amount.of("60 s"), Lead(Amount.of("1 h"), wall_clock=True))),
         Stream("s", SCHEMA, "ts", External()),
         Stream("s", SCHEMA, "ts", External("mark")),
     ],

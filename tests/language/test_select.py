@@ -163,7 +163,7 @@ LAST = (
         (LAST, "WITH p AS (SELECT * FROM packets ORDERED OUTPUT) SELECT * FROM p"),
         (
             "`ordered output` needs the progressing attribute among the columns, or nobody could see the order, "
-            "got columns srcIP. Hint: keep the time column (or window_end) in the SELECT, unchanged.",
+            "got columns srcIP. Hint: keep the time column (or window_start or window_end) in the SELECT, unchanged.",
             "SELECT srcIP FROM packets ORDERED OUTPUT",
         ),
         (

@@ -10,7 +10,7 @@ from windrow.errors import QueryError
 from windrow.language import StreamDeclaration, parse
 from windrow.plan.nodes import Stream
 from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
+from windrow.semantics.progress import AtEnd, External, Idle, Lead, Ordered, Policy, Slack, SlackRows
 
 UTC = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema([pa.field("a", pa.int64()), pa.field("p", UTC), pa.field("time", UTC)])
@@ -54,6 +54,9 @@ def test_types() -> None:
         ("PUNCTUATED BY p PER A", External("p", ("a",)), None),
         ("PUNCTUATED PER a", External(per=("a",)), None),
         ("SLACK 1 MINUTE IDLE 30 SECONDS", Slack(Amount.of("1 minute")), Idle(Amount.of("30 seconds"))),
+        ("SLACK 1 MINUTE LEAD 1 HOUR", Slack(Amount.of("1 minute"), Lead(Amount.of("1 hour"))), None),
+        ("LEAD 1 HOUR SLACK 9 ROWS", SlackRows(9, Lead(Amount.of("1 hour"))), None),
+        ("ORDERED LEAD 1 HOUR WALL CLOCK", Ordered(Lead(Amount.of("1 hour"), wall_clock=True)), None),
         ("IDLE 30 SECONDS WALL CLOCK ORDERED", Ordered(), Idle(Amount.of("30 seconds"), wall_clock=True)),
     ],
 )
@@ -117,6 +120,43 @@ ERRORS = [
         "Hint: write 60 SECONDS, or another unit.",
         "SLACK 60",
     ),
+    (
+        "CREATE STREAM x (a INT) PROGRESS ON a LEAD 5",
+        "`lead` needs SLACK or ORDERED: here nothing before the end moves progress, and not rows, got 5. "
+        "Hint: write SLACK 30 SECONDS LEAD 1 HOUR, or leave LEAD out.",
+        "LEAD 5",
+    ),
+    (
+        "CREATE STREAM x (a INT) PROGRESS ON a LEAD 5 PUNCTUATED",
+        "`lead` needs SLACK or ORDERED: here what the data carries moves progress, and not rows, got 5. "
+        "Hint: write SLACK 30 SECONDS LEAD 1 HOUR, or leave LEAD out.",
+        "LEAD 5",
+    ),
+    (
+        "CREATE STREAM x (a INT) PROGRESS ON a SLACK 5 LEAD 0",
+        "`lead` must be positive, got 0.",
+        "LEAD 0",
+    ),
+    (
+        "CREATE STREAM x (b TIMESTAMP) PROGRESS ON b ORDERED LEAD 60",
+        "`lead` needs a time unit because the attribute is a timestamp, got 60. "
+        "Hint: write 60 SECONDS, or another unit.",
+        "LEAD 60",
+    ),
+    (
+        "CREATE STREAM x (a INT) PROGRESS ON a ORDERED LEAD 5 ROWS",
+        "`lead` must be a plain number because the attribute is an integer, got 5 rows. "
+        "Hint: write 5 without a unit, or window on a timestamp column.",
+        "LEAD 5 ROWS",
+    ),
+    (
+        "CREATE STREAM x (a INT) PROGRESS ON a SLACK 5 LEAD 5 SECONDS WALL CLOCK",
+        "`lead` must be ahead of the stream where the time is an integer: a clock tells no such numbers, "
+        "got 5 seconds by the wall clock. "
+        "Hint: leave out WALL CLOCK (wall_clock=True), or progress on a timestamp column.",
+        "LEAD 5 SECONDS WALL CLOCK",
+    ),
+    ("CREATE STREAM x (a INT) PROGRESS ON a LEAD 5 ORDERED LEAD 6", "`lead` must be given only once.", "LEAD 6"),
     ("CREATE STREAM x (a INT) PROGRESS ON a SLACK -1", "`slack` must not be negative, got -1.", "SLACK -1"),
     (
         "CREATE STREAM x (a INT) PROGRESS ON a SLACK 1.5 ROWS",

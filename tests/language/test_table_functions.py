@@ -6,6 +6,7 @@ import pytest
 
 from tests.language.streams import MINUTE, SECOND, aggregate, complaint, plan, the
 from windrow.errors import QueryError, UnsupportedError
+from windrow.language import to_sql
 from windrow.plan.nodes import Project
 from windrow.semantics.expressions import Column
 from windrow.semantics.windows import Session, Sliding, Window
@@ -23,7 +24,11 @@ FUNCTIONS: list[tuple[str, Window]] = [
     ("hop(TABLE packets, DESCRIPTOR(ts), 2, 10)", Sliding("ts", 10, 2)),
     ("TUMBLE(TABLE packets, DESCRIPTOR(ts), 10, -3)", Sliding("ts", 10, 10, -3)),
     ("SESSION(TABLE trades, DESCRIPTOR(time), INTERVAL '30' SECOND)", Session("time", 30 * SECOND)),
+    ("HOP(TABLE packets, DESCRIPTOR(ts), 4, 10)", Sliding("ts", 10, 4, 2)),
+    ("HOP(TABLE packets, DESCRIPTOR(ts), 4, 10, -1)", Sliding("ts", 10, 4, 1)),
+    ("HOP(TABLE packets, DESCRIPTOR(ts), 10, 4)", Sliding("ts", 4, 10, 4)),
     ("CUMULATE(TABLE packets, DESCRIPTOR(ts), 10, 10)", Sliding("ts", 10, 10)),
+    ("CUMULATE(TABLE packets, DESCRIPTOR(ts), 10, 10, 3)", Sliding("ts", 10, 10, 3)),
 ]
 
 
@@ -31,6 +36,13 @@ FUNCTIONS: list[tuple[str, Window]] = [
 def test_functions_stand_for_windows(function: str, expected: Window) -> None:
     assert expected == aggregate(f"SELECT count(*) AS n FROM {function}").window
     assert expected == aggregate(f"SELECT count(*) AS n FROM {function} GROUP BY window_start, window_end").window
+
+
+def test_brackets_align_ends_and_functions_starts() -> None:
+    written = aggregate("SELECT count(*) AS n FROM packets [RANGE 10 SLIDE 4]").window
+    called = aggregate("SELECT count(*) AS n FROM HOP(TABLE packets, DESCRIPTOR(ts), 4, 10)")
+    assert (Sliding("ts", 10, 4, 0), Sliding("ts", 10, 4, 2)) == (written, called.window)
+    assert "SELECT count(*) AS n FROM packets [RANGE 10 SLIDE 4 WATTR ts ORIGIN 2]" == to_sql(called)
 
 
 def test_the_bounds_are_columns_where_they_are_selected() -> None:
@@ -51,13 +63,14 @@ ERRORS = [
     (
         "TUMBLE(trades, time, '1 minute')",
         "`TUMBLE` takes a table, a descriptor and intervals. "
-        "Hint: write TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE).",
+        "Hint: write TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE), then an offset if any.",
         "TUMBLE",
     ),
     (
         "HOP(TABLE trades, DESCRIPTOR(time), INTERVAL '1' MINUTE)",
         "`HOP` takes a table, a descriptor and intervals. Hint: write "
-        "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE), slide before size.",
+        "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE), slide before size, then an offset "
+        "if any.",
         "HOP",
     ),
     (
@@ -67,8 +80,19 @@ ERRORS = [
     ),
     (
         "TUMBLE(TABLE trades, DESCRIPTOR(price), INTERVAL '1' MINUTE)",
-        "`wattr` must be the progressing attribute, which is time, got price. Hint: write WATTR time.",
+        "`descriptor` must be the progressing attribute, which is time, got price. Hint: write DESCRIPTOR(time).",
         "price",
+    ),
+    (
+        "CUMULATE(TABLE packets, DESCRIPTOR(ts), 1, 1, 1, 1)",
+        "`CUMULATE` takes a table, a descriptor and intervals. Hint: write CUMULATE(TABLE t, DESCRIPTOR(ts), "
+        "INTERVAL '1' HOUR, INTERVAL '1' HOUR), step before size, then an offset if any.",
+        "CUMULATE",
+    ),
+    (
+        "HOP(TABLE packets, DESCRIPTOR(ts), 0, 10)",
+        "`slide` must be positive, got 0. Hint: windows move forward, as in SLIDE 1 SECOND.",
+        "0",
     ),
     (
         "TUMBLE(TABLE packets, DESCRIPTOR(ts), 0)",
@@ -88,5 +112,6 @@ def test_cumulate_with_steps_is_refused() -> None:
         "`CUMULATE` is available only with a step equal to its size. Hint: use TUMBLE for each step, "
         "or [RANGE ALL SLIDE 1 MINUTE WATTR ts] for totals that never start over."
     )
-    text = "SELECT count(*) FROM CUMULATE(TABLE packets, DESCRIPTOR(ts), 1, 10)"
-    assert (expected, "CUMULATE") == complaint(text, UnsupportedError)
+    for offset in ("", ", 3"):
+        text = f"SELECT count(*) FROM CUMULATE(TABLE packets, DESCRIPTOR(ts), 1, 10{offset})"
+        assert (expected, "CUMULATE") == complaint(text, UnsupportedError)

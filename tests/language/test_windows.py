@@ -36,6 +36,7 @@ TIME_WINDOWS: list[tuple[str, Window]] = [
     ("RANGE 1 s SLIDE 1 h", Sliding("time", SECOND, 3600 * SECOND)),
     ("RANGE 1 m ORIGIN '1970-01-01 00:00:30'", Sliding("time", MINUTE, MINUTE, 30 * SECOND)),
     ("RANGE 1 m ORIGIN TIMESTAMP '1970-01-01T01:00:00+01:00'", Sliding("time", MINUTE, MINUTE, 0)),
+    ("RANGE 1 m ORIGIN DATE '1970-01-02'", Sliding("time", MINUTE, MINUTE, 24 * 60 * MINUTE)),
     ("RANGE 1 m ORIGIN -5 SECONDS", Sliding("time", MINUTE, MINUTE, -5 * SECOND)),
     ("RANGE ALL SLIDE 1 MINUTE", Landmark("time", MINUTE)),
     ("SLIDE 1 MINUTE WATTR time RANGE UNBOUNDED", Landmark("time", MINUTE)),
@@ -214,13 +215,13 @@ ERRORS = [
     (
         "(SELECT price, symbol FROM trades) [RANGE 10 SECONDS]",
         "`window` needs a progressing attribute, but the inner query does not keep it, got columns price, symbol. "
-        "Hint: keep the time column (or window_end) in the inner SELECT, unchanged.",
+        "Hint: keep the time column (or window_start or window_end) in the inner SELECT, unchanged.",
         "[RANGE 10 SECONDS]",
     ),
     (
         "(SELECT price, symbol FROM trades) [RANGE 10 WATTR price]",
         "`wattr` must be the progressing attribute, which is not among the columns, got price. "
-        "Hint: keep the time column (or window_end) in the inner SELECT, unchanged.",
+        "Hint: keep the time column (or window_start or window_end) in the inner SELECT, unchanged.",
         "price",
     ),
 ]

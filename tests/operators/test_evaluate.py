@@ -252,13 +252,38 @@ def test_dates(kind: pa.DataType) -> None:
     assert [False, True, None] == evaluate(_call("<", "d", date(1970, 1, 1)), batch).to_pylist()
 
 
-def test_finer_and_coarser_times_count_as_microseconds_rounded_down() -> None:
-    stored = pa.array([-1, 1_999, 2_000, None], pa.int64())
+def test_finer_and_coarser_times_count_as_microseconds() -> None:
+    stored = pa.array([-1_000, 1_000, 2_000, None], pa.int64())
     batch = _batch(n=stored.cast(pa.timestamp("ns")), s=stored.cast(pa.timestamp("s", "UTC")))
     assert [-1, 1, 2, None] == evaluate(_call("cast", "n", "bigint"), batch).to_pylist()
-    assert [-1_000_000, 1_999_000_000, 2_000_000_000, None] == evaluate(_call("cast", "s", "bigint"), batch).to_pylist()
+    expected = [-1_000_000_000, 1_000_000_000, 2_000_000_000, None]
+    assert expected == evaluate(_call("cast", "s", "bigint"), batch).to_pylist()
     assert [59, 0, 0, None] == evaluate(_call("second", "n"), batch).to_pylist()
     assert [1, 0, 0, 0] == mask(_call("<", "n", "1970-01-01"), batch).tolist()
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("cast", ("n", "bigint")),
+        ("second", ("n",)),
+        ("<", ("n", "1970-01-01")),
+        ("<", ("n", "u")),
+        ("cast", ("n", "string")),
+    ],
+)
+def test_times_below_a_microsecond_are_not_computed_with(function: str, arguments: tuple[str, ...]) -> None:
+    fine = pa.array([1_000, None, -1], pa.timestamp("ns"))
+    batch = _batch(n=fine, u=pa.array([0, 0, 0], pa.timestamp("us")))
+    pattern = (
+        r"^`n` must be a whole number of microseconds, the unit in which times are computed, got "
+        r"1969-12-31 23:59:59\.999999999\. Hint: round it before the query: \.dt\.floor\('us'\) in pandas, "
+    )
+    with pytest.raises(DataError, match=pattern):
+        evaluate(_call(function, *arguments), batch)
+    pattern = r"^`d` must be a whole number of microseconds, the unit in which times are computed, got 1 ns\. "
+    with pytest.raises(DataError, match=pattern):
+        evaluate(_call("cast", "d", "bigint"), _batch(d=pa.array([1], pa.duration("ns"))))
 
 
 def test_moments_beyond_the_calendar_still_compare() -> None:

@@ -22,15 +22,22 @@ def union(one: dict[str, Any], other: dict[str, Any]) -> wr.Query:
     return streams[0].union(streams[1]).window(range="1 s").agg(n=wr.count(), x=wr.max("x"), u=wr.max("u"))
 
 
-def test_moments_are_rounded_down_and_numbers_to_the_nearest() -> None:
+def test_moments_meet_in_microseconds_and_numbers_in_the_nearest() -> None:
     fine = {
-        "t": pa.array([1_001, 2_999], pa.timestamp("ns")),
+        "t": pa.array([1_000, 2_000], pa.timestamp("ns")),
         "x": [(1 << 53) + 1, 2],
-        "u": pa.array([1_999, None], pa.timestamp("ns")),
+        "u": pa.array([1_000, None], pa.timestamp("ns")),
     }
     coarse = {"t": pa.array([1, 2], pa.timestamp("us")), "x": [0.5, 1.5], "u": pa.array([0, 0], pa.timestamp("us"))}
     row = union(fine, coarse).run().table.to_pylist()[0]
     assert (4, float(1 << 53), datetime(1970, 1, 1, 0, 0, 0, 1)) == (row["n"], row["x"], row["u"])
+
+
+def test_a_moment_finer_than_the_other_side_is_refused() -> None:
+    fine = {"t": pa.array([1], pa.timestamp("us")), "x": [1], "u": pa.array([1_999], pa.timestamp("ns"))}
+    coarse = {"t": pa.array([1], pa.timestamp("us")), "x": [1], "u": pa.array([0], pa.timestamp("us"))}
+    with pytest.raises(wr.DataError, match=r"\Amust be a whole number of microseconds, .* got 1970-.*00\.000001999\. "):
+        union(fine, coarse).run()
 
 
 def test_a_number_that_does_not_fit_is_refused() -> None:

@@ -58,6 +58,11 @@ def test_windows_on_time(expected: Window, spec: WindowSpec) -> None:
     [
         (Sliding("seq", 10, 5), WindowSpec(10, 5)),
         (Sliding("seq", 10, 10, -3), WindowSpec("10", origin=-3)),
+        (Sliding("seq", 10, 4, 2), WindowSpec(10, 4, align="start")),
+        (Sliding("seq", 10, 4, 1), WindowSpec(10, 4, origin=-1, align="START")),
+        (Sliding("seq", 10, 4), WindowSpec(10, 4, align="end")),
+        (Sliding("seq", 10, 5), WindowSpec(10, 5, align="start")),
+        (Sliding("seq", 10, 0), WindowSpec(10, 0, align="start")),
         (Session("seq", 3), WindowSpec(gap=3)),
     ],
 )
@@ -83,6 +88,11 @@ def test_windows_on_integers(expected: Window, spec: WindowSpec) -> None:
         (r"`slide` must be a whole number, got 1\.5\. Hint: .*", WindowSpec("5 rows", "1.5 rows")),
         (r"`by` must be a known word \(one of row_num, rank\), got size\.", WindowSpec("1 min", "1 row", by="size")),
         (r"`wen` is not a column of the input\. .*", WindowSpec("1 min", on="wen")),
+        (r"`align` must be a known word \(one of start, end\), got left\.", WindowSpec("1 min", align="left")),
+        (r"`align` does not go with gap, got start\.", WindowSpec(gap="1 min", align="start")),
+        (r"`align` does not go with range='unbounded', got start\.", WindowSpec("all", "1 min", align="start")),
+        (r"`align` does not go with range in rows, got start\.", WindowSpec("5 rows", align="start")),
+        (r"`align` does not go with slide in rows, got start\.", WindowSpec("1 min", "1 row", align="start")),
     ],
 )
 def test_windows_that_make_no_sense(message: str, spec: WindowSpec) -> None:

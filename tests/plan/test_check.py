@@ -68,11 +68,13 @@ def test_policies_that_fit(policy: Any) -> None:
             {"policy": External("promis")},
         ),
         (
-            r"`punctuated by` must be another column of the type of time \(timestamp\), got price, a bigint\.",
+            r"`punctuated by` must be another column of the type of time \(timestamp\), got price, a bigint\. "
+            r"Hint: convert it to a timestamp before it comes in\.",
             {"policy": External("price")},
         ),
         (
-            r"`punctuated by` must be another column .*, got time, the time column itself\.",
+            r"`punctuated by` must be another column .*, got time, the time column itself\. "
+            r"Hint: promises are in a column of their own, NULL in the rows that have a time\.",
             {"policy": External("time")},
         ),
     ],
@@ -405,7 +407,7 @@ def test_ordered_output_needs_the_time() -> None:
     node = Project(trades(), (("price", Column("price")),))
     message = (
         r"\A`ordered output` needs the progressing attribute among the columns, or nobody could see the order, "
-        r"got columns price\. Hint: keep the time column \(or window_end\) in the SELECT, unchanged\.\Z"
+        r"got columns price\. Hint: keep the time column \(or window_start or window_end\) in the SELECT, unchanged\.\Z"
     )
     with pytest.raises(QueryError, match=message):
         shape_of(OrderedOutput(node))

@@ -9,7 +9,7 @@ import pytest
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
 from windrow.errors import QueryError
 from windrow.plan import explain as module
-from windrow.plan.explain import describe_policy, describe_window, explain
+from windrow.plan.explain import describe_bounds, describe_policy, describe_window, explain
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -26,7 +26,7 @@ from windrow.plan.nodes import (
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Slack, SlackRows
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows import Align, Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,10 @@ UNION = """
 Project window_end, most = ceil(p50)
 └─ WindowAggregate
    │  window    RANGE 1 min SLIDE 10 min on time, each row in at most one window
+   │            windows start 9 min after multiples of 10 min and end at multiples of 10 min
    │  keys      none: one result a window
    │  answers   p50 = median(price)
-   │  emit      windows that hold a row, and the empty ones between them
+   │  emit      windows that hold a row, and the empty ones between them, up to 1,000,000 in a row
    │  late      corrected results follow, up to 1 h after a window's end; \
 a row that missed one window counts in none (consistent)
    │  strategy  panes
@@ -140,6 +141,9 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
         explain(windowed(trades(), Sliding("time", 0, 1)))
 
 
+SECOND, DAY, WEEK = 1_000_000, 24 * 60 * MINUTE, 7 * 24 * 60 * MINUTE
+
+
 @pytest.mark.parametrize(
     ("expected", "policy"),
     [
@@ -158,7 +162,8 @@ def test_policies_in_words(expected: str, policy: Any) -> None:
     ("expected", "window", "domain"),
     [
         ("RANGE 10 SLIDE 10 on seq, each row in one window", Sliding("seq", 10, 10), Domain.INTEGER),
-        ("RANGE 10 SLIDE 3 on seq from -1, each row in up to 4 windows", Sliding("seq", 10, 3, -1), Domain.INTEGER),
+        ("RANGE 9 SLIDE 3 on seq from -1, each row in up to 3 windows", Sliding("seq", 9, 3, -1), Domain.INTEGER),
+        ("RANGE 10 SLIDE 3 on seq, each row in up to 4 windows", Sliding("seq", 10, 3, -1), Domain.INTEGER),
         (
             "RANGE 1 min SLIDE 1 min on t from 1970-01-01 00:00:30, each row in one window",
             Sliding("t", MINUTE, MINUTE, 30_000_000),
@@ -181,6 +186,50 @@ def test_policies_in_words(expected: str, policy: Any) -> None:
 )
 def test_windows_in_the_users_units(expected: str, window: Window, domain: Domain) -> None:
     assert expected == describe_window(window, domain)
+
+
+@pytest.mark.parametrize(
+    ("expected", "window"),
+    [
+        (
+            "windows start 2 s after multiples of 4 s and end at multiples of 4 s",
+            Sliding("time", 10 * SECOND, 4 * SECOND),
+        ),
+        (
+            "windows start at multiples of 4 s and end 2 s after multiples of 4 s",
+            Sliding.aligned("time", 10 * SECOND, 4 * SECOND, align=Align.START),
+        ),
+        (
+            "windows start 3 s after multiples of 4 s and end 1 s after multiples of 4 s",
+            Sliding("time", 10 * SECOND, 4 * SECOND, -3 * SECOND),
+        ),
+        ("", Sliding("time", 8 * SECOND, 4 * SECOND, SECOND)),
+        ("", Session("time", SECOND)),
+    ],
+)
+def test_where_uneven_windows_start_and_end(expected: str, window: Window) -> None:
+    assert expected == describe_bounds(window, Domain.TIME)
+    assert (f"│            {expected}\n" in explain(windowed(trades(), window))) is bool(expected)
+
+
+THURSDAY = (
+    "- SLIDE 1 w counts weeks from Thursday, 1970-01-01: say ORIGIN DATE '1970-01-05' to have them begin on Monday."
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "window"),
+    [
+        (True, Sliding("time", WEEK, WEEK)),
+        (True, Sliding.aligned("time", 10 * DAY, WEEK, align=Align.START)),
+        (True, Landmark("time", WEEK)),
+        (False, Sliding("time", WEEK, WEEK, 4 * DAY)),
+        (False, Sliding("time", WEEK, DAY)),
+        (False, Session("time", WEEK)),
+    ],
+)
+def test_the_day_on_which_weeks_begin_is_told(told: bool, window: Window) -> None:
+    assert told is (THURSDAY in explain(windowed(trades(), window)).splitlines())
 
 
 def test_windows_of_rows_are_explained() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from windrow.plan.estimates import kept_by
 from windrow.plan.nodes import AggregateCall, Filter, Late, Strategy, Stream, Union, WindowAggregate
 from windrow.plan.planner import CLEARLY, choose, decided
 from windrow.semantics.expressions import Column
-from windrow.semantics.windows import Landmark, Rows, Sliding, Window
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, Sliding, Window
 
 STREAM = Stream("s", pa.schema([("ts", pa.timestamp("us"))]), "ts")
 NUMBERS = Stream("s", pa.schema([("ts", pa.int64())]), "ts")
@@ -65,6 +66,17 @@ def test_windows_of_rows_are_not_corrected() -> None:
     message = r"\A`late` is not available for windows of rows \(one of drop, side\), got revise\. Hint: .*\Z"
     with pytest.raises(UnsupportedError, match=message):
         choose(node)
+
+
+def test_sessions_are_corrected_unless_only_complete_ones_are_reported() -> None:
+    node = WindowAggregate(NUMBERS, Session("ts", 5), (), (AggregateCall("n", "count"),), late=Late.REVISE)
+    assert Strategy.AUTO is choose(node).strategy
+    message = (
+        r"\A`late` is not available for EMIT COMPLETE of session windows \(one of drop, side\), got revise\. "
+        r"Hint: late='side' gives the late rows as a second output\.\Z"
+    )
+    with pytest.raises(UnsupportedError, match=message):
+        choose(replace(node, emit=Emit.COMPLETE))
 
 
 def adaptive(window: Window, late: Late = Late.DROP) -> WindowAggregate:

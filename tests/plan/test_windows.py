@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plan.streams import trades, windowed
+from tests.plan.streams import counters, trades, windowed
 from windrow.plan.nodes import Late
 from windrow.plan.windows import attribute_of, within_of
 from windrow.semantics.amounts import Amount, Domain
@@ -17,6 +17,12 @@ def test_results_are_corrected_for_the_length_of_a_window_unless_asked_otherwise
     assert expected == within_of(windowed(trades(), window, late=Late.REVISE), Domain.TIME)
     asked = windowed(trades(), window, late=Late.REVISE, within=Amount.of("1 ms"))
     assert 1000 == within_of(asked, Domain.TIME)
+
+
+def test_windows_are_corrected_for_whole_slides() -> None:
+    for expected, given in ((30, None), (10, Amount.of(1)), (20, Amount.of(20)), (30, Amount.of(21))):
+        node = windowed(counters(), Sliding("ts", 25, 10), late=Late.REVISE, within=given)
+        assert expected == within_of(node, Domain.INTEGER)
 
 
 def test_count_windows_are_on_no_attribute() -> None:

@@ -121,3 +121,33 @@ def test_text_in_steps_is_read_as_expressions() -> None:
     )
     assert wr.sql(sql, trades=stream).plan == query.plan
     assert "(number > 1)" == str(wr.sql(SELECT, trades=stream).having("number > 1").plan.predicate)  # type: ignore[union-attr]
+
+
+UNKNOWN = [
+    (
+        r"`trads` is not a stream of the text, so the data given for it would not be read\. "
+        r"Hint: did you mean Trades\? The streams of the text are Trades\.",
+        DECLARED + SELECT,
+        {"trads": "nowhere.parquet"},
+    ),
+    (r"`quotes` .*\. Hint: the streams of the text are Trades\.", DECLARED + SELECT, {"quotes": TABLE}),
+    (r"`quotes` .*\. Hint: the streams of the text are trades\.", SELECT, {"trades": TABLE, "quotes": TABLE}),
+    (r"`TRADES` .*\. Hint: did you mean trades\? .*\.", SELECT, {"trades": TABLE, "TRADES": TABLE}),
+    (r"`trades` .*\. Hint: the text names no stream\.", "SELECT 1 AS one", {"trades": TABLE}),
+]
+
+
+@pytest.mark.parametrize(("message", "text", "given"), UNKNOWN)
+def test_data_for_an_unknown_stream_is_refused(message: str, text: str, given: dict[str, object]) -> None:
+    with pytest.raises(QueryError, match=rf"\A{message}\Z"):
+        wr.sql(text, **given)
+
+
+def test_data_may_be_given_for_any_stream_that_the_text_speaks_of() -> None:
+    subquery = (
+        "SELECT symbol, time FROM (SELECT * FROM a) UNION ALL SELECT symbol, time FROM B JOIN c [RANGE TUMBLING 5 S]"
+    )
+    hop = "SELECT count(*) AS n FROM HOP(TABLE d UNION e, DESCRIPTOR(time), INTERVAL '1' SECOND, INTERVAL '2' SECOND)"
+    text = f"CREATE STREAM unread PROGRESS ON time; {subquery} USING (symbol, time); {hop.replace(' UNION e', '')}"
+    names = ["a", "b", "C", "D", "Unread"]
+    assert 2 == len(wr.script(text, **dict.fromkeys(names, TABLE)).queries)

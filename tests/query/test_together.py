@@ -11,7 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
+from windrow.engines.metrics import Metrics
 from windrow.errors import ConfigurationError
+from windrow.plan.costs import Statistics
+from windrow.plan.nodes import Strategy
 
 ROWS = pa.table(
     {
@@ -100,6 +103,22 @@ def test_only_queries_run_together(queries: list[Any], value: str) -> None:
         wr.run(queries)
     with pytest.raises(wr.QueryError, match=message):
         wr.explain(queries)
+
+
+def test_statistics_choose_for_every_query_on_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def run_together(plans: Any, _sources: Any, _deliveries: Any, **_: Any) -> tuple[list[Metrics], Metrics]:
+        asked.extend(plan.strategy for plan in plans)
+        return [Metrics() for _ in plans], Metrics()
+
+    monkeypatch.setattr("windrow.engines.spark.run.run_together", run_together)
+    queries = [counted(trades(), "10 s", "10 s"), counted(trades(), "20 s", "20 s")]
+    wr.run(queries, engine="spark", statistics=Statistics(groups=1e5, rows=0.01))
+    queries[0].run(engine="spark", statistics=Statistics(groups=1e5, rows=0.01))
+    wr.run(queries, engine="spark")
+    adaptive, auto = [Strategy.ADAPTIVE] * 3, [Strategy.AUTO] * 2
+    assert [*adaptive, *auto] == asked
 
 
 def test_explain_says_what_is_shared_and_what_is_not() -> None:

@@ -8,23 +8,24 @@ import pytest
 from windrow.errors import DataError, UnsupportedError
 from windrow.semantics.arrival import Arrival, Bounds, arrivals
 from windrow.semantics.expressions import Call, Column, Literal
+from windrow.semantics.lead import EarlyRow
 from windrow.semantics.progress import START, Punctuation
 from windrow.semantics.windows import Rows, SlideByTuple, Sliding, Window
 
 WINDOW = Sliding("ts", 10, 10)
 
 
-def arrive(elements: list[Any], window: Window = WINDOW) -> tuple[list[Arrival], int]:
+def arrive(elements: list[Any], window: Window = WINDOW) -> tuple[list[Arrival], list[EarlyRow], int]:
     return arrivals(elements, window, (("k", Column("k")),), Call("<>", (Column("k"), Literal("x"))))
 
 
 def test_rows_know_the_bound_as_they_arrived() -> None:
-    arrived, _ = arrive([{"ts": 5, "k": "a"}, Punctuation(9), {"ts": 5, "k": "a"}])
+    arrived, _, _ = arrive([{"ts": 5, "k": "a"}, Punctuation(9), {"ts": 5, "k": "a"}])
     assert [START, 9] == [a.bound for a in arrived]
 
 
 def test_a_row_whose_filter_is_not_true_is_filtered() -> None:
-    arrived, filtered = arrive([{"ts": 5, "k": "x"}, {"ts": 5, "k": None}, {"ts": 5, "k": "a"}])
+    arrived, _, filtered = arrive([{"ts": 5, "k": "x"}, {"ts": 5, "k": None}, {"ts": 5, "k": "a"}])
     assert (["a"], 2) == ([a.row["k"] for a in arrived], filtered)
 
 
@@ -36,12 +37,12 @@ def test_a_group_has_the_larger_of_both_bounds() -> None:
 
 def test_equal_keys_are_one_group() -> None:
     rows = [{"ts": 1, "k": value} for value in (math.nan, float("nan"), 0.0, -0.0, None)]
-    arrived, _ = arrivals(rows, WINDOW, (("k", Column("k")),), None)
+    arrived, _, _ = arrivals(rows, WINDOW, (("k", Column("k")),), None)
     assert 3 == len({a.group for a in arrived})
 
 
 def test_rows_windows_count_arrivals() -> None:
-    arrived, _ = arrive([{"k": "a"}, {"k": "x"}, {"k": "b"}], Rows(2, 1))
+    arrived, _, _ = arrive([{"k": "a"}, {"k": "x"}, {"k": "b"}], Rows(2, 1))
     assert [0, 1] == [a.t for a in arrived]
 
 

@@ -129,26 +129,41 @@ SESSION = Session("ts", gap=5)
         ([(1, 11, 2), (12, 17, 1)], ts(12, 1, 6)),
         # reported strictly after its end: 6 joins the session that ends at 6
         ([(1, 11, 2)], [*ts(1), Punctuation(6), *ts(6)]),
-        ([(1, 6, 1), (6, 11, 1)], [*ts(1), Punctuation(7), *ts(6)]),
-        # a late row that still reaches the bound is a session of its own
-        ([(1, 6, 1), (5, 10, 1)], [*ts(1), Punctuation(7), *ts(5)]),
-        # between two punctuations order does not matter: 1 alone would be born late, 4 saves it
-        ([(1, 9, 2)], [Punctuation(8), *ts(1, 4)]),
-        ([(1, 9, 2)], [Punctuation(8), *ts(4, 1)]),
+        # a row that belongs to a reported session is late for it, and one beyond it is not
+        ([(1, 6, 1)], [*ts(1), Punctuation(7), *ts(6)]),
+        ([(1, 6, 1), (7, 12, 1)], [*ts(1), Punctuation(7), *ts(7)]),
+        # also when it would join an open session: both cannot be reported
+        ([(1, 6, 1), (9, 14, 1)], [*ts(1, 9), Punctuation(7), *ts(5)]),
+        # a row below the bound counts if it would not be over by itself, or belongs to an open session
+        ([(4, 9, 1)], [Punctuation(8), *ts(4)]),
+        ([(1, 9, 2)], [*ts(4), Punctuation(8), *ts(1)]),
+        # between two bounds order does not matter: 4 came after the bound and does not save 1
+        ([(4, 9, 1)], [Punctuation(8), *ts(1, 4)]),
+        ([(4, 9, 1)], [Punctuation(8), *ts(4, 1)]),
         # a punctuation that does not advance changes nothing
-        ([(1, 9, 2)], [Punctuation(8), *ts(1), Punctuation(8), *ts(4)]),
-        ([(4, 9, 1)], [Punctuation(8), *ts(1), Punctuation(9), *ts(4)]),
+        ([(4, 9, 1)], [Punctuation(8), *ts(4), Punctuation(8), *ts(1)]),
+        # what came below the bound makes no room for more: -3 belongs to 1, which belongs to 4
+        ([(1, 9, 2)], [*ts(4), Punctuation(8), *ts(1), Punctuation(9), *ts(-3)]),
+        ([(-1, 9, 3)], [*ts(4), Punctuation(8), *ts(1), Punctuation(9), *ts(-1)]),
+        # a chain of late rows that reaches down to a session reported long ago
+        ([(1, 6, 1), (16, 21, 1)], [*ts(1), Punctuation(20), *ts(6, 11, 16)]),
     ],
 )
 def test_sessions(expected: list[Any], elements: list[Any]) -> None:
     assert expected == spans(answer(elements, SESSION, aggregates=COUNT))
 
 
-def test_a_session_born_closed_is_late_as_a_whole() -> None:
+def test_a_late_row_missed_the_reported_session_or_the_one_it_is_by_itself() -> None:
     found = answer([Punctuation(20), *ts(1, 4, 30)], SESSION, aggregates=COUNT)
     assert [(30, 35, 1)] == spans(found)
-    assert [({"ts": 1}, 19, [(1, 9)]), ({"ts": 4}, 16, [(1, 9)])] == found.missed
+    assert [({"ts": 1}, 19, [(1, 6)]), ({"ts": 4}, 16, [(4, 9)])] == found.missed
     assert Account(used=1, late=2) == found.account
+    found = answer([*ts(7, 10), Punctuation(16), *ts(1, 2, 15, 16)], SESSION, aggregates=COUNT)
+    assert [(7, 15, 2), (16, 21, 1)] == spans(found)
+    assert [({"ts": 1}, 15, [(1, 6)]), ({"ts": 2}, 14, [(7, 15)]), ({"ts": 15}, 1, [(7, 15)])] == found.missed
+    # two gaps past its last row a reported session is forgotten
+    found = answer([*ts(10), Punctuation(20), *ts(12), Punctuation(21), *ts(12)], SESSION, aggregates=COUNT)
+    assert [({"ts": 12}, 8, [(10, 15)]), ({"ts": 12}, 9, [(12, 17)])] == found.missed
 
 
 def test_a_revised_session_grows() -> None:
@@ -156,7 +171,7 @@ def test_a_revised_session_grows() -> None:
     assert [(1, 6, 1)] == spans(answer(elements, SESSION, aggregates=COUNT))
     assert [(1, 10, 2)] == spans(answer(elements, SESSION, aggregates=COUNT, late="revise"))
     assert [(1, 10, 2)] == spans(answer(elements, SESSION, aggregates=COUNT, late="revise", within=5))
-    assert [(1, 6, 1), (5, 10, 1)] == spans(answer(elements, SESSION, aggregates=COUNT, late="revise", within=1))
+    assert [(1, 6, 1)] == spans(answer(elements, SESSION, aggregates=COUNT, late="revise", within=1))
 
 
 def test_empty_windows_between_a_groups_first_and_last() -> None:

@@ -13,7 +13,7 @@ from windrow.semantics.windows import SlideBy, SlideByTuple, Sliding, Window
 
 
 def placed(elements: list[Any], window: Window, within: int | None = 0, lateness: str = "generous") -> Placement:
-    arrived, _ = arrivals(elements, window, (), None)
+    arrived, _, _ = arrivals(elements, window, (), None)
     return place(window, arrived, within=within, lateness=lateness)
 
 

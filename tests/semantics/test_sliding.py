@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
+from random import Random
+
 import pytest
 
 from windrow.semantics.sliding import extent, interval, wids, wids_at, windows
-from windrow.semantics.windows import Sliding
+from windrow.semantics.windows import Align, Sliding
 
 
 def test_ten_minute_windows_every_minute() -> None:
@@ -30,6 +33,36 @@ def test_ten_minute_windows_every_minute() -> None:
 )
 def test_the_windows_of_a_value(expected: list[int], window: Sliding, t: int) -> None:
     assert expected == wids_at(window, t)
+
+
+def starts_as_in_flink(t: int, size: int, slide: int, offset: int) -> list[int]:
+    """`SlidingEventTimeWindows.assignWindows`: from the last start at or below t back to the first that reaches it."""
+    remainder = math.fmod(t - offset, slide)  # Java's, with the sign of the dividend
+    start = t - int(remainder if remainder >= 0 else remainder + slide)
+    found = []
+    while start > t - size:
+        found.append(start)
+        start -= slide
+    return found[::-1]
+
+
+def test_aligned_starts_are_those_of_flink() -> None:
+    #  RANGE 10 SLIDE 4:  [-8, 2) [-4, 6) [0, 10) [4, 14) ... where ends aligned would be [-10, 0) [-6, 4) [-2, 8) ...
+    random = Random(13)
+    for _ in range(2_000):
+        size, slide, offset = random.randint(1, 40), random.randint(1, 40), random.randint(-100, 100)
+        t = random.randint(-200, 200)
+        window = Sliding.aligned("ts", size, slide, offset, Align.START)
+        assert starts_as_in_flink(t, size, slide, offset) == [interval(window, wid)[0] for wid in wids_at(window, t)]
+
+
+def test_alignment_matters_only_where_the_slide_does_not_divide_the_range() -> None:
+    assert Sliding("ts", 12, 4, 1) == Sliding.aligned("ts", 12, 4, 1, Align.START)
+    assert (Sliding("ts", 10, 4, 3), Sliding("ts", 10, 4, 1)) == (
+        Sliding.aligned("ts", 10, 4, 1, Align.START),
+        Sliding.aligned("ts", 10, 4, 1, Align.END),
+    )
+    assert (1, 3) == Sliding("ts", 10, 4, 3).phases
 
 
 def test_edges_are_half_open() -> None:

@@ -23,11 +23,35 @@ def batch(*numbers: int) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-def test_the_file_appears_when_it_is_complete(tmp_path: Path, name: str) -> None:
+def test_at_the_end_only_the_file_is_there(tmp_path: Path, name: str) -> None:
     with open_sink(tmp_path / name, SCHEMA) as sink:
         sink.write(batch(1))
-        assert not (tmp_path / name).exists()
     assert [name] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_a_file_that_cannot_grow_appears_when_it_is_complete(tmp_path: Path) -> None:
+    with open_sink(tmp_path / "a.parquet", SCHEMA) as sink:
+        sink.write(batch(1))
+        assert not (tmp_path / "a.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "lines"),
+    [
+        ("a.csv", "s,n\n", ("s1,1\n", "s2,2\n")),
+        ("a.tsv", "s\tn\n", ("s1\t1\n", "s2\t2\n")),
+        ("a.jsonl", "", ('{"s": "s1", "n": 1}\n', '{"s": "s2", "n": 2}\n')),
+    ],
+)
+def test_a_text_file_grows_under_its_name(tmp_path: Path, name: str, head: str, lines: tuple[str, str]) -> None:
+    (tmp_path / name).write_text("before")
+    with open_sink(tmp_path / name, SCHEMA) as sink:
+        sink.write(batch())
+        assert "before" == (tmp_path / name).read_text()  # until there is something else
+        for count, number in enumerate((1, 2), 1):
+            sink.write(batch(number))
+            assert head + "".join(lines[:count]) == (tmp_path / name).read_text()
+    assert head + "".join(lines) == (tmp_path / name).read_text()
 
 
 def interrupted(path: Path) -> None:
@@ -36,11 +60,32 @@ def interrupted(path: Path) -> None:
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("name", ENDINGS)
-def test_an_interrupted_run_leaves_the_file_as_it_was(tmp_path: Path, name: str) -> None:
+def test_an_interrupted_run_leaves_a_file_that_cannot_grow_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_text("before")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        interrupted(path)
+    assert [path] == list(tmp_path.iterdir())
+    assert "before" == path.read_text()
+    assert not hasattr(caught.value, "__notes__")
+
+
+@pytest.mark.parametrize("name", ENDINGS[1:])
+def test_an_interrupted_run_leaves_what_it_gave_and_says_so(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("before")
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         interrupted(tmp_path / name)
+    assert [name] == [path.name for path in tmp_path.iterdir()]
+    text = (tmp_path / name).read_text()
+    assert "s1" in text
+    assert "before" not in text
+    assert [f"{tmp_path / name} holds what was given up to there."] == caught.value.__notes__
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_run_that_gave_nothing_leaves_the_file_as_it_was(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("before")
+    open_sink(tmp_path / name, SCHEMA).abort()
     assert [name] == [path.name for path in tmp_path.iterdir()]
     assert "before" == (tmp_path / name).read_text()
 
@@ -148,6 +193,16 @@ def test_a_full_disk_that_does_not_even_take_what_is_buffered(tmp_path: Path) ->
     ):
         sink.write(batch(1))
     assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/answer.parquet", "table:answers", "file:/tmp/answer.csv"])
+def test_an_address_is_no_file(address: str) -> None:
+    pattern = (
+        rf"^`output` must be a path on this machine, got {address}\. Hint: Spark writes to addresses: windrow run "
+        r"--engine spark --output, or to_spark\(\)\.writeStream\.$"
+    )
+    with pytest.raises(ConfigurationError, match=pattern):
+        open_sink(address, SCHEMA)
 
 
 def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Spark is killed at random moments, JVM and workers too, and started again: nothing is lost, nothing comes twice."""
+"""Spark is killed at random moments, JVM and workers too, or asked to end, and started again: nothing is lost, nothing
+comes twice."""
 
 from __future__ import annotations
 
@@ -24,6 +25,10 @@ pytestmark = [pytest.mark.soak]
 KILLS = 6
 PATIENCE = 600.0
 """Seconds that a life may last before it counts as hanging."""
+DYING = 30.0
+"""Seconds in which a process that was asked to end has ended, and all that it started."""
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+"""In turn; SIGINT to the whole group, as a terminal does."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -41,11 +46,13 @@ def moment(life: int, chance: random.Random) -> tuple[int, float]:
 
 def check(case: Callable[[Path], wr.Query], way: str, folder: Path, moments: list[tuple[int, float]]) -> None:
     expected = case(folder).run(batch_rows=BATCH_ROWS)
+    first = random.Random(f"{case.__name__} {way} signals").randrange(len(SIGNALS))
     for number, (batches, seconds) in enumerate(moments, 1):
-        if live(case.__name__, way, folder, batches, seconds):
+        sent = SIGNALS[(first + number) % len(SIGNALS)]
+        if live(case.__name__, way, folder, batches, seconds, sent):
             print(f"{case.__name__} {way}: done before kill {number}")
             break
-        print(f"{case.__name__} {way}: kill {number} after micro-batch {committed(way, folder)}", flush=True)
+        print(f"{case.__name__} {way}: {sent.name} {number} after micro-batch {committed(way, folder)}", flush=True)
     else:
         assert live(case.__name__, way, folder, 1 << 30, PATIENCE)
     late, results = (parquet.read_table(folder / name).to_pylist() for name in victim.ANSWERS)
@@ -68,7 +75,9 @@ def standing(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for same in left.values() for row in same]
 
 
-def live(case: str, way: str, folder: Path, batches: int, seconds: float) -> bool:
+def live(
+    case: str, way: str, folder: Path, batches: int, seconds: float, sent: signal.Signals = signal.SIGKILL
+) -> bool:
     """Run until it is done, or until it has committed so many more micro-batches and then so many seconds passed."""
     before = committed(way, folder)
     with (folder / "stderr").open("w") as said:
@@ -83,8 +92,12 @@ def live(case: str, way: str, folder: Path, batches: int, seconds: float) -> boo
         _await(process, lambda: committed(way, folder) >= before + batches, PATIENCE)
         _await(process, lambda: False, seconds)
     finally:
+        if sent is not signal.SIGKILL:
+            end(process, sent)
         kill(process)
-    assert process.returncode in (0, -signal.SIGKILL), (folder / "stderr").read_text()
+    said_last = (folder / "stderr").read_text()
+    assert process.returncode in ((0, -sent) if sent is signal.SIGKILL else (0, 128 + sent, -sent)), said_last
+    assert process.returncode != 128 + sent or "Traceback" not in said_last, said_last
     return (folder / victim.ANSWERS[-1]).exists()
 
 
@@ -100,6 +113,17 @@ def _await(process: subprocess.Popen[bytes], reached: Callable[[], bool], second
 def committed(way: str, folder: Path) -> int:
     """The micro-batches that are done."""
     return sum(path.name.isdigit() for path in (folder / victim.WAYS[way]).glob("*"))
+
+
+def end(process: subprocess.Popen[bytes], sent: signal.Signals) -> None:
+    """Ask the process to end, and see that it does so soon, with its JVM and its workers."""
+    if process.poll() is None:
+        (os.killpg if sent is signal.SIGINT else os.kill)(process.pid, sent)
+    process.wait(DYING)
+    limit = time.monotonic() + DYING
+    while left := list(_session(process.pid)):
+        assert time.monotonic() < limit, f"{sent.name} left processes {left}"
+        time.sleep(0.05)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

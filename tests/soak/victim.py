@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from tests.soak.queries import BATCH_ROWS, CASES
+from windrow.cli.exits import Interrupted, clear_endings
 from windrow.engines.spark.session import embedded
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ ANSWERS = ("late.parquet", "results.parquet")
 
 
 def main(case: str, way: str, folder: Path) -> None:
-    spark = embedded(shards=2, memory="1g", **{"spark.master": "local[2]"})
+    spark = embedded(shards=2, memory="1g", **{"spark.master": "local[2,4]"})
     query = {one.__name__: one for one in CASES}[case](folder)
     tables = _run(query, spark, folder) if way == "run" else _frame(query, spark, folder)
     for name, table in zip(ANSWERS, tables, strict=True):
@@ -49,4 +50,8 @@ def _frame(query: wr.Query, spark: Any, folder: Path) -> tuple[pa.Table, pa.Tabl
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    try:
+        with clear_endings():
+            main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    except Interrupted as interrupt:
+        sys.exit(interrupt.exit_code)

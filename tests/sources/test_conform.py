@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from typing import Any
 
@@ -33,7 +34,7 @@ def test_a_batch_that_fits_is_not_copied() -> None:
         ("2024-01-01T00:00:00.25", datetime(2024, 1, 1, 0, 0, 0, 250_000)),
         ("2024-01-01T00:00:00Z", datetime(2024, 1, 1)),
         ("2024-01-01T01:30:00+01:30", datetime(2024, 1, 1)),
-        ("2024-01-01T00:00:00.123456789Z", datetime(2024, 1, 1, 0, 0, 0, 123_456)),
+        ("2024-01-01T00:00:00.123456000Z", datetime(2024, 1, 1, 0, 0, 0, 123_456)),
     ],
 )
 def test_times_in_any_spelling(text: str, expected: datetime) -> None:
@@ -68,6 +69,24 @@ def test_a_value_that_does_not_fit_is_named() -> None:
     )
     with pytest.raises(SourceError, match=pattern):
         conform(pa.record_batch({"price": ["1", "abc"]}), pa.schema([("price", pa.int64())]), "f.parquet")
+
+
+@pytest.mark.parametrize(
+    ("array", "unit", "shown"),
+    [
+        (pa.array(["2024-01-01", "2024-01-01T00:00:00.123456789Z"]), "us", "'2024-01-01T00:00:00.123456789Z'"),
+        (pa.array([0, 1_001], pa.timestamp("ns")), "us", "1970-01-01 00:00:00.000001001"),
+        (pa.array([0, 1_001], pa.timestamp("ns", "UTC")), "us", "1970-01-01 00:00:00.000001001"),
+        (pa.array([0, 1_500], pa.timestamp("ms", "Asia/Tokyo")), "s", "1970-01-01 00:00:01.500"),
+    ],
+)
+def test_times_finer_than_declared_are_refused(array: pa.Array[Any], unit: Any, shown: str) -> None:
+    pattern = (
+        rf"^`t` must be timestamp\[{unit}, tz=UTC\] in a table, got {re.escape(shown)}\. Hint: round it before the "
+        r"query, for example with pyarrow\.compute\.floor_temporal or \.dt\.floor in pandas\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        conform(pa.record_batch({"t": array}), pa.schema([("t", pa.timestamp(unit, "UTC"))]), "a table")
 
 
 def test_integers_are_not_taken_for_times() -> None:

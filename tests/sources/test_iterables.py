@@ -26,7 +26,7 @@ def test_elements_come_in_order_and_the_schema_from_the_first_batch() -> None:
 
 
 def test_dict_rows_are_gathered_until_something_else_comes() -> None:
-    elements = [{"a": 1}, {"a": 2}, {"a": 3, "more": 0}, Punctuation(2), {}, BATCH.slice(2)]
+    elements = [{"a": 1}, {"a": 2}, {"a": 3}, Punctuation(2), {}, BATCH.slice(2)]
     assert [[1, 2], [3], Punctuation(2), [None], [3]] == seen(open_source(iter(elements), schema=SCHEMA))
 
 
@@ -54,7 +54,7 @@ def test_an_object_with_a_schema_is_not_looked_into() -> None:
 
 
 def test_a_list_of_dicts_tells_its_columns() -> None:
-    source = open_source([{"a": 1}, {"a": 2, "b": "x"}])
+    source = open_source([{"a": 1, "b": None}, {"b": "x", "a": 2}])
     number: Any = pa.int64()
     assert pa.schema({"a": number, "b": pa.string()}) == source.schema
     assert [[1, 2]] == seen(source)
@@ -95,6 +95,16 @@ def test_other_elements_are_refused() -> None:
     )
     with pytest.raises(SourceError, match=pattern):
         seen(open_source(iter([BATCH, 3]), name="trades"))
+
+
+def test_a_batch_with_a_column_that_the_first_has_not_is_refused() -> None:
+    more = pa.record_batch({"a": [1], "b": [1]})
+    pattern = (
+        r"^`trades` must have no column 'b', which its first batch has not\. Hint: give the columns with `schema`\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        seen(open_source(iter([BATCH, more]), name="trades"))
+    assert [[1, 2], [3], [1]] == seen(open_source(iter([BATCH, more]), schema=SCHEMA))
 
 
 def test_a_batch_without_a_column_is_refused() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import SourceError
-from windrow.sources import Source, open_source
+from windrow.sources import Source, json_lines, open_source
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -20,8 +20,8 @@ def write(folder: Path, text: str, name: str = "a.jsonl") -> Path:
     return folder / name
 
 
-def rows(source: Source) -> list[dict[str, Any]]:
-    batches = source.elements(2)
+def rows(source: Source, batch_rows: int = 2) -> list[dict[str, Any]]:
+    batches = source.elements(batch_rows)
     return [row for batch in batches if isinstance(batch, pa.RecordBatch) for row in batch.to_pylist()]
 
 
@@ -46,6 +46,42 @@ def test_times_in_any_spelling_are_utc(tmp_path: Path, text: str) -> None:
 def test_only_declared_columns_are_read(tmp_path: Path) -> None:
     path = write(tmp_path, '{"a": 1, "b": {"c": 2}}\n{"a": 2, "b": null}\n{"a": 3}\n')
     assert [{"a": 1.0}, {"a": 2.0}, {"a": 3.0}] == rows(open_source(path, schema=pa.schema([("a", pa.float64())])))
+
+
+def later_field(folder: Path, name: str = "a.jsonl") -> Path:
+    """A field that comes up after the first block."""
+    text = '{"a": 1, "b": 2}\n' * 70_000 + '{"a": 1, "b": 2, "c": 3}\n'
+    if name.endswith(".gz"):
+        (folder / name).write_bytes(gzip.compress(text.encode(), 1))
+        return folder / name
+    return write(folder, text, name)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_a_field_after_the_first_block_is_not_lost_unseen(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_lines, "_BLOCK", 1 << 20)
+    path = later_field(tmp_path, name)
+    pattern = (
+        r"^`trades` must have no field that its first 1 MB have not, because its columns are not declared, got 'c' in "
+        rf"line 70001 of {re.escape(str(path))}\. "
+        r"Hint: declare the columns with `schema`, or in CREATE STREAM; other fields are then passed over\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        for _ in open_source(path, name="trades").elements():
+            pass
+    kinds = pa.schema([("a", pa.int64()), ("b", pa.int64())])
+    assert 70_001 == len(rows(open_source(path, schema=kinds), 1 << 20))
+    assert 70_001 == len(rows(open_source(path).select(["b"]), 1 << 20))
+
+
+def test_a_field_inside_another_after_the_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "_BLOCK", 1 << 20)
+    path = write(tmp_path, '{"a": {"b": 2}}\n' * 70_000 + '{"a": {"c": 2}}\n')
+    with pytest.raises(SourceError, match=r"^`trades` must hold one JSON object a line \(.*unexpected field.*\), got "):
+        for _ in open_source(path, name="trades").elements():
+            pass
 
 
 def test_gzip(tmp_path: Path) -> None:

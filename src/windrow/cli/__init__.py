@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from windrow import __version__
-from windrow.errors import WindrowError, WindrowWarning
+from windrow.cli.exits import clear_endings
+from windrow.errors import WindrowWarning
 
 COMMANDS = {
     "run": "Run the queries of a SQL file and show or write their answers.",
@@ -19,12 +20,6 @@ COMMANDS = {
     "compile": "Compile the hot loops now, so that the first query need not.",
     "calibrate": "Measure what the estimates of explain rest on, and keep it.",
 }
-
-
-class UserMistake(click.ClickException):
-    """A message without a traceback, and exit code 2."""
-
-    exit_code = 2
 
 
 class LazyGroup(click.Group):
@@ -44,12 +39,9 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        with warnings.catch_warnings():
+        with clear_endings(), warnings.catch_warnings():
             warnings.showwarning = _show(warnings.showwarning)
-            try:
-                return super().invoke(ctx)
-            except WindrowError as error:
-                raise UserMistake(str(error)) from error
+            return super().invoke(ctx)
 
 
 def _show(usual: Callable[..., None]) -> Callable[..., None]:

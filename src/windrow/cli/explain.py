@@ -20,4 +20,4 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], engin
     """
     from windrow.query import explain
 
-    click.echo(explain(read_queries(file, text, bindings), engine))
+    click.echo(explain(read_queries(file, text, bindings, engine), engine))

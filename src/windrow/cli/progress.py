@@ -38,6 +38,7 @@ def describe(metrics: Metrics, domain: Domain, seconds: float) -> str:
         f"watermark {_low(metrics, domain)}{held}",
         f"{metrics.open_windows:,} open windows",
         *([f"{metrics.rows_late:,} late"] if metrics.rows_late else []),
+        *([f"{metrics.rows_early:,} early"] if metrics.rows_early else []),
         *([f"micro-batch {metrics.batch_seconds:.2f} s"] if metrics.batch_seconds is not None else []),
     ]
     return ", ".join(parts)
@@ -75,8 +76,9 @@ def watermark(value: int | None, domain: Domain) -> str:
 def closing_line(metrics: Metrics) -> str:
     """The account of all rows: none vanishes."""
     rate = metrics.rows_in / metrics.elapsed if metrics.elapsed > 0 else 0.0
+    early = f" + early {metrics.rows_early:,}" if metrics.rows_early else ""
     return (
-        f"rows in {metrics.rows_in:,} = used {metrics.rows_used:,} + late {metrics.rows_late:,} + filtered "
+        f"rows in {metrics.rows_in:,} = used {metrics.rows_used:,} + late {metrics.rows_late:,}{early} + filtered "
         f"{metrics.rows_filtered:,}; {metrics.results:,} results in {metrics.elapsed:.2f} s ({short(rate)} rows/s)"
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windrow.cli.exits import Interrupted
 from windrow.cli.texts import read_queries, text_options
 from windrow.errors import ConfigurationError
 
@@ -89,12 +90,19 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
       windrow run trades.sql --set trades=other.parquet --strategy wid
     """
     _check(settings)
-    queries = read_queries(file, text, bindings)
+    queries = read_queries(file, text, bindings, settings["engine"])
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
-    done = run_queries(queries, settings)
+    try:
+        done = run_queries(queries, settings)
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted.by(interrupt, _way_on(settings)) from interrupt
     if settings["metrics"]:
         _write_metrics(settings["metrics"], done)
+
+
+def _way_on(settings: dict[str, Any]) -> str:
+    return "The same command with --restore goes on." if settings["checkpoint"] else ""
 
 
 def _check(settings: dict[str, Any]) -> None:
@@ -129,8 +137,11 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     """Run queries to their sinks, report on the way, and close with the account of the rows of each."""
     from windrow.cli.progress import closing_line, native_line, strategy_lines
+    from windrow.plan.notes import week_notes
 
     queries = [_adjusted(query, settings) for query in queries]
+    for note in dict.fromkeys(note for query in queries for note in week_notes(query.plan)):
+        click.echo(note, err=True)
     if any(_is_live(query, settings) for query in queries):
         done = [_run_live(query, settings) for query in queries]
     else:
@@ -151,7 +162,7 @@ def _is_live(query: Query, settings: dict[str, Any]) -> bool:
 
 
 def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
-    from windrow.cli.progress import reporting
+    from windrow.cli.progress import closing_line, reporting
     from windrow.engines.spark.live import run_live
     from windrow.engines.spark.run import Options
 
@@ -161,16 +172,22 @@ def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
             parameter="--output",
             hint="say console: to see results as they come, or a folder such as parquet:answers",
         )
-    with reporting(_domain_of(query), None, "starting Spark") as report:
-        return run_live(
-            query.plan,
-            query.sources,
-            settings["output"],
-            late=settings["late"],
-            once=settings["once"],
-            on_progress=report,
-            options=Options(**_engine_options(settings)),
-        )
+    last: list[Metrics] = []
+
+    def on_progress(metrics: Metrics) -> None:
+        last[:] = [metrics]
+        report(metrics)
+
+    ends, options = {"late": settings["late"], "once": settings["once"]}, Options(**_engine_options(settings))
+    try:
+        with reporting(_domain_of(query), None, "starting Spark") as report:
+            return run_live(
+                query.plan, query.sources, settings["output"], **ends, on_progress=on_progress, options=options
+            )
+    except KeyboardInterrupt:  # which is how a stream without an end comes to one
+        for metrics in last:
+            click.echo(closing_line(metrics), err=True)
+        raise
 
 
 def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 _Command: TypeAlias = Callable[..., Any]
 
 _OPTIONS: tuple[Callable[[_Command], _Command], ...] = (
-    click.option("--set", "bindings", multiple=True, metavar="NAME=PATH", help="Read stream NAME from PATH instead."),
+    click.option(
+        "--set",
+        "bindings",
+        multiple=True,
+        metavar="NAME=PATH",
+        help="Read stream NAME from PATH instead; the text must name it.",
+    ),
     click.option("-e", "--execute", "text", metavar="TEXT", help="SQL on the command line, instead of FILE."),
     click.argument("file", required=False),
 )
@@ -30,11 +36,13 @@ def text_options(function: _Command) -> _Command:
     return function
 
 
-def read_queries(file: str | None, text: str | None, bindings: tuple[str, ...]) -> tuple[Query, ...]:
-    """The queries of the SQL a command was given."""
-    from windrow.query import script
+def read_queries(
+    file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None = None
+) -> tuple[Query, ...]:
+    """The queries of the SQL a command was given, for the engine that it was told."""
+    from windrow.query.text import bound_script
 
-    queries = script(_read(file, text), **_bound(bindings)).queries
+    queries = bound_script(_read(file, text), _bound(bindings), in_process=engine == "local").queries
     if not queries:
         raise ConfigurationError(
             "must hold a query", parameter="FILE", value=file or "TEXT", hint="add a SELECT after the declarations"
@@ -70,4 +78,13 @@ def _bound(bindings: tuple[str, ...]) -> dict[str, str]:
     for name, sign, path in pairs:
         if not (name and sign and path):
             raise ConfigurationError("must be NAME=PATH", parameter="--set", value=f"{name}{sign}{path}")
+    names = [name for name, _, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigurationError(
+                "must name each stream once",
+                parameter="--set",
+                value=f"{name} {names.count(name)} times",
+                hint=f"one stream of several files has a pattern or a folder: --set '{name}=*.parquet'",
+            )
     return {name: path for name, _, path in pairs}

@@ -1,4 +1,4 @@
-"""What became of the rows of a query's sources: late, filtered, or used."""
+"""What became of the rows of a query's sources: late, early, filtered, or used."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from windrow.operators.per_row_aggregate import PerRowOperator
 from windrow.operators.rows_aggregate import RowsOperator
 from windrow.operators.session_aggregate import SessionOperator
 from windrow.operators.window_aggregate import WindowOperator
+from windrow.semantics.lateness import Account
 
 WINDOWS = (WindowOperator, SessionOperator, PerRowOperator, RowsOperator)
 JOINS = (JoinOperator, HandshakeJoin, AsOfJoin, InOrderJoin)
 
 
-def late_and_filtered(end: End) -> tuple[int, int]:
-    """Late and filtered rows of a query's sources: what happens to results of inner windows is not counted here."""
+def account_of(end: End, rows: int) -> Account:
+    """What became of so many rows of a query's sources; results of inner windows are not counted here."""
     ports = {port for entry in end.entries for port in _first_ports(entry, end)}  # those of a union once
     joins = [(stage.operator, port) for stage, port in ports if isinstance(stage.operator, JOINS)]
     stages = {stage for stage, _ in ports if not isinstance(stage.operator, JOINS)}
     counters = [stage.operator.counters for stage in stages]
     late = sum(c.late for c in counters) + sum(join.gate.late[port] for join, port in joins)
-    return late, sum(c.filtered for c in counters)
+    filtered = sum(c.filtered for c in counters)
+    early = end.early + sum(stage.operator.counters.early for stage in {stage for stage, _ in ports})
+    return Account(rows - late - filtered - early, late, filtered, early)
 
 
 def _first_ports(stage: Stage, end: End) -> Iterator[tuple[Stage, int]]:

@@ -20,6 +20,7 @@ from windrow.operators.joins.asof import AsOfJoin
 from windrow.operators.joins.in_order import InOrderJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import reach_of
+from windrow.operators.lead import LeadLimit
 from windrow.operators.meld import Meld
 from windrow.operators.ordering import Sort
 from windrow.operators.per_row_aggregate import PerRowOperator
@@ -41,7 +42,7 @@ from windrow.plan.planner import choose, is_open
 from windrow.plan.windows import every_of, within_of
 from windrow.semantics.amounts import Domain
 from windrow.semantics.joins import AsOf, LastRows
-from windrow.semantics.progress import External, Idle, Slack
+from windrow.semantics.progress import External, Idle, Slack, lead_of
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding
 
 READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
@@ -240,7 +241,16 @@ def _grid_below(node: nodes.Node, grid: Grid | None, stage: Stage) -> Grid | Non
 def _input(node: nodes.Stream, grid: Grid | None, others: Sequence[Grid | None]) -> Input:
     policy = node.policy
     slack = policy.amount.resolve(shape_of(node).domain, "slack") if isinstance(policy, Slack) else 0
-    return Input(node.name, node.time, policy, slack=slack, grid=grid, others=others, schema=node.schema)
+    return Input(
+        node.name, node.time, policy, slack=slack, lead=_lead(node), grid=grid, others=others, schema=node.schema
+    )
+
+
+def _lead(node: nodes.Stream) -> LeadLimit | None:
+    lead = lead_of(node.policy)
+    if lead is None:
+        return None
+    return LeadLimit(lead.amount.resolve(shape_of(node).domain, "lead"), lead.wall_clock)
 
 
 def _grid(node: nodes.WindowAggregate) -> Grid | None:
@@ -271,14 +281,11 @@ def _window(
     choice = choose(node, how.statistics, how.constants)
     passes = frozenset() if grid is None else grid.keys
     if isinstance(node.window, Session):
-        return SessionOperator(node, shape, output, passes=passes)
+        return SessionOperator(node, shape, output, within=within_of(node, shape.domain), passes=passes)
     if isinstance(node.window, SlideByTuple):
         return PerRowOperator(node, shape, output, passes=passes)
     if isinstance(node.window, Rows):
         return RowsOperator(node, shape, output)
-    within = within_of(node, shape.domain)
-    slide = node.window.slide
-    within = -(-within // slide) * slide
     return WindowOperator(
         node,
         shape,
@@ -286,7 +293,7 @@ def _window(
         choice,
         trial=Trial(node, how.constants) if how.trial and how.statistics is None and is_open(node) else None,
         threads=how.threads,
-        within=within,
+        within=within_of(node, shape.domain),
         passes=passes,
         early=every_of(node, shape.domain),
         flush=how.flush,

@@ -160,7 +160,10 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("LATE DROP, counted"),
         Feature("LATE SIDE", spark=Yes("rows are sent: LATE SIDE keeps the rows themselves")),
         Feature("LATE REVISE", spark=Yes("rows are sent: LATE REVISE keeps the rows themselves")),
-        nowhere("LATE REVISE of sessions", "late is not available for session windows"),
+        Feature("LATE REVISE of sessions", spark=Yes("rows are sent: session windows have no panes")),
+        nowhere(
+            "LATE REVISE with EMIT COMPLETE of sessions", "late is not available for EMIT COMPLETE of session windows"
+        ),
         nowhere("LATE REVISE of landmark windows", "late is not available for landmark windows"),
         nowhere("LATE REVISE of slide-by-tuple windows", "late is not available for slide-by-tuple windows"),
         nowhere("LATE REVISE of windows of rows", "late is not available for windows of rows"),
@@ -186,9 +189,14 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         ),
         Feature(
             "punctuations for single groups",
-            local=Yes("for all but sessions, which wait for the punctuation of all rows; counted windows need PATTR"),
+            local=Yes("counted windows need PATTR"),
             spark=Yes("the same, after each micro-batch"),
         ),
+        Feature(
+            "lead: rows too far ahead are early",
+            spark=Yes("rows are sent: LEAD judges a row by all rows of its micro-batch"),
+        ),
+        Feature("lead by the clock", spark=Yes("judged by the clock of the task that reads the rows")),
         Feature("idle by stream time"),
         Feature("idle by the clock", spark=Yes("judged when a micro-batch runs")),
     ),

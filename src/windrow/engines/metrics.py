@@ -13,16 +13,20 @@ from windrow.semantics.progress import END, START
 
 @dataclass
 class SourceMetrics:
-    """Progress of one source: rows read, largest value seen, promise in force, and whether nothing more comes."""
+    """Progress of one source: rows read, largest value seen, promise in force, and whether nothing more comes.
+
+    `early` rows were further ahead than the stream's lead; they are not among those whose value is the largest seen.
+    """
 
     rows: int = 0
     high: int | None = None
     low: int | None = None
     ended: bool = False
+    early: int = 0
 
 
 _ADDED = (
-    *("rows_in", "rows_used", "rows_late", "rows_filtered", "results"),
+    *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
 )
 """What adds up over several runs."""
@@ -30,7 +34,7 @@ _ADDED = (
 
 @dataclass
 class Metrics:
-    """Counts and progress of a query. Rows in = used (in full) + late (for some window) + filtered.
+    """Counts and progress of a query. Rows in = used (in full) + late (for some window) + early + filtered.
 
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
     punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
@@ -45,6 +49,7 @@ class Metrics:
     rows_used: int = 0
     rows_late: int = 0
     rows_filtered: int = 0
+    rows_early: int = 0
     results: int = 0
     low_watermark: int | None = None
     high_watermark: int | None = None

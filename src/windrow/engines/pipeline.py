@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import pyarrow as pa
 
 from windrow.errors import InternalError
-from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows, Operator
+from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.meld import Meld
 from windrow.operators.partials import Partials
 from windrow.operators.shared_panes import SharedCells
@@ -39,10 +39,17 @@ class End:
     on_result: Deliver = lambda _: None
     on_late: Deliver = lambda _: None
     results: int = 0
+    early: int = 0
+    """Rows that were too far ahead and came here because nothing with state lies between."""
 
-    def take(self, batch: Batch) -> None:
-        """Rows of the answer."""
-        data = batch.compact().data
+    def take(self, element: Element) -> None:
+        """Rows of the answer; of those that are too far ahead, how many."""
+        if isinstance(element, EarlyRows):
+            self.early += len(element.batch.compact())
+        elif isinstance(element, Batch):
+            self._give(element.compact().data)
+
+    def _give(self, data: pa.RecordBatch) -> None:
         self.results += len(data)
         if len(data):
             self.on_result(data)
@@ -153,9 +160,8 @@ class Pipeline:
                 continue
             for above, port in stage.after:
                 self.feed(above, element, port)
-            if isinstance(element, Batch):
-                for end in stage.ends:
-                    end.take(element)
+            for end in stage.ends:
+                end.take(element)
 
 
 def _taken(operator: Operator, element: Element, port: int) -> Iterable[Element]:
@@ -165,6 +171,8 @@ def _taken(operator: Operator, element: Element, port: int) -> Iterable[Element]
         return operator.punctuate(element, port)
     if isinstance(element, GroupPunctuations):
         return operator.punctuate_groups(element, port)
+    if isinstance(element, EarlyRows):
+        return operator.set_aside(element, port)
     assert isinstance(element, SharedCells)
     assert isinstance(operator, WindowOperator)
     return operator.merge(element)

@@ -6,10 +6,11 @@ column unless they are selected, so that every result carries both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
@@ -25,6 +26,7 @@ from windrow.language.scalars import Scalars
 from windrow.language.windows import PlacedWindow
 from windrow.plan.check import carries_progress, shape_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Project, WindowAggregate
+from windrow.plan.progress import KEEP_TIME
 from windrow.plan.types import type_of
 from windrow.plan.windows import attribute_of
 from windrow.semantics.expressions import Column, Expression
@@ -47,13 +49,15 @@ class Aggregation:
     """Grouped by the progressing attribute itself: one window per value, reported by its start."""
     over: bool = False
     """Windows are SQL's own: each row has its result."""
+    grouped: frozenset[str] = frozenset()
+    """Times that are keys, beside a window of their own or another length."""
 
     def __post_init__(self) -> None:
         self.text = self.relation.context.text
         self.scope = self.relation.scope
         self.scalars = Scalars(self.scope)
         self.items = read_items(self.select, self.scope)
-        self.above = Scalars(self.scope, self._above, typed=False)
+        self.above = Scalars(self.scope, self._above, above=self._answers)
 
     def plan(self) -> Node:
         """The plan of the query, without DISTINCT."""
@@ -61,6 +65,7 @@ class Aggregation:
         self._refuse_grouping_sets()
         self._refuse_mixture()
         self.window, partition = self._read_window()
+        self.grouped = self._grouped_times()
         self._read_keys(partition)
         columns = self._read_columns()
         having = self._read_having(columns)
@@ -126,7 +131,7 @@ class Aggregation:
     def _window_hint(self) -> str:
         time = self.relation.shape.time
         if time is None:
-            return "keep the time column (or window_end) in the inner SELECT, then put a window on it"
+            return f"{KEEP_TIME}, then put a window on it"
         if self.select.args.get("joins"):
             return (
                 f"write it after the aggregate: count(*) [RANGE 1 MINUTE WATTR {time}]; those in FROM are of the join"
@@ -141,12 +146,14 @@ class Aggregation:
         return next(found, otherwise)
 
     def _bound(self, syntax: exp.Expr) -> Column | None:
-        """The bound of the window that a name stands for: its own names, or the windowing attribute."""
+        """The bound of the window that a name stands for: its own names, or the windowing attribute that is no key."""
         name = self.scope.find(syntax)
         if self.per_value and name is not None and carries_progress(self.relation.node, name):
             return Column("window_start")
         if isinstance(syntax, exp.Column) and not syntax.table and syntax.name.lower() in BOUNDS:
             return Column(syntax.name.lower())
+        if name in self.grouped:
+            return None
         attribute = attribute_of(self.window)
         if attribute is None:
             spelled = spelling(self.text, syntax).lower().replace("-", "_")
@@ -154,6 +161,14 @@ class Aggregation:
         return Column("window_end") if name is not None and carries_progress(self.relation.node, name) else None
 
     # The keys
+
+    def _grouped_times(self) -> frozenset[str]:
+        """The times that GROUP BY names beside a window: each value is a group of its own in every window."""
+        group = self.select.args.get("group")
+        if self.per_value or group is None:
+            return frozenset()
+        named = {self.scope.find(self._group_target(syntax)) for syntax in group.expressions}
+        return frozenset(name for name in named if name is not None and carries_progress(self.relation.node, name))
 
     def _read_keys(self, partition: tuple[str, ...]) -> None:
         group = self.select.args.get("group")
@@ -253,7 +268,7 @@ class Aggregation:
         bound = self._bound(syntax)
         if bound is not None:
             return bound
-        if isinstance(syntax, exp.Column) and self.scope.is_string(syntax):
+        if self.scope.is_word(syntax):
             return None
         key = self._key(syntax)
         if key is None and (isinstance(syntax, exp.Column) or self.scope.find(syntax)):
@@ -302,20 +317,29 @@ class Aggregation:
         having = self.select.args.get("having")
         if having is None:
             return None
-        aliases = {name.lower(): expression for item, name, expression in columns if item.is_alias or item.is_direct}
+        named = [(name, expression) for item, name, expression in columns if item.is_alias or item.is_direct]
+        aliases = {name.lower(): expression for name, expression in named}
+        self.scope = replace(self.scope, aliases=tuple(name for name, _ in named))
 
         def special(syntax: exp.Expr) -> Expression | None:
             """An alias of the select list counts here, unless it is a key."""
             plain = isinstance(syntax, exp.Column) and not syntax.table
-            named = aliases.get(syntax.name.lower()) if plain else None
-            return named if named is not None and self._key(syntax) is None else self._above(syntax)
+            meant = aliases.get(syntax.name.lower()) if plain else None
+            return meant if meant is not None and self._key(syntax) is None else self._above(syntax)
 
-        return Scalars(self.scope, special, typed=False).read(having.this)
+        return Scalars(self.scope, special, above=self._answers).read(having.this)
+
+    def _answers(self) -> pa.Schema:
+        """The columns that the keys and the aggregates read so far give."""
+        return shape_of(self._node()).schema
 
     def _aggregate(self) -> WindowAggregate:
         if not self.calls:
             # The answer is only which groups there are; an operator needs something to compute.
             self.calls.append((self._hidden_name(), Called("count", None)))
+        return self._node()
+
+    def _node(self) -> WindowAggregate:
         calls = tuple(AggregateCall(name, c.function, c.argument, c.parameters) for name, c in self.calls)
         settings: dict[str, Any] = {suffix.field: suffix.value for suffix in self._suffixes()}
         return WindowAggregate(self.relation.node, self.window, tuple(self.keys), calls, **settings)
@@ -329,7 +353,7 @@ class Aggregation:
         """Whether it all fits together, with each error at the part of the text that is to blame."""
         aggregate = node.input if isinstance(node, Filter) else node
         for suffix in self._suffixes():
-            if suffix.field in ("within", "early"):
+            if suffix.field in ("within", "early", "most_empty"):
                 with pointing(position(self.text, suffix.span)):
                     shape_of(aggregate)
         with pointing(place(self.text, self.select.expressions[0])):

@@ -66,12 +66,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Clause:
-    """A window clause: its parts in the order written. `tumbling` remembers `RANGE TUMBLING`, `over` SQL's OVER."""
+    """A window clause: its parts in the order written.
+
+    `tumbling` remembers `RANGE TUMBLING`, `over` SQL's OVER, `function` a window table function.
+    """
 
     parts: tuple[Part, ...]
     span: Span
     tumbling: bool = False
     over: bool = False
+    function: str | None = None
 
     def part(self, keyword: str) -> Part | None:
         return next((part for part in self.parts if part.keyword == keyword), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +14,11 @@ from windrow.language.clauses import CreateStream, Span, StreamDeclaration
 from windrow.language.places import position
 from windrow.language.types import arrow_type
 from windrow.language.words import DECLARATION_WORDS, Words
-from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
+from windrow.semantics.progress import AtEnd, External, Idle, Lead, Ordered, Policy, Slack, SlackRows
 
 
 class DeclarationGrammar(Words):
-    """`CREATE STREAM name [(col TYPE, ...)] [FROM 'path'] PROGRESS ON col [policy] [IDLE ...]`."""
+    """`CREATE STREAM name [(col TYPE, ...)] [FROM 'path'] PROGRESS ON col [policy] [LEAD ...] [IDLE ...]`."""
 
     def _parse_create_stream(self) -> CreateStream:
         """The statement whose CREATE was just read."""
@@ -39,11 +40,26 @@ class DeclarationGrammar(Words):
             columns,
             clauses.get("path"),
             clauses["progress"],
-            clauses.get("policy", AtEnd()),
+            self._leading(clauses.get("policy", AtEnd()), clauses.get("lead"), spans),
             clauses.get("idle"),
             clauses.get("options", {}),
         )
         return CreateStream(this=declaration, spans=spans)
+
+    def _leading(self, policy: Policy, lead: Lead | None, spans: dict[str, Span]) -> Policy:
+        """The policy with the bound on how far rows may be ahead."""
+        if lead is None:
+            return policy
+        if isinstance(policy, (AtEnd, External)):
+            none = "nothing before the end" if isinstance(policy, AtEnd) else "what the data carries"
+            raise QueryError(
+                f"needs SLACK or ORDERED: here {none} moves progress, and not rows",
+                parameter="lead",
+                value=str(lead.amount),
+                hint="write SLACK 30 SECONDS LEAD 1 HOUR, or leave LEAD out",
+                position=position(self.sql, spans["lead"]),
+            )
+        return replace(policy, lead=lead)
 
     def _parse_declared_columns(self) -> pa.Schema:
         fields: list[pa.Field[Any]] = []
@@ -92,6 +108,8 @@ class DeclarationGrammar(Words):
         if word == "PROGRESS":
             self._need("ON")
             return "progress", self._name("the progressing attribute")[0]
+        if word == "LEAD":
+            return "lead", Lead(self._amount("lead"), wall_clock=self._wall_clock())
         return ("idle", self._parse_idle()) if word == "IDLE" else ("policy", self._parse_policy(word))
 
     def _parse_path(self) -> str:
@@ -125,8 +143,10 @@ class DeclarationGrammar(Words):
             yield self._name("a column")[0]
 
     def _parse_idle(self) -> Idle:
-        amount = self._amount("idle")
-        return Idle(amount, wall_clock=bool(self._match_text_seq("WALL", "CLOCK")))
+        return Idle(self._amount("idle"), wall_clock=self._wall_clock())
+
+    def _wall_clock(self) -> bool:
+        return bool(self._match_text_seq("WALL", "CLOCK"))
 
     def _parse_options(self) -> dict[str, Any]:
         """`WITH (delimiter = ';', header = TRUE)`: hints for the source."""

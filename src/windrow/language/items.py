@@ -54,7 +54,7 @@ def _item(syntax: exp.Expr, scope: Scope, number: int) -> Item:
     if isinstance(syntax, exp.Alias):
         return Item(_unwrapped(syntax.this), syntax.alias, number, is_alias=True)
     syntax = _unwrapped(syntax)
-    if isinstance(syntax, exp.Column) and not is_star(syntax) and not scope.is_string(syntax):
+    if isinstance(syntax, exp.Column) and not is_star(syntax):
         return Item(syntax, syntax.name, number)
     if isinstance(syntax, exp.Sub) and scope.find(syntax):
         return Item(syntax, spelling(scope.text, syntax), number)

@@ -42,7 +42,7 @@ def columns_read(syntax: exp.Expr, scope: Scope) -> set[str] | None:
         if found is not None:
             return {found}
         if isinstance(syntax, exp.Column):
-            return set() if scope.is_string(syntax) else None
+            return set() if scope.is_text(syntax) else None
     read: set[str] = set()
     for child in syntax.iter_expressions():
         below = columns_read(child, scope)

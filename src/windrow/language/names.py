@@ -12,7 +12,7 @@ from sqlglot import exp
 from windrow.errors import Position, QueryError
 from windrow.language.clauses import Attribute
 from windrow.language.places import did_you_mean, find_name, place, pointing, position, span_of
-from windrow.plan.types import unknown_column
+from windrow.plan.types import nearest, unknown_column
 
 _HYPHENATED = re.compile(r"[^\W\d]\w*(-\w+)+\Z")
 _TIMES = {"least": "earlier", "greatest": "later"}
@@ -37,7 +37,7 @@ class Scope:
 
     `merged` are names that stand for one column although several inputs have it, as USING says; `times` are the two
     times of a join, of which the earlier and the later one may be named; `hidden` are names of inputs whose rows do
-    not come out of a join.
+    not come out of a join; `aliases` are what HAVING may name besides.
     """
 
     text: str
@@ -46,6 +46,7 @@ class Scope:
     merged: Mapping[str, str] = field(default_factory=dict)
     times: tuple[str, str] | None = None
     hidden: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     def find(self, node: exp.Expr) -> str | None:
         """The column a name means; None when it is no name, or a quoted word that is no column."""
@@ -65,8 +66,14 @@ class Scope:
         """The column a name means, or an error that names the nearest one."""
         found = self.find(node)
         if found is None:
-            raise unknown_column(node.name, self.known(node.table)).at(place(self.text, node))
+            raise self._unknown(node).at(place(self.text, node))
         return found
+
+    def _unknown(self, node: exp.Column) -> QueryError:
+        error = unknown_column(node.name, self.known(node.table))
+        if self.is_word(node):
+            error.hint = f"{error.hint}; as text it is written {exp.Literal.string(node.name).sql()}"
+        return error
 
     def told_apart(self, node: exp.Expr) -> str:
         """A column's name after that of its input, where a query reads several."""
@@ -77,17 +84,23 @@ class Scope:
     def known(self, qualifier: str | None) -> list[str]:
         """The columns that may be named, after a qualifier or without one."""
         if not qualifier or len(self.sides) == 1:
-            return list(self.schema.names)
+            return list(dict.fromkeys([*self.schema.names, *self.aliases]))
         return list(dict.fromkeys(name for side in self._qualified(qualifier) for name in side.columns))
 
-    def is_string(self, node: exp.Column) -> bool:
-        """Whether a double-quoted word is no column and therefore a string, as the papers write them."""
+    def is_word(self, node: exp.Expr) -> bool:
+        """Whether a tree is a double-quoted word that is no column: text beside text, as the papers write it."""
         return (
-            isinstance(node.this, exp.Identifier)
+            isinstance(node, exp.Column)
+            and isinstance(node.this, exp.Identifier)
             and bool(node.this.quoted)
             and not node.table
             and self.find(node) is None
         )
+
+    def is_text(self, node: exp.Expr) -> bool:
+        """Whether a word may be text: not where it looks like a column that was misspelled."""
+        own = [name for side in self.sides for name in side.columns]
+        return self.is_word(node) and nearest(node.name, [*own, *self.known(None)]) is None
 
     def attribute(self, attribute: Attribute) -> str:
         """The column that a window clause names, or an error that names the nearest one."""

@@ -9,9 +9,10 @@ import pyarrow as pa
 from windrow.language.render_expressions import name_sql, string_sql
 from windrow.plan.nodes import Late, Lateness, Strategy, Stream, WindowAggregate
 from windrow.semantics.amounts import Domain, render
-from windrow.semantics.progress import AtEnd, External, Ordered, Policy, Slack, SlackRows
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Window
+from windrow.semantics.progress import AtEnd, External, Ordered, Policy, Slack, SlackRows, lead_of
+from windrow.semantics.windows import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Window
 
+_DAY = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LONG = {"w": "WEEK", "d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND", "ms": "MILLISECOND", "us": "MICROSECOND"}
 
@@ -48,11 +49,11 @@ def units_sql(units: int, domain: Domain) -> str:
 
 
 def origin_sql(origin: int, domain: Domain) -> str:
-    """Where windows are counted from; nothing where that is 0."""
+    """Where windows are counted from; nothing where that is 0, an amount where it is no moment of anyone's calendar."""
     if not origin:
         return ""
-    if domain is Domain.INTEGER:
-        return f" ORIGIN {origin}"
+    if domain is Domain.INTEGER or abs(origin) < _DAY:
+        return f" ORIGIN {units_sql(origin, domain)}"
     moment = _EPOCH + timedelta(microseconds=origin)
     return f" ORIGIN TIMESTAMP '{moment.isoformat(sep=' ')}'"
 
@@ -61,7 +62,8 @@ def settings_sql(node: WindowAggregate) -> list[str]:
     """The suffixes that differ from the defaults."""
     parts = []
     if node.emit is not Emit.NONEMPTY:
-        parts.append(f"EMIT {node.emit.value.upper()}")
+        most = f" UP TO {node.most_empty}" if node.most_empty != MOST_EMPTY else ""
+        parts.append(f"EMIT {node.emit.value.upper()}{most}")
     if node.early is not None:
         parts.append(f"EMIT EARLY EVERY {node.early}")
     if node.late is not Late.DROP:
@@ -83,6 +85,9 @@ def stream_sql(stream: Stream) -> str:
     parts.append(f"PROGRESS ON {name_sql(stream.time)}")
     if not isinstance(stream.policy, AtEnd):
         parts.append(_policy_sql(stream.policy))
+    lead = lead_of(stream.policy)
+    if lead is not None:
+        parts.append(f"LEAD {lead.amount}{' WALL CLOCK' if lead.wall_clock else ''}")
     if stream.idle is not None:
         parts.append(f"IDLE {stream.idle.amount}{' WALL CLOCK' if stream.idle.wall_clock else ''}")
     return " ".join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 from sqlglot import exp
 
 from windrow.aggregates import names
@@ -14,8 +15,9 @@ from windrow.language.intervals import interval, moment
 from windrow.language.names import Scope, spelling
 from windrow.language.places import did_you_mean, head, place
 from windrow.language.types import cast_name
+from windrow.plan.kinds import Family, family_of
 from windrow.plan.types import check_arity, type_of
-from windrow.semantics.expressions import FUNCTIONS, Call, Column, Expression, Literal
+from windrow.semantics.expressions import FUNCTIONS, Call, Column, Expression, Literal, columns_of
 
 Special: TypeAlias = Callable[[exp.Expr], Expression | None]
 """Looks at a tree first; None leaves it to the ordinary rules."""
@@ -37,6 +39,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Like: "like",
     exp.DPipe: "||",
 }
+_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "like"})
 _SYNONYMS = {
     "ceiling": "ceil",
     "pow": "power",
@@ -59,15 +62,21 @@ _SYNTAX = frozenset({"and", "or", "not", "neg", "in", "case", "cast", "like", "i
 class Scalars:
     """Reads expressions over the columns of one scope.
 
-    `special` sees every tree first: above an aggregation it knows aggregates and group columns. With `typed`, each
-    call is checked against the schema at once, so that an error points at the innermost expression that is wrong.
+    `special` sees every tree first: above an aggregation it knows aggregates and group columns, and `above` says of
+    which types these are. Otherwise each call is checked against the scope's schema at once, so that an error points
+    at the innermost expression that is wrong.
+
+    A double-quoted word that is no column is text where it is compared with an expression of text, unless it looks
+    like a column; anywhere else it is a column that is not there.
     """
 
-    def __init__(self, scope: Scope, special: Special | None = None, *, typed: bool = True) -> None:
+    def __init__(
+        self, scope: Scope, special: Special | None = None, *, above: Callable[[], pa.Schema] | None = None
+    ) -> None:
         self.scope = scope
         self.text = scope.text
         self.special = special
-        self.typed = typed
+        self.above = above
 
     def read(self, node: exp.Expr) -> Expression:
         """The expression a tree means."""
@@ -100,7 +109,7 @@ class Scalars:
         call = Call(function, arguments)
         try:
             check_arity(call)
-            if self.typed:
+            if self.above is None:
                 type_of(call, self.scope.schema)
         except WindrowError as error:
             raise error.at(place(self.text, node)) from None
@@ -110,12 +119,33 @@ class Scalars:
         found = self.scope.find(node) if isinstance(node, exp.Sub) else None
         if found is not None:
             return Column(found)
-        call = self.call(node, operator, self.read(node.this), self.read(node.expression))
+        both = [node.this, node.expression]
+        read = self.compared(*both) if operator in _COMPARISONS else [self.read(side) for side in both]
+        call = self.call(node, operator, *read)
         return self.call(node, "not", call) if node.args.get("negate") else call
 
+    def compared(self, *sides: exp.Expr) -> list[Expression]:
+        """What stands on the sides of a comparison, where words may be text."""
+        read = [None if self._may_be_text(side) else self.read(side) for side in sides]
+        is_text = any(one is not None and self._is_text(one) for one in read)
+        return [
+            one or (Literal(_plain(side).name) if is_text else self.read(side))
+            for side, one in zip(sides, read, strict=True)
+        ]
+
+    def _may_be_text(self, node: exp.Expr) -> bool:
+        node = _plain(node)
+        return self.scope.is_text(node) and (self.special is None or self.special(node) is None)
+
+    def _is_text(self, expression: Expression) -> bool:
+        """Whether an expression that reads a column gives text."""
+        try:
+            kind = type_of(expression, self.scope.schema if self.above is None else self.above())
+        except WindrowError:  # which is told where the whole is checked
+            return False
+        return any(columns_of(expression)) and family_of(kind) is Family.STRING
+
     def _column(self, node: exp.Column) -> Expression:
-        if self.scope.is_string(node):
-            return Literal(node.name)
         if not isinstance(node.this, exp.Identifier):
             raise self._unavailable(node)
         return Column(self.scope.column(node))
@@ -141,7 +171,7 @@ class Scalars:
         return self.call(node, "coalesce", wanted, Literal(False))
 
     def _in(self, node: exp.In) -> Expression:
-        values = [self.read(value) for value in node.expressions]
+        needle, *values = self.compared(node.this, *node.expressions)
         if not values or not all(isinstance(value, Literal) for value in values):
             raise UnsupportedError(
                 "must be a list of constants",
@@ -149,25 +179,23 @@ class Scalars:
                 hint="write x IN (1, 2, 3); lists from another query are not available",
                 position=place(self.text, node),
             )
-        return self.call(node, "in", self.read(node.this), *values)
+        return self.call(node, "in", needle, *values)
 
     def _between(self, node: exp.Between) -> Expression:
-        value = self.read(node.this)
-        low = self.call(node, ">=", value, self.read(node.args["low"]))
-        high = self.call(node, "<=", value, self.read(node.args["high"]))
-        return self.call(node, "and", low, high)
+        value, low, high = self.compared(node.this, node.args["low"], node.args["high"])
+        return self.call(node, "and", self.call(node, ">=", value, low), self.call(node, "<=", value, high))
 
     def _ilike(self, node: exp.ILike) -> Expression:
-        sides = [self.call(side, "lower", self.read(side)) for side in (node.this, node.expression)]
-        call = self.call(node, "like", *sides)
+        both = [node.this, node.expression]
+        read = zip(both, self.compared(*both), strict=True)
+        call = self.call(node, "like", *(self.call(side, "lower", one) for side, one in read))
         return self.call(node, "not", call) if node.args.get("negate") else call
 
     def _case(self, node: exp.Case) -> Expression:
-        subject = self.read(node.this) if node.this else None
         arguments: list[Expression] = []
         for branch in node.args["ifs"]:
-            condition = self.read(branch.this)
-            arguments.append(condition if subject is None else self.call(branch, "=", subject, condition))
+            is_equal = node.this and self.call(branch, "=", *self.compared(node.this, branch.this))
+            arguments.append(is_equal or self.read(branch.this))
             arguments.append(self.read(branch.args["true"]))
         if node.args.get("default"):
             arguments.append(self.read(node.args["default"]))
@@ -229,6 +257,10 @@ class Scalars:
             hint=did_you_mean(name, known, "see the functions and aggregates in the language reference"),
             position=head(self.text, node),
         )
+
+
+def _plain(node: exp.Expr) -> exp.Expr:
+    return _plain(node.this) if isinstance(node, exp.Paren) else node
 
 
 _READERS: dict[type[exp.Expr], Callable[[Scalars, Any], Expression]] = {

@@ -67,6 +67,31 @@ def parse(text: str, streams: Mapping[str, Stream] | None = None, open_stream: O
     return Script(known, tuple(queries))
 
 
+@dataclass(frozen=True)
+class StreamNames:
+    """The names of streams in a text, as it spells them: those it declares, and those it reads from."""
+
+    declared: tuple[str, ...]
+    read: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return *self.declared, *(name for name in self.read if find_name(name, self.declared) is None)
+
+
+def stream_names(text: str) -> StreamNames:
+    """Which streams a text speaks of, before any of them is opened.
+
+    >>> stream_names("CREATE STREAM a (ts INT) PROGRESS ON ts; SELECT ts FROM a UNION b")
+    StreamNames(declared=('a',), read=('a', 'b'))
+    """
+    trees = _statements(text)
+    declared = [tree.this.name for tree in trees if isinstance(tree, CreateStream)]
+    tables = [table for tree in trees for table in tree.find_all(exp.Table, bfs=False)]
+    read = [table.name for table in tables if isinstance(table.this, exp.Identifier)]
+    return StreamNames(tuple(dict.fromkeys(declared)), tuple(dict.fromkeys(read)))
+
+
 def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> Expression:
     """The scalar expression of a text over the columns of a schema, checked; those of a join may bear its aliases.
 

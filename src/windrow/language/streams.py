@@ -16,7 +16,14 @@ from windrow.semantics.progress import External
 
 OpenStream = Callable[[StreamDeclaration], Stream]
 
-_CLAUSE_OF = {"time": "progress", "slack": "policy", "punctuated by": "policy", "per": "policy", "idle": "idle"}
+_CLAUSE_OF = {
+    "time": "progress",
+    "slack": "policy",
+    "punctuated by": "policy",
+    "per": "policy",
+    "idle": "idle",
+    "lead": "lead",
+}
 
 
 def read_stream(syntax: CreateStream, text: str, given: Mapping[str, Stream], open_stream: OpenStream | None) -> Stream:

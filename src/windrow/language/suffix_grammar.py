@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NoReturn
 
-from sqlglot import TokenType, exp
+from sqlglot import Token, TokenType, exp
 
 from windrow.errors import QueryError
 from windrow.language.clauses import ORDERED_OUTPUT, Span, Suffix
@@ -19,7 +19,7 @@ _CHOICES: dict[str, type[Enum]] = {"EMIT": Emit, "LATE": Late, "LATENESS": Laten
 
 
 class SuffixGrammar(Words):
-    """`EMIT EMPTY|COMPLETE`, `EMIT EARLY EVERY 1 S`, `LATE DROP|SIDE|REVISE [WITHIN 1 HOUR]`, and so on."""
+    """`EMIT EMPTY [UP TO 9]|COMPLETE`, `EMIT EARLY EVERY 1 S`, `LATE DROP|SIDE|REVISE [WITHIN 1 HOUR]`, and so on."""
 
     def _parse_suffixes(self) -> tuple[Suffix, ...]:
         found: list[Suffix] = []
@@ -74,10 +74,20 @@ class SuffixGrammar(Words):
         with pointing(position(self.sql, self._span(word))):
             value = self._chosen(field, word.text)
         suffixes = [Suffix(field, value, self._span(first))]
+        if field == "emit" and self._match_text_seq("UP"):
+            suffixes.append(self._parse_most(self._prev))
         if field == "late" and self._match_text_seq("WITHIN"):
             within = self._prev
             suffixes.append(Suffix("within", self._amount("within"), self._span(within)))
         return suffixes
+
+    def _parse_most(self, first: Token) -> Suffix:
+        """`UP TO 5000000`: how many empty windows in a row are reported."""
+        self._need("TO")
+        if not self._curr or not self._curr.text.isdigit():
+            self.raise_error("Expected a whole number of windows (as in EMIT EMPTY UP TO 5000000)")
+        number = self._word("a number of windows")
+        return Suffix("most_empty", int(number.text), self._span(first))
 
     @staticmethod
     def _chosen(field: str, word: str) -> Enum:

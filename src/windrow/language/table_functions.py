@@ -1,4 +1,7 @@
-"""The standard window table functions: TUMBLE, HOP, CUMULATE, SESSION, with their arguments in Flink's order."""
+"""The standard window table functions: TUMBLE, HOP, CUMULATE, SESSION, with their arguments in Flink's order.
+
+As there, it is the starts of windows that lie at whole slides after the offset.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,15 @@ from windrow.language.places import head, span_of
 _ARGUMENTS = {
     "TUMBLE": ("RANGE", "ORIGIN"),
     "HOP": ("SLIDE", "RANGE", "ORIGIN"),
-    "CUMULATE": ("SLIDE", "RANGE"),
+    "CUMULATE": ("SLIDE", "RANGE", "ORIGIN"),
     "SESSION": ("GAP",),
 }
 _REQUIRED = {"TUMBLE": 1, "HOP": 2, "CUMULATE": 2, "SESSION": 1}
+_OFFSET = ", then an offset if any"
 _USAGE = {
-    "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)",
-    "HOP": "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE), slide before size",
-    "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE), step before size",
+    "TUMBLE": f"TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE){_OFFSET}",
+    "HOP": f"HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE), slide before size{_OFFSET}",
+    "CUMULATE": f"CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' HOUR), step before size{_OFFSET}",
     "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '30' SECOND)",
 }
 
@@ -49,7 +53,7 @@ def read_window_function(call: exp.Expr, text: str) -> CalledWindow:
     partition = tuple(attribute_at(text, column) for column in table.expressions)
     if partition:
         parts.append(Part("PATTR", partition, span_of(table)))
-    clause = Clause(tuple(parts), span_of(call), tumbling=name == "TUMBLE")
+    clause = Clause(tuple(parts), span_of(call), tumbling=name == "TUMBLE", function=name)
     if name == "CUMULATE":
         _check_cumulate(clause, call, text)
     return CalledWindow(table.this, clause)

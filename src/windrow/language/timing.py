@@ -1,4 +1,4 @@
-"""Which time of a join a query goes by: the one its window, its groups or its select list name."""
+"""Which time of a join or of windows a query goes by: the one its window, its groups or its select list name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from windrow.language.items import is_star
 from windrow.language.places import position
 from windrow.language.relations import Relation
 from windrow.plan.join_builder import is_timed_by
-from windrow.plan.progress import timed_by
+from windrow.plan.progress import carries_progress, timed_by
 
 
 def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool) -> Relation:
@@ -29,8 +29,15 @@ def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool)
     group = select.args.get("group")
     if aggregates:
         return _timed_by_first(_targets(group, select) if group else [], relation)
-    is_direct = relation.times is not None and not any(is_star(tree) for tree in select.expressions)
-    return _timed_by_first([_unaliased(tree) for tree in select.expressions], relation) if is_direct else relation
+    trees = [_unaliased(tree) for tree in select.expressions]
+    if any(is_star(tree) for tree in trees) or (not relation.is_join and _keeps_time(trees, relation)):
+        return relation
+    return _timed_by_first(trees, relation)
+
+
+def _keeps_time(trees: list[exp.Expr], relation: Relation) -> bool:
+    """Whether the time that a relation goes by is among some columns."""
+    return any(carries_progress(relation.node, name) for tree in trees if (name := relation.scope.find(tree)))
 
 
 def _timed_by(attribute: Attribute, relation: Relation) -> Relation:

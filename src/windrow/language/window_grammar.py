@@ -69,8 +69,9 @@ class WindowGrammar(Words):
         return self._parse_attributes(several=word in ("PA", "PATTR"))
 
     def _parse_origin(self) -> Amount | str:
-        """A moment as TIMESTAMP '...' or a plain string, or a number."""
-        self._match_text_seq("TIMESTAMP")
+        """A moment as TIMESTAMP '...', DATE '...' or a plain string, or a number."""
+        if not self._match_text_seq("TIMESTAMP"):
+            self._match_text_seq("DATE")
         return self._prev.text if self._match(TokenType.STRING) else self._amount("origin")
 
     def _parse_attributes(self, several: bool) -> tuple[Attribute, ...]:

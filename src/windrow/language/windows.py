@@ -14,9 +14,10 @@ from windrow.language.places import position
 from windrow.plan.builder import WindowSpec
 from windrow.plan.check import carries_progress, check_window
 from windrow.plan.nodes import Node
+from windrow.plan.progress import times_hint
 from windrow.plan.schema import Shape
 from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.windows import Rows, SlideBy, SlideByTuple, Window
+from windrow.semantics.windows import Align, Rows, SlideBy, SlideByTuple, Window
 
 _PARAMETERS = {
     "range": "RANGE",
@@ -63,6 +64,7 @@ class WindowReader:
             by=self._by(clause),
             partition=partition if counted or self._slides_by_rows(clause) else (),
             order_by=self._order(clause),
+            align=Align.START if clause.function and clause.part("GAP") is None else None,
         )
         try:
             window = self._checked(spec, inclusive=clause.over)
@@ -151,16 +153,19 @@ class WindowReader:
             return None
         name = self.scope.attribute(named[0])
         if not carries_progress(self.node, name):
-            raise QueryError(
-                f"must be the progressing attribute, which is {self.shape.time or 'not among the columns'}",
-                parameter=("order by" if clause.over else "wattr"),
-                value=named[0].name,
-                hint=f"write {'ORDER BY' if clause.over else 'WATTR'} {self.shape.time}"
-                if self.shape.time
-                else "keep the time column (or window_end) in the inner SELECT, unchanged",
-                position=position(self.text, named[0].span),
-            )
+            raise self._no_progress(clause, named[0])
         return name
+
+    def _no_progress(self, clause: Clause, named: Attribute) -> QueryError:
+        time = self.shape.time
+        written = "ORDER BY {}" if clause.over else "DESCRIPTOR({})" if clause.function else "WATTR {}"
+        return QueryError(
+            f"must be the progressing attribute, which is {time or 'not among the columns'}",
+            parameter=written.removesuffix("({})").removesuffix(" {}").lower(),
+            value=named.name,
+            hint=times_hint(self.node, self.shape.schema.names, written),
+            position=position(self.text, named.span),
+        )
 
     def _check_progress(self, clause: Clause) -> None:
         if self.shape.time is None and not self.counts_rows(clause):
@@ -168,7 +173,7 @@ class WindowReader:
                 "needs a progressing attribute, but the inner query does not keep it",
                 parameter="window",
                 value=f"columns {', '.join(self.shape.schema.names)}",
-                hint="keep the time column (or window_end) in the inner SELECT, unchanged",
+                hint=times_hint(self.node, self.shape.schema.names),
                 position=position(self.text, clause.span),
             )
 

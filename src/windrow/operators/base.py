@@ -88,7 +88,21 @@ class LateRows:
     data: pa.RecordBatch
 
 
-Element: TypeAlias = "Batch | Punctuation | GroupPunctuations | LateRows | SharedCells"
+@dataclass(frozen=True)
+class EarlyRows:
+    """Rows that are too far ahead, on their way to where they are counted; `batch.bounds` is what each is ahead of.
+
+    They take the way of all rows up to the first operator that remembers any: filters leave some out, expressions and
+    unions change their columns.
+    """
+
+    batch: Batch
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+
+Element: TypeAlias = "Batch | Punctuation | GroupPunctuations | LateRows | EarlyRows | SharedCells"
 
 
 @dataclass
@@ -98,6 +112,7 @@ class Counters:
     rows_in: int = 0
     filtered: int = 0
     late: int = 0
+    early: int = 0
     results: int = 0
 
 
@@ -115,6 +130,9 @@ class Operator(Protocol):
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The same for promises for single groups."""
 
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Take rows in that are too far ahead: pass them on, or count them and give them out where late ones are."""
+
     def state(self) -> dict[str, pa.Table]:
         """Everything it remembers, as named tables."""
 
@@ -123,7 +141,7 @@ class Operator(Protocol):
 
 
 class Stateless:
-    """What operators that remember nothing share: punctuations pass."""
+    """What operators that remember nothing share: punctuations pass, and early rows are treated as others are."""
 
     def __init__(self) -> None:
         self.counters = Counters()
@@ -133,6 +151,14 @@ class Stateless:
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield punctuations
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        raise NotImplementedError
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        for batch in self.process(early.batch, port):
+            assert isinstance(batch, Batch)
+            yield EarlyRows(batch)
 
     def state(self) -> dict[str, pa.Table]:
         return {}

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.grid import Grid
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
@@ -72,6 +72,10 @@ class DupElim:
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """What was seen is forgotten by the punctuation for all rows alone; windows above may use more."""
         yield punctuations
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        self.counters.early += len(early.batch.compact())
+        return ()
 
     @property
     def state_bytes(self) -> int:

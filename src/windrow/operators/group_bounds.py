@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
 from windrow.operators.base import GroupPunctuations
+from windrow.operators.result_times import times_of
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.promises import Promises, restored, saved
 from windrow.plan.nodes import WindowAggregate
@@ -132,4 +133,4 @@ def passed_on(
     names = {e.name: name for name, e in node.keys if isinstance(e, Column) and name in passes}
     if all(name in names for name in known.groups.schema.names):
         groups = known.groups.rename_columns([names[name] for name in known.groups.schema.names])
-        yield GroupPunctuations(groups, values)
+        yield GroupPunctuations(groups, times_of(node, values))

@@ -56,10 +56,10 @@ def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, cons
     return Verdict(missed, counts & ~missed if consistent else counts)
 
 
-def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers) -> Missed:
-    """What rows that missed something missed: the windows up to the boundary."""
+def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers, within: int = 0) -> Missed:
+    """What rows that missed something missed: the windows up to the boundary, but for those corrected `within` it."""
     first = first_windows(window, times)
-    last = last_closed(window, closed)
+    last = last_closed(window, closed - within)
     if isinstance(window, Sliding):
         last = np.minimum(last, last_windows(window, times))
     starts = None if isinstance(window, Landmark) else ends(window, first) - window.range

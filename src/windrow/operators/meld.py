@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.expressions.values import settled
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.promises import Promises, restored, saved
@@ -45,11 +46,18 @@ class Meld:
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         self.counters.rows_in += len(batch)
         self.heard[port] = self.clock()
-        data = batch.data
-        if data.schema != self.schema:
-            arrays = [settled(column, field.type) for column, field in zip(data.columns, self.schema, strict=True)]
-            data = pa.record_batch(arrays, schema=self.schema)
-        yield Batch(data, batch.times, batch.selected, batch.source)
+        yield replace(batch, data=self._settled(batch.data), bounds=None)
+
+    def _settled(self, data: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of an input in the types of the union."""
+        if data.schema == self.schema:
+            return data
+        arrays = [settled(column, field.type) for column, field in zip(data.columns, self.schema, strict=True)]
+        return pa.record_batch(arrays, schema=self.schema)
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """They pass; an input that sends no others is as good as silent."""
+        yield EarlyRows(replace(early.batch, data=self._settled(early.batch.data)))
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.heard[port] = self.clock()

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.arrays import tabled
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.expressions.values import settled
 from windrow.operators.state.waiting import RowsOfPartitions, Waiting
 from windrow.plan.nodes import Lateness
@@ -78,6 +78,10 @@ class Sort:
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """Rows of that group may still wait here."""
+        return ()
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        self.counters.early += len(early.batch.compact())
         return ()
 
     @property

@@ -13,10 +13,12 @@ from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.early_rows import SetsAside
 from windrow.operators.empties import LastReported
 from windrow.operators.group_bounds import GroupBounds, group_names, passed_on
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, Verdict, late_batch, late_schema
+from windrow.operators.result_times import promise_of, times_of
 from windrow.operators.state.latecomers import Latecomers
 from windrow.operators.state.past_ends import PastEnds
 from windrow.operators.windows.base import Closed, Rows
@@ -27,7 +29,7 @@ from windrow.semantics.progress import END, START, Punctuation, check_advance
 from windrow.semantics.windows import Emit, SlideByTuple
 
 
-class PerRowOperator:
+class PerRowOperator(SetsAside):
     """Every row, or every n-th, closes a window for its own group, or for all groups.
 
     A late row closes none and is not counted. It still is in the windows that end above the bound, as far as
@@ -56,7 +58,7 @@ class PerRowOperator:
         self.passes = passes
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE."""
-        self.reported = LastReported()
+        self.reported = LastReported(node, self.grouping, output.schema)
         self.counters = Counters()
 
     @property
@@ -130,7 +132,7 @@ class PerRowOperator:
             yield LateRows(late_batch(data, told, batch.source, self.late_schema))
         if moved:
             self._forget()
-            yield Punctuation(self._promise())
+            yield promise_of(self.node, self._promise())
 
     def _judged(self, rows: Rows, bounds: Integers) -> tuple[Verdict, Missed]:
         """The rule is `semantics.placement`, on whole arrays. Farther back than RANGE nothing is open, or known."""
@@ -159,7 +161,7 @@ class PerRowOperator:
             return
         yield from self._close(bound)
         self._forget()
-        yield Punctuation(self._promise())
+        yield promise_of(self.node, self._promise())
 
     def _promise(self) -> int:
         """The least end of a result to come: empty windows of a group wait for the next that it has rows in."""
@@ -201,9 +203,10 @@ class PerRowOperator:
 
     def _report(self, closed: Closed) -> Iterator[Element]:
         if self.fills_gaps:
-            for numbers, codes in self.reported.gaps(closed.answers, self.grouping.count):
-                assert self.windower.past is not None
-                ends = self.windower.past.times_of(numbers)
+            past = self.windower.past
+            assert past is not None
+            for numbers, codes in self.reported.gaps(closed.answers, past.times_of):
+                ends = past.times_of(numbers)
                 empty = self.lowering.nothing(numbers, codes)
                 yield self._result(Closed(empty.answers, empty.lowered, ends - self.window.range, ends))
         chosen = self._chosen(closed)
@@ -221,7 +224,7 @@ class PerRowOperator:
         assert closed.ends is not None
         data = self.lowering.batch(closed, self.grouping.groups, closed.starts, closed.ends)
         self.counters.results += len(data)
-        return Batch(data, closed.ends)
+        return Batch(data, times_of(self.node, closed.ends))
 
     # State
 

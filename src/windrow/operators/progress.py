@@ -19,12 +19,14 @@ import pyarrow as pa
 from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
 from windrow.errors import DataError
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
-from windrow.operators.grid import LIMIT, Grid, refuse_time, to_units
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.grid import Grid, refuse_time, to_units
 from windrow.operators.kernels import input as kernels
+from windrow.operators.lead import LeadLimit, divided
 from windrow.operators.singles import Singles
 from windrow.operators.state.keys import present
 from windrow.semantics.progress import (
+    LIMIT,
     START,
     AtEnd,
     External,
@@ -47,6 +49,7 @@ class Input:
         policy: Policy,
         *,
         slack: int = 0,
+        lead: LeadLimit | None = None,
         grid: Grid | None = None,
         others: Sequence[Grid | None] = (),
         schema: pa.Schema | None = None,
@@ -59,6 +62,7 @@ class Input:
         self.time = time
         self.policy = policy
         self.slack = slack
+        self.lead = lead
         grids = [one for one in (grid, *others) if one is not None]
         self.grid = reduce(Grid.refined, grids) if grids else None
         self.pace = (grid or Grid()).paced
@@ -85,15 +89,27 @@ class Input:
         times = self.times_of(data)
         self.counters.rows_in += len(times)
         batch = Batch(data, times, None, self.name)
-        if len(times) == 0:
+        if self.lead is not None:
+            batch, early = self._in_reach(batch, self.lead)
+            yield from early
+        if len(batch) == 0:
             return
         if self.grid is not None and self.grid.together:
-            yield replace(batch, bounds=self._bounds(times))
+            yield replace(batch, bounds=self._bounds(batch.times))
         else:
             yield from self._cut(batch)
         implied = self._implied()
         if implied > self.bound:
             yield self._advance(implied)
+
+    def _in_reach(self, batch: Batch, lead: LeadLimit) -> tuple[Batch, list[EarlyRows]]:
+        """The rows that are not too far ahead, and the others."""
+        marks, against = lead.judge(batch.times, self.high)
+        if not marks.any():
+            return batch, []
+        rest, early = divided(batch, marks, against)
+        self.counters.early += len(early)
+        return rest, [EarlyRows(early)]
 
     def _cut(self, batch: Batch) -> Iterator[Element]:
         start = 0
@@ -187,7 +203,7 @@ class Input:
         marks = data.column(column)
         carried = present(marks)
         single = self.singles.mask(data, carried)
-        values = to_units(marks.fill_null(0)) if carried.any() else np.zeros(len(data), np.int64)
+        values = to_units(marks.fill_null(0), column) if carried.any() else np.zeros(len(data), np.int64)
         start = 0
         for spot in np.flatnonzero(carried & ~single).tolist():
             yield from self._grouped(data.slice(start, spot - start), single[start:spot], values[start:spot])
@@ -200,7 +216,7 @@ class Input:
         if not single.any():
             yield from self._rows(data)
             return
-        times = to_units(data.column(self.time).fill_null(0))
+        times = to_units(data.column(self.time).fill_null(0), self.time)
         start = 0
         for cut in (*self.singles.cuts(data, times, values, single), len(data)):
             piece, here = data.slice(start, cut - start), single[start:cut]
@@ -221,15 +237,23 @@ class Input:
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield from self.singles.promises(punctuations.groups, punctuations.values)
 
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Rows that were found early elsewhere."""
+        self.counters.rows_in += len(early)
+        self.counters.early += len(early)
+        yield early
+
     def places_of(self, data: pa.RecordBatch) -> Integers:
         """The time of each row, or what it promises where it is a punctuation."""
         if not isinstance(self.policy, External) or self.policy.column is None:
-            return self.times_of(data)
+            found = self.times_of(data)
+            return found if self.lead is None else self.lead.places(found, self.high)
         marks, times = data.column(self.policy.column), data.column(self.time)
         if not marks.null_count and not self.policy.per:
-            return to_units(marks)
+            return to_units(marks, self.policy.column)
         carried = present(marks)
-        places = np.where(carried, to_units(marks.fill_null(0)), to_units(times.fill_null(0)))
+        promised, at = to_units(marks.fill_null(0), self.policy.column), to_units(times.fill_null(0), self.time)
+        places = np.where(carried, promised, at)
         # What is promised for one group says nothing about where the source is.
         return np.where(self.singles.mask(data, carried), -LIMIT, places)
 
@@ -243,7 +267,7 @@ class Input:
                 value=f"null at row {row} of {self.name}",
                 hint=f"filter the source, or fill it: coalesce({self.time}, ...)",
             )
-        return to_units(column, self.time)
+        return to_units(column, self.time, self.counters.rows_in, capped=self.lead is not None)
 
     def state(self) -> dict[str, pa.Table]:
         scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled, self.promised], pa.int64())})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters
 from windrow.operators.empties import LastReported
 from windrow.operators.grouping import Grouping
+from windrow.operators.result_times import times_of
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.extents import ends
 from windrow.plan.nodes import Late, WindowAggregate
@@ -32,7 +34,7 @@ class Results:
         self.counters = counters
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE and for where landmark windows begin."""
-        self.reported = LastReported()
+        self.reported = LastReported(node, grouping, output)
 
     def chosen(self, closed: Closed) -> Closed:
         """Those of the answers that are reported."""
@@ -59,7 +61,7 @@ class Results:
             number = np.zeros(len(data), np.int32) if revision is None else revision.astype(np.int32)
             data = data.append_column("revision", pa.array(number))
         self.counters.results += len(data)
-        return Batch(data, ends(self.window, windows))
+        return Batch(data, times_of(self.node, ends(self.window, windows)))
 
     def rows(self, closed: Closed) -> pa.RecordBatch:
         """Answers as rows: keys, bounds, aggregates."""
@@ -70,11 +72,10 @@ class Results:
     def told(self, rows: pa.RecordBatch, windows: Integers, kind: Kind) -> Batch:
         """Rows of a query with early results, with what they are."""
         self.counters.results += len(rows)
-        return Batch(
-            rows.append_column("kind", pa.array([kind.value] * len(rows), pa.string())), ends(self.window, windows)
-        )
+        data = rows.append_column("kind", pa.array([kind.value] * len(rows), pa.string()))
+        return Batch(data, times_of(self.node, ends(self.window, windows)))
 
     def _empties(self, closed: Closed) -> Iterator[Closed]:
         """The windows without rows between two reported ones of the same group."""
-        for empty, codes in self.reported.gaps(closed.answers, self.grouping.count):
+        for empty, codes in self.reported.gaps(closed.answers, partial(ends, self.window)):
             yield self.lowering.nothing(empty, codes)

@@ -18,10 +18,12 @@ from windrow.aggregates.base import Integers
 from windrow.operators import window_state
 from windrow.operators.answers import Lowering
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
+from windrow.operators.early_rows import SetsAside
 from windrow.operators.empties import LastReported
 from windrow.operators.group_bounds import GroupBounds
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import Missed, late_batch, late_schema
+from windrow.operators.result_times import promise_of, times_of
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.operators.state.waiting import RowsOfPartitions, Waiting
@@ -38,7 +40,7 @@ PIECE = 1 << 16
 """Rows taken at a time, so that their cells stay in the cache."""
 
 
-class RowsOperator:
+class RowsOperator(SetsAside):
     """Windows of rows. `window_start` and `window_end` are numbers of rows, of the partition where there is one."""
 
     def __init__(self, node: WindowAggregate, shape: Shape, output: Shape) -> None:
@@ -56,7 +58,7 @@ class RowsOperator:
         self.partitions = self.grouping.groups if self.is_key else Groups(kinds)
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time)
-        self.reported = LastReported()
+        self.reported = LastReported(node, self.grouping, output.schema)
         self.waiting = Waiting(RowsOfPartitions.nothing(shape.schema))
         self.ahead: GroupBounds | None = None
         """The partitions whose own promises are ahead of the one for all."""
@@ -143,7 +145,7 @@ class RowsOperator:
             promise = (int(self.windower.counted.sum()) // self.window.slide + 1) * self.window.slide
         if promise > self.promised:
             self.promised = promise
-            yield Punctuation(promise)
+            yield promise_of(self.node, promise)
 
     # Results
 
@@ -152,16 +154,19 @@ class RowsOperator:
             full = closed.answers.windows * self.window.slide >= self.window.range
             closed = closed if full.all() else closed.take(np.flatnonzero(full))
         if self.node.emit is Emit.EMPTY:
-            for empty, codes in self.reported.gaps(closed.answers, self.grouping.count):
+            for empty, codes in self.reported.gaps(closed.answers, self._ends):
                 yield self._result(self.lowering.nothing(empty, codes))
         if len(closed.answers):
             yield self._result(closed)
 
+    def _ends(self, windows: Integers) -> Integers:
+        return windows * self.window.slide
+
     def _result(self, closed: Closed) -> Batch:
-        ends = closed.answers.windows * self.window.slide
+        ends = self._ends(closed.answers.windows)
         data = self.lowering.batch(closed, self.grouping.groups, ends - self.window.range, ends)
         self.counters.results += len(ends)
-        return Batch(data, ends)
+        return Batch(data, times_of(self.node, ends))
 
     # State
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.grid import Grid
 from windrow.operators.grouping import Grouping
 from windrow.operators.partials import Partials
@@ -118,6 +118,9 @@ class SharedPanes:
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield from self._cells()
         yield punctuations
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        yield early
 
     def _cells(self) -> Iterator[SharedCells]:
         """All cells since the last time."""

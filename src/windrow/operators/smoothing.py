@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Element
 from windrow.operators.partials import without_cells
+from windrow.operators.result_times import promise_of
 from windrow.operators.windows.two_level import TwoLevel
 from windrow.plan.check import walk
 from windrow.plan.nodes import Late, Node, WindowAggregate
-from windrow.semantics.progress import Punctuation
 from windrow.semantics.windows import Emit
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Smoothing:
         """The promises that hold now."""
         before = len(self.due)
         while self.due and self.windower.is_done(self.due[0].number):
-            yield Punctuation(self.operator.held_back(self.due.pop(0).promise))
+            yield promise_of(self.operator.node, self.operator.held_back(self.due.pop(0).promise))
         if len(self.due) < before:
             self.usual, self.answers = max(self.answers, self.usual // 2), 0
             if self.operator.node.emit is not Emit.EMPTY:

@@ -18,10 +18,12 @@ from windrow.operators.ahead import Ahead
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.choosing import Algorithm, Trial, WindowState, make_windower
 from windrow.operators.early import Early
+from windrow.operators.early_rows import SetsAside
 from windrow.operators.grid import Grid
 from windrow.operators.group_bounds import passed_on
 from windrow.operators.grouping import Grouping
 from windrow.operators.lateness import judge, late_batch, late_schema, missed_windows
+from windrow.operators.result_times import promise_of
 from windrow.operators.results import Results
 from windrow.operators.revisions import Revisions
 from windrow.operators.smoothing import EAGER, Flush, Smoothing, When, check_flush, why_not_smooth
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from windrow.operators.shared_panes import SharedCells
 
 
-class WindowOperator:
+class WindowOperator(SetsAside):
     """Sliding, tumbling and landmark windows."""
 
     def __init__(
@@ -147,7 +149,7 @@ class WindowOperator:
             absent, counts = self.revisions.note(rows.take(late), verdict, closed)
         yield from self._count(rows.take(late[counts]), closed[counts])
         if self.node.late is not Late.DROP and absent.any():
-            missed = missed_windows(self.window, times[absent], closed[absent])
+            missed = missed_windows(self.window, times[absent], closed[absent], self.within)
             data = batch.compact().data.take(arrow(late[absent]))
             yield LateRows(late_batch(data, missed, batch.source, self.late_schema))
 
@@ -239,7 +241,7 @@ class WindowOperator:
             self.ahead = None
         if self.algorithm.trial is None:
             self._compact()
-        yield Punctuation(self.held_back(self._promise(closed)))
+        yield promise_of(self.node, self.held_back(self._promise(closed)))
 
     def _compact(self) -> None:
         """Forget values and groups that no one knows any more."""

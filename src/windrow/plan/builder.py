@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
@@ -31,8 +31,8 @@ from windrow.plan.tree import inputs_of, map_inputs
 from windrow.plan.types import type_of
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column
-from windrow.semantics.moments import microseconds
-from windrow.semantics.windows import Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.moments import microseconds, moment_of
+from windrow.semantics.windows import Align, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
 
 Length: TypeAlias = Amount | str | int | float | timedelta
 """How users write an amount: "10 min", 500, "100 rows", timedelta(minutes=10)."""
@@ -53,6 +53,7 @@ class WindowSpec:
     partition: tuple[str, ...] = ()
     """For a window of rows: whose rows. For one in time this is for the groups of the query to say."""
     order_by: str | None = None
+    align: Align | str | None = None
 
     def window(self, shape: Shape) -> Window:
         """The window over an input of that shape."""
@@ -71,13 +72,13 @@ class WindowSpec:
         return self._by_tuple(shape, length, slide) if slide.is_rows else self._sliding(shape, length, slide)
 
     def _session(self, shape: Shape) -> Session:
-        self._refuse("gap", "range", "slide", "origin", "by", "order_by")
+        self._refuse("gap", "range", "slide", "origin", "by", "order_by", "align")
         assert self.gap is not None
         gap = Amount.of(self.gap, "gap").resolve(self._domain(shape), "gap")
         return Session(self._attribute(shape), gap)
 
     def _landmark(self, shape: Shape) -> Landmark:
-        self._refuse("range='unbounded'", "by", "order_by")
+        self._refuse("range='unbounded'", "by", "order_by", "align")
         if self.slide is None:
             raise QueryError("must be given with range='unbounded'", parameter="slide", hint="say slide='1 min'")
         slide = Amount.of(self.slide, "slide").resolve(self._domain(shape), "slide")
@@ -87,15 +88,17 @@ class WindowSpec:
         self._refuse("a window in time", "by", "order_by")
         domain = self._domain(shape)
         extent = length.resolve(domain, "range")  # first, because a slide that is not given is the range
-        return Sliding(self._attribute(shape), extent, slide.resolve(domain, "slide"), self._origin(shape))
+        step = slide.resolve(domain, "slide")
+        align = choice(Align, Align.END if self.align is None else self.align, "align")
+        return Sliding.aligned(self._attribute(shape), extent, step, self._origin(shape), align)
 
     def _rows(self, length: Amount) -> Rows:
-        self._refuse("range in rows", "origin", "by", "on")
+        self._refuse("range in rows", "origin", "by", "on", "align")
         slide = length if self.slide is None else Amount.of(self.slide, "slide")
         return Rows(_row_count(length, "range"), _row_count(slide, "slide"), self.partition, self.order_by)
 
     def _by_tuple(self, shape: Shape, length: Amount, slide: Amount) -> SlideByTuple:
-        self._refuse("slide in rows", "origin", "order_by")
+        self._refuse("slide in rows", "origin", "order_by", "align")
         by = choice(SlideBy, self.by or SlideBy.ARRIVAL.value, "by")
         extent = length.resolve(self._domain(shape), "range")
         return SlideByTuple(self._attribute(shape), extent, _row_count(slide, "slide"), by, self.partition)
@@ -111,7 +114,7 @@ class WindowSpec:
                 "needs a progressing attribute, but the input does not keep it",
                 parameter="window",
                 value=f"columns {', '.join(shape.schema.names)}",
-                hint="keep the time column (or window_end) in select(), unchanged",
+                hint="keep the time column (or window_start or window_end) in select(), unchanged",
             )
         return self.on or str(shape.time)
 
@@ -138,11 +141,9 @@ def origin_units(origin: Length | datetime | date, domain: Domain) -> int:
     >>> origin_units("1970-01-01 00:01", Domain.TIME), origin_units("1 min", Domain.TIME)
     (60000000, 60000000)
     """
-    if isinstance(origin, date) and not isinstance(origin, datetime):
-        origin = datetime(origin.year, origin.month, origin.day, tzinfo=timezone.utc)
-    moment = parse_timestamp(origin) if isinstance(origin, str) else origin
-    if not isinstance(moment, datetime):
-        assert not isinstance(origin, datetime)
+    moment = parse_timestamp(origin) if isinstance(origin, str) else moment_of(origin)
+    if moment is None:
+        assert not isinstance(origin, date)
         return Amount.of(origin, "origin").resolve(domain, "origin")
     if domain is Domain.INTEGER:
         raise QueryError("must be a number because the attribute is an integer", parameter="origin", value=str(origin))

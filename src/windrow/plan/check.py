@@ -27,12 +27,12 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.plan.progress import carries_progress
+from windrow.plan.progress import KEEP_TIME, carries_progress, times_hint
 from windrow.plan.schema import Shape
 from windrow.plan.streams import check_stream
 from windrow.plan.tree import inputs_of, map_inputs, walk
 from windrow.plan.types import column_type, type_of
-from windrow.plan.windows import attribute_of, check_window, every_of
+from windrow.plan.windows import attribute_of, check_empties, check_window, every_of
 from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
@@ -173,7 +173,8 @@ def _aggregate(node: WindowAggregate) -> Shape:
     _check_names(tuple(name for name, _ in fields), "columns")
     _check_within(node, shape)
     _check_early(node, shape)
-    return Shape(pa.schema(fields), "window_end")
+    check_empties(node)
+    return Shape(pa.schema(fields), node.time.value)
 
 
 def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
@@ -232,15 +233,17 @@ def _check_attribute(node: WindowAggregate, shape: Shape, attribute: str) -> Non
             "needs a progressing attribute, but the input does not keep it",
             parameter="window",
             value=f"columns {', '.join(shape.schema.names)}",
-            hint="keep the time column (or window_end) in the inner SELECT, unchanged",
+            hint=times_hint(node.input, shape.schema.names),
         )
     type_of(Column(attribute), shape.schema)
     if not carries_progress(node.input, attribute):
+        declared = any(isinstance(part, Stream) and attribute in part.schema.names for part in walk(node.input))
         raise QueryError(
             f"must be on the progressing attribute, which is {shape.time}",
             parameter="window",
             value=attribute,
-            hint=f"write WATTR {shape.time}, or declare the stream with PROGRESS ON {attribute}",
+            hint=times_hint(node.input, shape.schema.names)
+            + (f", or declare the stream with PROGRESS ON {attribute}" if declared else ""),
         )
 
 
@@ -349,7 +352,7 @@ def _distinct(node: Distinct) -> Shape:
 
 
 def _ordered(node: OrderedOutput) -> Shape:
-    hint = "keep the time column (or window_end) in the SELECT, unchanged"
+    hint = KEEP_TIME.replace("inner ", "")
     shape = _timed(node.input, "ordered output", "the columns, or nobody could see the order", hint)
     for part in walk(node):
         if isinstance(part, WindowAggregate) and (part.late is Late.REVISE or part.early is not None):

@@ -33,7 +33,7 @@ from windrow.semantics.casting import to_string
 from windrow.semantics.expressions import Column, Expression
 from windrow.semantics.joins import AsOf
 from windrow.semantics.moments import moment
-from windrow.semantics.progress import External, Idle, Ordered, Policy, Slack, SlackRows
+from windrow.semantics.progress import External, Idle, Lead, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 
@@ -87,6 +87,9 @@ class _Entry:
 def _stream(node: Stream) -> _Entry:
     columns = ", ".join(f"{field.name} {value_type(field.type)}" for field in node.schema)
     details = [("columns", columns), ("progress", f"on {node.time}: {describe_policy(node.policy)}")]
+    lead = lead_of(node.policy)
+    if lead is not None:
+        details.append(("lead", _describe_lead(lead)))
     if node.idle is not None:
         details.append(("idle", _describe_idle(node.idle)))
     return _Entry(f"Stream {node.name}" + (f" from {node.origin}" if node.origin else ""), tuple(details))
@@ -104,6 +107,13 @@ def describe_policy(policy: Policy) -> str:
         where = f"in column {policy.column}" if policy.column else "among the elements"
         return f"punctuations {where}" + (f", some for single groups by {', '.join(policy.per)}" if policy.per else "")
     return "only the end of the input is a promise"
+
+
+def _describe_lead(lead: Lead) -> str:
+    against = "of the clock" if lead.wall_clock else "of what came before"
+    return (
+        f"rows more than {_shown(lead.amount)} ahead {against} are early: set aside and counted, they move no progress"
+    )
 
 
 def _describe_idle(idle: Idle) -> str:
@@ -132,6 +142,7 @@ def _aggregate(node: WindowAggregate, chosen: Choice) -> _Entry:
     domain = Domain.INTEGER if isinstance(node.window, Rows) else shape_of(node.input).domain
     details = [
         ("window", describe_window(node.window, domain)),
+        *(("", text) for text in (describe_bounds(node.window, domain),) if text),
         ("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"),
         ("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"),
         ("emit", _describe_emit(node)),
@@ -150,6 +161,8 @@ def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
 
 
 def _describe_emit(node: WindowAggregate) -> str:
+    if node.emit is Emit.EMPTY:
+        return f"{_EMIT[node.emit]}, up to {node.most_empty:,} in a row"
     full = isinstance(node.window, Rows) and node.emit is Emit.COMPLETE
     return "only windows that have all their rows" if full else _EMIT[node.emit]
 
@@ -186,7 +199,30 @@ def _describe_sliding(window: Sliding, domain: Domain) -> str:
     text = f"RANGE {render(window.range, domain)} SLIDE {render(window.slide, domain)} on {window.attribute}"
     overlap = -(-window.range // window.slide)
     shared = f"each row in up to {overlap} windows" if overlap > 1 else "each row in at most one window"
-    return f"{text}{_origin(window, domain)}, {'each row in one window' if window.is_tumbling else shared}"
+    origin = "" if _is_uneven(window) else _origin(window, domain)
+    return f"{text}{origin}, {'each row in one window' if window.is_tumbling else shared}"
+
+
+def _is_uneven(window: Window) -> bool:
+    """Whether windows start at other multiples of their slide than they end at."""
+    return isinstance(window, Sliding) and window.range % window.slide != 0
+
+
+def describe_bounds(window: Window, domain: Domain) -> str:
+    """Where uneven windows start and end; nothing for others, of which one follows from the other.
+
+    >>> describe_bounds(Sliding("ts", range=10, slide=4), Domain.INTEGER)
+    'windows start 2 after multiples of 4 and end at multiples of 4'
+    """
+    if not isinstance(window, Sliding) or not _is_uneven(window):
+        return ""
+    start, end = (_after_multiples(phase, window.slide, domain) for phase in window.phases)
+    return f"windows start {start} and end {end}"
+
+
+def _after_multiples(phase: int, slide: int, domain: Domain) -> str:
+    multiples = f"multiples of {render(slide, domain)}"
+    return f"{render(phase, domain)} after {multiples}" if phase else f"at {multiples}"
 
 
 def _origin(window: Sliding | Landmark, domain: Domain) -> str:

@@ -97,7 +97,7 @@ def check_times(aliases: tuple[str, str], shapes: tuple[Shape, Shape]) -> None:
                 f"needs a progressing attribute on both sides, but {aliases[side]} does not keep it",
                 parameter="join",
                 value=f"columns {', '.join(shape.schema.names)}",
-                hint="keep the time column (or window_end) in the inner SELECT, unchanged",
+                hint="keep the time column (or window_start or window_end) in the inner SELECT, unchanged",
             )
     kinds = [family_of(shape.schema.field(str(shape.time)).type) for shape in shapes]
     if kinds[LEFT] is not kinds[RIGHT]:

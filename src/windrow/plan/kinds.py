@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.aggregates.base import value_type
 from windrow.errors import DataError
-from windrow.semantics.moments import parse_moment
+from windrow.semantics.moments import TOO_FINE, parse_moment
 
 
 class Family(Enum):
@@ -112,12 +112,14 @@ def _zone(left: str | None, right: str | None) -> str | None:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """The moment an ISO 8601 text names (UTC unless it says otherwise), or None.
+    """The moment an ISO 8601 text names (UTC unless it says otherwise), or None. One that is too fine is refused.
 
     >>> parse_timestamp("2024-01-01 12:30").isoformat()
     '2024-01-01T12:30:00+00:00'
     """
     try:
         return parse_moment(text)
-    except DataError:
+    except DataError as error:
+        if error.rule == TOO_FINE:
+            raise
         return None

@@ -15,7 +15,7 @@ from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Expression
 from windrow.semantics.joins import LEFT, RIGHT, JoinKind, JoinWindow
 from windrow.semantics.progress import AtEnd, Idle, Policy
-from windrow.semantics.windows import Emit, Window
+from windrow.semantics.windows import MOST_EMPTY, Emit, Window
 
 
 class Late(Enum):
@@ -88,12 +88,20 @@ class AggregateCall:
         return f"{self.function}({', '.join(inside)})"
 
 
+class WindowTime(Enum):
+    """Which bound of its window the progress of a result is on, for the windows above."""
+
+    START = "window_start"
+    END = "window_end"
+
+
 @dataclass(frozen=True)
 class WindowAggregate:
     """Aggregates per window and group. Columns out: keys, `window_start`, `window_end`, then the aggregates.
 
     With `early`, open windows are given each time the largest value seen has passed so much more, and a last column
     `kind` says what a row is: early, retract (takes an early one back) or final.
+    `Emit.EMPTY` reports no more than `most_empty` windows in a row that are empty; a longer gap is an error.
     With `Late.REVISE` a last column `revision` follows: 0 for the first result, n for the n-th correction.
     """
 
@@ -107,6 +115,8 @@ class WindowAggregate:
     within: Amount | None = None
     strategy: Strategy = Strategy.AUTO
     early: Amount | None = None
+    most_empty: int = MOST_EMPTY
+    time: WindowTime = WindowTime.END
 
 
 @dataclass(frozen=True)
@@ -214,4 +224,5 @@ __all__ = [
     "Stream",
     "Union",
     "WindowAggregate",
+    "WindowTime",
 ]

@@ -9,9 +9,10 @@ from windrow.aggregates import lookup
 from windrow.plan.check import inputs_of, shape_of, walk
 from windrow.plan.describe import unused_promises
 from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
+from windrow.plan.progress import carries_progress, timed_by
 from windrow.plan.types import type_of
-from windrow.plan.windows import row_count
-from windrow.semantics.amounts import render
+from windrow.plan.windows import attribute_of, row_count
+from windrow.semantics.amounts import WEEK, Domain, render
 from windrow.semantics.progress import AtEnd, External
 from windrow.semantics.windows import Emit, Landmark, Rows, SlideByTuple, Sliding
 
@@ -52,6 +53,36 @@ def _rows_between(node: WindowAggregate) -> Iterator[str]:
         yield _BETWEEN.format(slide, length)
     if isinstance(window, Rows) and window.slide > window.range:
         yield _BETWEEN.format(row_count(window.slide), row_count(window.range))
+
+
+def week_notes(node: Node) -> Iterator[str]:
+    """On what day the weeks of windows begin, where nothing was said about it."""
+    for part in walk(node):
+        if isinstance(part, WindowAggregate):
+            yield from _weeks(part)
+
+
+def _weeks(node: WindowAggregate) -> Iterator[str]:
+    window = node.window
+    if not isinstance(window, (Sliding, Landmark)) or window.slide % WEEK:
+        return
+    bounds = window.phases if isinstance(window, Sliding) else (window.origin,)
+    if any(bound % WEEK == 0 for bound in bounds) and shape_of(node.input).domain is Domain.TIME:
+        slide = render(window.slide, Domain.TIME)
+        yield (
+            f"SLIDE {slide} counts weeks from Thursday, 1970-01-01: say ORIGIN DATE '1970-01-05' to have them begin on "
+            "Monday."
+        )
+
+
+def _by_end(node: WindowAggregate) -> Iterator[str]:
+    """A window over the results of windows, in order of where these end."""
+    attribute = attribute_of(node.window)
+    if attribute == "window_end" and carries_progress(timed_by(node.input, "window_start"), "window_start"):
+        yield (
+            f"Results count by their {attribute}: one that ends where a window ends is in the next window. WATTR "
+            "window_start has it in the one that it begins in."
+        )
 
 
 def _kept_values(node: WindowAggregate) -> Iterator[str]:
@@ -95,6 +126,8 @@ def _waits_for_slowest(node: Union) -> Iterator[str]:
 
 _RULES: tuple[tuple[type, Callable[[Any], Iterator[str]]], ...] = (
     (WindowAggregate, _rows_between),
+    (WindowAggregate, _weeks),
+    (WindowAggregate, _by_end),
     (WindowAggregate, _kept_values),
     (WindowAggregate, _grows_forever),
     (WindowAggregate, _remembers_windows),

@@ -16,7 +16,7 @@ from windrow.plan.tree import map_inputs
 from windrow.plan.types import type_of
 from windrow.plan.windows import row_count
 from windrow.semantics.amounts import render
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
 
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
@@ -179,22 +179,30 @@ _NAMES: dict[type, str] = {
 }
 
 
-def _why_final(window: Window) -> str:
-    if not isinstance(window, SlideByTuple):
-        return ""
-    return "a late row would close a window of its own and change which rows close the later ones; "
+_WHY_FINAL: dict[type, str] = {
+    SlideByTuple: "a late row would close a window of its own and change which rows close the later ones; ",
+}
+
+
+def _not_revised(node: WindowAggregate) -> str | None:
+    """What makes corrections of late rows impossible."""
+    if not isinstance(node.window, (Sliding, Session)):
+        return _NAMES[type(node.window)]
+    if node.emit is Emit.EMPTY:
+        return "EMIT EMPTY"
+    complete = isinstance(node.window, Session) and node.emit is Emit.COMPLETE
+    return "EMIT COMPLETE of session windows" if complete else None
 
 
 def refuse_impossible(node: WindowAggregate) -> None:
     window = node.window
-    if node.late is Late.REVISE and (not isinstance(window, Sliding) or node.emit is Emit.EMPTY):
-        what = "EMIT EMPTY" if isinstance(window, Sliding) else _NAMES[type(window)]
+    if node.late is Late.REVISE and (what := _not_revised(node)) is not None:
         raise UnsupportedError(
             f"is not available for {what}",
             parameter="late",
             value="revise",
             allowed=("drop", "side"),
-            hint=f"{_why_final(window)}late='side' gives the late rows as a second output",
+            hint=f"{_WHY_FINAL.get(type(window), '')}late='side' gives the late rows as a second output",
         )
     if node.late is Late.REVISE and node.strategy not in (Strategy.AUTO, Strategy.PANES):
         raise UnsupportedError(

@@ -10,7 +10,7 @@ from windrow.plan.nodes import Stream
 from windrow.plan.schema import domain_of
 from windrow.plan.types import unknown_column
 from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.progress import External, Slack, SlackRows
+from windrow.semantics.progress import External, Lead, Slack, SlackRows, lead_of
 
 
 def check_stream(stream: Stream) -> None:
@@ -47,6 +47,20 @@ def _check_policy(stream: Stream, kind: pa.DataType) -> None:
         if policy.column is not None:
             _check_carrier(stream, policy.column, kind)
         _check_per(stream, policy)
+    lead = lead_of(policy)
+    if lead is not None:
+        _check_lead(lead, domain_of(kind))
+
+
+def _check_lead(lead: Lead, domain: Domain) -> None:
+    if lead.wall_clock and domain is Domain.INTEGER:
+        raise QueryError(
+            "must be ahead of the stream where the time is an integer: a clock tells no such numbers",
+            parameter="lead",
+            value=f"{lead.amount} by the wall clock",
+            hint="leave out WALL CLOCK (wall_clock=True), or progress on a timestamp column",
+        )
+    _check_length(lead.amount, domain, "lead", least=1)
 
 
 def _check_length(amount: Amount, domain: Domain, parameter: str, least: int) -> None:
@@ -66,6 +80,9 @@ def _check_carrier(stream: Stream, column: str, kind: pa.DataType) -> None:
             f"must be another column of the type of {stream.time} ({name_of(kind)})",
             parameter="punctuated by",
             value=f"{column}, {given}",
+            hint=f"convert it to a {name_of(kind)} before it comes in"
+            if column != stream.time
+            else f"promises are in a column of their own, NULL in the rows that have a {column}",
         )
 
 

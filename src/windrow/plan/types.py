@@ -49,12 +49,25 @@ def unknown_column(name: str, names: Iterable[str], parameter: str | None = None
     hint = f"the columns are {', '.join(names)}" if names else "the input has no columns"
     if names.count(name) > 1:
         return QueryError("names several columns of the input", parameter=parameter or name, value=name, hint=hint)
-    near = get_close_matches(name.lower(), {n.lower(): n for n in names}, n=1, cutoff=0.6)
-    if near:
-        hint = f"did you mean {next(n for n in names if n.lower() == near[0])}? {hint.capitalize()}"
+    near = nearest(name, names)
+    if near is not None:
+        hint = f"did you mean {near}? {hint[0].upper()}{hint[1:]}"
     if parameter:
         return QueryError("must be a column of the input", parameter=parameter, value=name, hint=hint)
     return QueryError("is not a column of the input", parameter=name, hint=hint)
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that another one looks like, whatever the case of its letters; None when there is none.
+
+    >>> nearest("symbl", ["Symbol", "price"]), nearest("UBSN", ["Symbol", "price"])
+    ('Symbol', None)
+    """
+    spelled: dict[str, str] = {}
+    for known in names:
+        spelled.setdefault(known.lower(), known)
+    near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.6)
+    return spelled[near[0]] if near else None
 
 
 def check_arity(call: Call) -> None:

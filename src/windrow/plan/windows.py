@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from windrow.errors import QueryError
-from windrow.plan.nodes import WindowAggregate
+from windrow.plan.nodes import WindowAggregate, WindowTime
 from windrow.semantics.amounts import Domain, render
-from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Window
+from windrow.semantics.windows import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 _EXAMPLES = {
     "range": "a window holds something, as in RANGE 10 SECONDS",
@@ -46,6 +46,29 @@ def attribute_of(window: Window) -> str | None:
     return None if isinstance(window, Rows) else window.attribute
 
 
+def check_empties(node: WindowAggregate) -> None:
+    """Refuse a bound on empty windows below 1, or one where none are reported."""
+    if node.most_empty < 1:
+        raise QueryError(
+            "must be at least 1", parameter="most", value=node.most_empty, hint="as in EMIT EMPTY UP TO 5000000"
+        )
+    if node.most_empty != MOST_EMPTY and node.emit is not Emit.EMPTY:
+        raise QueryError(
+            "says how many empty windows are reported in a row, which only EMIT EMPTY does",
+            parameter="most",
+            value=node.most_empty,
+            hint="write EMIT EMPTY UP TO ... (emit('empty', most=...)), or leave it out",
+        )
+
+
+def lag_of(node: WindowAggregate) -> int:
+    """How far before its end the time of a result is: nothing, or the range where that is its start."""
+    if node.time is WindowTime.END:
+        return 0
+    assert not isinstance(node.window, (Session, Landmark))
+    return node.window.range
+
+
 def every_of(node: WindowAggregate, domain: Domain) -> int:
     """How often open windows are given early, in units of the attribute; 0: never."""
     return 0 if node.early is None else node.early.resolve(domain, "early")
@@ -57,10 +80,16 @@ def row_count(number: int) -> str:
 
 
 def within_of(node: WindowAggregate, domain: Domain) -> int:
-    """How long after its end a window is still corrected under LATE REVISE: as asked, else its range, gap or slide."""
-    if node.within is not None:
-        return node.within.resolve(domain, "within")
+    """How long after its end a window is still corrected under LATE REVISE: as asked, else its range, gap or slide.
+
+    For sliding windows in whole slides, rounded up: where they end is all that their punctuations tell.
+    """
     window = node.window
+    within = _length(window) if node.within is None else node.within.resolve(domain, "within")
+    return -(-within // window.slide) * window.slide if isinstance(window, Sliding) else within
+
+
+def _length(window: Window) -> int:
     if isinstance(window, Session):
         return window.gap
     return window.slide if isinstance(window, Landmark) else window.range

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -38,12 +38,12 @@ from windrow.plan.progress import timed_by
 from windrow.plan.types import column_type
 from windrow.query.binding import fresh_names
 from windrow.query.joining import Joins
-from windrow.query.opening import open_data, watermark_slack
+from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.query.running import Result, gather, stream_batches
 from windrow.query.settings import WindowSettings
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
-from windrow.semantics.windows import Window
+from windrow.semantics.windows import Align, Window
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +84,7 @@ def stream(
     waits = idle if idle is None or isinstance(idle, Idle) else make_idle(idle)
     node = Stream(name, source.schema, time, progress or AtEnd(), waits, path)
     shape_of(node)
-    return Query(node, {name: source})
+    return Query(node, {name: timed(source, time)})
 
 
 def _name_from(path: str | None) -> str:
@@ -106,6 +106,23 @@ def to_expression(value: str | Expression, schema: pa.Schema, plan: Node | None 
     from windrow.language import parse_expression
 
     return parse_expression(value, schema, plan)
+
+
+def _named(columns: Iterable[Any], schema: pa.Schema) -> Iterator[str]:
+    """The columns of these names; a list of names stands for those in it."""
+    for name in columns:
+        if isinstance(name, (list, tuple)):
+            yield from _named(name, schema)
+        elif not isinstance(name, str):
+            raise QueryError(
+                "must be the name of a column",
+                parameter="columns",
+                value=name,
+                hint="give names, and expressions by keyword: group_by('symbol', hour='hour(time)')",
+            )
+        else:
+            column_type(name, schema)
+            yield name
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +151,10 @@ class Query(WindowSettings, Joins):
             raise QueryError("comes after agg(...)", parameter="having", hint="use where(...) for the rows themselves")
         return self.where(predicate)
 
-    def select(self, *columns: str, **expressions: str | Expression) -> Query:
+    def select(self, *columns: str | Sequence[str], **expressions: str | Expression) -> Query:
         """These columns, then new ones from expressions: `select("symbol", value="price * volume")`."""
         schema = self.schema
-        for name in columns:
-            column_type(name, schema)
-        kept = tuple((name, Column(name)) for name in columns)
+        kept = tuple((name, Column(name)) for name in _named(columns, schema))
         made = tuple((name, to_expression(text, schema, self.plan)) for name, text in expressions.items())
         return self._with(Project(self.plan, kept + made))
 
@@ -162,7 +177,7 @@ class Query(WindowSettings, Joins):
         """The results in order of the progressing attribute, ties by the other columns; the last step of a query."""
         return self._with(OrderedOutput(self.plan))
 
-    def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
+    def group_by(self, *columns: str | Sequence[str], **expressions: str | Expression) -> GroupedQuery:
         """Results per group; go on with `window(...)` and `agg(...)`."""
         return GroupedQuery(self).group_by(*columns, **expressions)
 
@@ -178,6 +193,7 @@ class Query(WindowSettings, Joins):
         by: str | None = None,
         partition: str | tuple[str, ...] = (),
         order_by: str | None = None,
+        align: Align | str | None = None,
     ) -> GroupedQuery:
         """Results per window; go on with `agg(...)`. See `GroupedQuery.window` for the kinds."""
         return GroupedQuery(self).window(
@@ -190,6 +206,7 @@ class Query(WindowSettings, Joins):
             by=by,
             partition=partition,
             order_by=order_by,
+            align=align,
         )
 
     def _set(self, **settings: Any) -> Query:
@@ -199,7 +216,8 @@ class Query(WindowSettings, Joins):
         """Run to the end and keep the answer, the late rows and the metrics.
 
         Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
-        by); in process also threads and checkpoint_every (rows); on Spark also spark (the session), shards, memory,
+        by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an iterator wait for
+        others, "50 ms" unless you say); on Spark also spark (the session), shards, memory,
         rate and json_lines.
         """
         return gather(self.plan, self.sources, **options)
@@ -225,7 +243,10 @@ class Query(WindowSettings, Joins):
         return polars.DataFrame(self.collect(**options))
 
     def write(self, path: str | Path, *, late: str | Path | None = None, **options: Any) -> Metrics:
-        """Write results to a file as windows close: `.parquet`, `.csv` or `.jsonl`; options as in `run`."""
+        """Write results to a file as windows close: `.parquet`, `.csv` or `.jsonl`; options as in `run`.
+
+        The text files grow under their name; a run that breaks off leaves what it gave up to then.
+        """
         from windrow.query.writing import write_results
 
         return write_results(self.plan, self.sources, path, late, **options)
@@ -284,13 +305,12 @@ class GroupedQuery(WindowSettings):
     partition: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def group_by(self, *columns: str, **expressions: str | Expression) -> GroupedQuery:
+    def group_by(self, *columns: str | Sequence[str], **expressions: str | Expression) -> GroupedQuery:
         """Groups by columns, then by expressions with names: `group_by("symbol", hour="hour(time)")`."""
         schema = self.query.schema
-        for name in columns:
-            column_type(name, schema)
+        plain = tuple((name, Column(name)) for name in _named(columns, schema))
         made = tuple((name, to_expression(text, schema, self.query.plan)) for name, text in expressions.items())
-        return replace(self, keys=self.keys + tuple((name, Column(name)) for name in columns) + made)
+        return replace(self, keys=self.keys + plain + made)
 
     def window(
         self,
@@ -304,13 +324,15 @@ class GroupedQuery(WindowSettings):
         by: str | None = None,
         partition: str | tuple[str, ...] = (),
         order_by: str | None = None,
+        align: Align | str | None = None,
     ) -> GroupedQuery:
         """One window: sliding (`range`, `slide`), tumbling (`range` alone), session (`gap`), landmark
         (`range="unbounded"`, `slide`), the last rows (`rows`, or `range="100 rows"`), or per row (`slide="1 row"`).
 
         `partition` names columns that the results are grouped by, and of whose every value the last rows are meant;
         `on` may be any time of a join below, or "earlier" or "later" of both; `order_by` counts rows by the progressing
-        attribute, where otherwise they count as they arrive.
+        attribute, where otherwise they count as they arrive; `align="start"` has windows start at multiples of a slide
+        that does not divide their range, where otherwise they end there.
         """
         if rows is not None and range is not None:
             raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
@@ -320,7 +342,7 @@ class GroupedQuery(WindowSettings):
         query = self.query if timed is None else self.query._with(timed_by(self.query.plan, timed))
         for name in parts:
             column_type(name, query.schema)
-        spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by)
+        spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by, align)
         return replace(self, query=query, spec=spec.window(shape_of(query.plan)), partition=parts)
 
     def _set(self, **settings: Any) -> GroupedQuery:

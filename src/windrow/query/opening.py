@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.errors import ConfigurationError
 from windrow.semantics.amounts import Amount
 from windrow.semantics.progress import Slack
 
@@ -17,20 +19,45 @@ _URI = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 """A scheme of two letters or more: one letter is a drive."""
 
 
-def open_data(data: Any, *, name: str, schema: pa.Schema | None = None) -> Source:
-    """The source for a path, Arrow data, a frame, elements, or a DataFrame of Spark."""
+def open_data(data: Any, *, name: str, schema: pa.Schema | None = None, in_process: bool = False) -> Source:
+    """The source for a path, Arrow data, a frame, elements, or a DataFrame of Spark.
+
+    With `in_process` an address that only Spark reads is refused, and Spark is not started to find that out.
+    """
     kind = type(data)
     if kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql."):
         from windrow.engines.spark.inputs import open_frame
 
         return open_frame(data, name=name, schema=schema)
     if isinstance(data, str) and _URI.match(data):
+        if in_process:
+            raise _refused(data, name)
         from windrow.engines.spark.inputs import open_uri
 
         return open_uri(data, name=name, schema=schema)
     from windrow.sources import open_source
 
     return open_source(data, name=name, schema=schema)
+
+
+def timed(source: Source, time: str) -> Source:
+    """The source, told which of its columns the punctuations among its elements are about."""
+    from windrow.sources.iterables import IterableSource
+
+    if not isinstance(source, IterableSource) or source.time == time:
+        return source
+    return replace(source, time=time)
+
+
+def _refused(uri: str, name: str) -> ConfigurationError:
+    from windrow.engines.spark.addresses import is_address
+
+    return ConfigurationError(
+        "must be a path on this machine in process",
+        parameter=name,
+        value=uri,
+        hint="Spark reads it: say --engine spark" if is_address(uri) else "give a file, a folder or a glob pattern",
+    )
 
 
 def watermark_slack(source: Source, time: str) -> Slack | None:

@@ -18,6 +18,7 @@ from windrow.plan.nodes import Node, OrderedOutput, Stream
 from windrow.plan.planner import decided
 from windrow.plan.schema import in_order
 from windrow.sinks.base import fitted
+from windrow.sources.live import watched
 
 if TYPE_CHECKING:
     from windrow.engines.metrics import Metrics
@@ -29,7 +30,7 @@ OnProgress: TypeAlias = "Callable[[Metrics], None]"
 _FLUSH = ("flush", "flush_rows", "flush_windows", "flush_cells")
 _BOTH = ("batch_rows", "checkpoint", "restore", "statistics", *_FLUSH)
 OPTIONS = {
-    "local": ("threads", "checkpoint_every", *_BOTH),
+    "local": ("threads", "checkpoint_every", "batch_wait", *_BOTH),
     "spark": ("shards", "memory", "rate", "spark", "json_lines", *_BOTH),
 }
 """The options of a run, by engine."""
@@ -59,22 +60,10 @@ def execute(
 
     Without an engine, a query over DataFrames of Spark runs there, any other in this process.
     """
-    schema = shape_of(plan).answer
-    check_supported(plan)
     engine = engine_of(sources) if engine is None else engine
-    check_options(engine, options)
-    if engine == "spark":  # where all micro-batches and shards must choose alike
-        plan = decided(plan, options.pop("statistics", None), calibrated())
-    bound = _bound(plan, sources)
-    run, _, settings = _engine(engine)
-    return run(
-        plan,
-        bound,
-        on_result=_fitted(on_result, schema),
-        on_late=on_late and _decoded(on_late),
-        on_progress=on_progress,
-        options=settings(**options),
-    )
+    return execute_together([plan], sources, [(on_result, on_late)], engine=engine, on_progress=on_progress, **options)[
+        1
+    ]
 
 
 def execute_together(
@@ -90,8 +79,11 @@ def execute_together(
     for plan in plans:
         check_supported(plan)
     check_options(engine, options)
+    if engine == "spark":  # where all micro-batches and shards must choose alike
+        statistics = options.pop("statistics", None)
+        plans = [decided(plan, statistics, calibrated()) for plan in plans]
     bound = {name: source for plan in plans for name, source in _bound(plan, sources).items()}
-    _, run_together, settings = _engine(engine)
+    run_together, settings = _engine(engine)
     fitting = [
         (_fitted(on_result, shape_of(plan).answer), on_late and _decoded(on_late))
         for plan, (on_result, on_late) in zip(plans, deliveries, strict=True)
@@ -110,8 +102,8 @@ def _decoded(deliver: OnBatch) -> OnBatch:
     return lambda batch: deliver(decoded(batch))
 
 
-def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any], Callable[..., Any]]:
-    """What runs a plan, what runs several, and their options.
+def _engine(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What runs plans, and its options.
 
     Imported here, because engines bring compiled kernels or a JVM with them.
     """
@@ -120,13 +112,12 @@ def _engine(name: str) -> tuple[Callable[..., Metrics], Callable[..., Any], Call
 
         check_packages()
         from windrow.engines.spark.run import Options as SparkOptions
-        from windrow.engines.spark.run import run as run_on_spark
-        from windrow.engines.spark.run import run_together as run_together_on_spark
+        from windrow.engines.spark.run import run_together as run_on_spark
 
-        return run_on_spark, run_together_on_spark, SparkOptions
-    from windrow.engines.local import Options, run, run_together
+        return run_on_spark, SparkOptions
+    from windrow.engines.local import Options, run_together
 
-    return run, run_together, Options
+    return run_together, Options
 
 
 def engine_of(sources: Mapping[str, Source]) -> str:
@@ -196,15 +187,20 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     """The result batches one by one as windows close; the run waits while the reader is busy.
 
     The engine pushes and the reader pulls, so the run has a thread of its own and at most a few batches wait between
-    them. When the reader stops early, the run ends at its next result.
+    them. When the reader stops early, the run ends at its next result, or while it waits for a source.
     """
     waiting: Queue[Any] = Queue(maxsize=4)
     abandoned = threading.Event()
 
-    def hand_over(batch: pa.RecordBatch) -> None:
+    def look_around() -> None:
         if abandoned.is_set():
             raise _Abandoned
+
+    def hand_over(batch: pa.RecordBatch) -> None:
+        look_around()
         waiting.put(batch)
+
+    sources = {name: watched(source, look_around) for name, source in sources.items()}
 
     def work() -> None:
         outcome: Any = _DONE

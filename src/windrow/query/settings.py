@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from windrow.errors import QueryError
 from windrow.plan.builder import Length, choice
 from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
 from windrow.semantics.amounts import Amount
-from windrow.semantics.windows import Emit
+from windrow.semantics.windows import MOST_EMPTY, Emit
 
 Settable = TypeVar("Settable", bound="WindowSettings")
 
@@ -18,9 +19,11 @@ class WindowSettings:
     def _set(self: Settable, **settings: Any) -> Settable:
         raise NotImplementedError
 
-    def emit(self: Settable, which: Emit | str) -> Settable:
-        """Which windows are reported: "nonempty", "empty" or "complete"."""
-        return self._set(emit=choice(Emit, which, "emit"))
+    def emit(self: Settable, which: Emit | str, *, most: int = MOST_EMPTY) -> Settable:
+        """Which windows are reported: "nonempty", "empty" or "complete"; `most` empty ones in a row of a group."""
+        if isinstance(most, bool) or not isinstance(most, int):
+            raise QueryError("must be a whole number of windows", parameter="most", value=most, hint="as in 5_000_000")
+        return self._set(emit=choice(Emit, which, "emit"), most_empty=most)
 
     def late(self: Settable, policy: Late | str, *, within: Length | None = None) -> Settable:
         """What happens to rows for the windows they missed: "drop", "side" or "revise" (for as long as `within`)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +12,13 @@ import pyarrow as pa
 from windrow.errors import QueryError
 from windrow.plan.check import walk
 from windrow.plan.nodes import Node, Stream
+from windrow.plan.types import nearest
 from windrow.query.fluent import Query
-from windrow.query.opening import open_data, watermark_slack
+from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.semantics.progress import AtEnd
 
 if TYPE_CHECKING:
-    from windrow.language import StreamDeclaration
+    from windrow.language import StreamDeclaration, StreamNames
     from windrow.sources.base import Source
 
 
@@ -50,9 +50,14 @@ def sql(text: str, **streams: Any) -> Query:
 
 def script(text: str, **streams: Any) -> Script:
     """All queries of a text, sharing its streams."""
-    from windrow.language import parse
+    return bound_script(text, streams)
 
-    binder = _Binder(text, streams)
+
+def bound_script(text: str, streams: Mapping[str, Any], *, in_process: bool = False) -> Script:
+    """The same; with `in_process` streams are refused that only Spark reads."""
+    from windrow.language import parse, stream_names
+
+    binder = _Binder(stream_names(text), streams, in_process)
     parsed = parse(text, binder.streams(), binder.open)
     return Script(tuple(Query(plan, binder.sources_of(plan)) for plan in parsed.queries))
 
@@ -60,10 +65,33 @@ def script(text: str, **streams: Any) -> Script:
 class _Binder:
     """Opens the data behind stream names, each once."""
 
-    def __init__(self, text: str, given: Mapping[str, Any]) -> None:
+    def __init__(self, names: StreamNames, given: Mapping[str, Any], in_process: bool) -> None:
         self.given = dict(given)
-        self.declared = {name for name in given if _declares(text, name)}
+        self.in_process = in_process
+        self._check(names)
+        self.declared = {self._spelled(name) for name in names.declared}
         self.sources: dict[str, Source] = {}
+
+    def _check(self, names: StreamNames) -> None:
+        """Refuse data for a stream that the text does not speak of: a name that was mistyped would change nothing."""
+        spoken_of = {self._spelled(name) for name in names.all}
+        for name in self.given:
+            if name not in spoken_of:
+                listed = (
+                    f"the streams of the text are {', '.join(names.all)}" if names.all else "the text names no stream"
+                )
+                near = nearest(name, names.all)
+                raise QueryError(
+                    "is not a stream of the text, so the data given for it would not be read",
+                    parameter=name,
+                    hint=listed if near is None else f"did you mean {near}? {listed[0].upper()}{listed[1:]}",
+                )
+
+    def _spelled(self, name: str) -> str | None:
+        """The name under which data was given for a stream, in any case of letters."""
+        from windrow.language import find_name
+
+        return find_name(name, self.given)
 
     def streams(self) -> dict[str, Stream]:
         """The streams given from Python that the text does not declare itself."""
@@ -91,23 +119,27 @@ class _Binder:
         return Stream(declaration.name, schema, declaration.time, declaration.policy, declaration.idle, origin)
 
     def _data(self, name: str, path: str | None = None) -> Any:
-        """What was given under a name, in any case of letters."""
-        found = next((given for given in self.given if given.lower() == name.lower()), None)
+        """What was given under a name."""
+        found = self._spelled(name)
         return path if found is None else self.given[found]
 
     def _open(self, name: str, data: Any, schema: pa.Schema | None = None) -> Source:
         self.sources[name] = (
-            _source_of(name, data) if isinstance(data, Query) else open_data(data, name=name, schema=schema)
+            _source_of(name, data)
+            if isinstance(data, Query)
+            else open_data(data, name=name, schema=schema, in_process=self.in_process)
         )
         return self.sources[name]
 
     def sources_of(self, plan: Node) -> dict[str, Source]:
         """The data of every stream of a plan that has any; a schema without data is enough to explain a query."""
-        for node in walk(plan):
-            if isinstance(node, Stream) and node.name not in self.sources and self._data(node.name) is not None:
-                self._open(node.name, self._data(node.name), node.schema)
-        names = {node.name for node in walk(plan) if isinstance(node, Stream)}
-        return {name: source for name, source in self.sources.items() if name in names}
+        streams = {node.name: node for node in walk(plan) if isinstance(node, Stream)}
+        for name, node in streams.items():
+            if name not in self.sources and self._data(name) is not None:
+                self._open(name, self._data(name), node.schema)
+            if name in self.sources:
+                self.sources[name] = timed(self.sources[name], node.time)
+        return {name: source for name, source in self.sources.items() if name in streams}
 
 
 def _source_of(name: str, query: Query) -> Source:
@@ -119,12 +151,6 @@ def _source_of(name: str, query: Query) -> Source:
             hint="write the rest of it in the SQL text, as a subquery in FROM",
         )
     return query.sources[query.plan.name]
-
-
-def _declares(text: str, name: str) -> bool:
-    code = re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-    pattern = rf"\bCREATE\s+(?:INPUT\s+)?STREAM\s+[\"`]?{re.escape(name)}\b"
-    return re.search(pattern, code, re.IGNORECASE) is not None
 
 
 def _only_timestamp(name: str, schema: pa.Schema) -> str:

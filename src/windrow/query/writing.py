@@ -1,4 +1,4 @@
-"""Results straight to sinks, as windows close; a run that fails leaves no half file."""
+"""Results straight to sinks, as windows close; what a run that fails leaves behind, its sinks say."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from windrow.query.running import OnBatch, execute
 from windrow.sinks import open_sink
 from windrow.sinks.base import Closing, Sink
 from windrow.sinks.terminal import LIMIT
+from windrow.sources.live import is_live
 
 if TYPE_CHECKING:
     from windrow.engines.local import Metrics
@@ -41,17 +42,29 @@ class LateSink(Closing):
         if self.sink is not None:
             self.sink.abort()
 
+    def left(self) -> str | None:
+        return None if self.sink is None else self.sink.left()
+
 
 @contextmanager
 def open_outputs(
-    plan: Node, target: str | Path, late: str | Path | None = None, limit: int | None = None
+    plan: Node, target: str | Path, late: str | Path | None = None, limit: int | None = None, *, live: bool = False
 ) -> Iterator[tuple[OnBatch, OnBatch | None]]:
-    """Where results and late rows go; final at the end of the block, gone when it raises."""
+    """Where results and late rows go; final at the end of the block.
+
+    A `live` answer may never end: the terminal shows it row by row, and all of it.
+    """
     from windrow.operators.lateness import late_columns
 
     with ExitStack() as stack:
         sink = stack.enter_context(
-            open_sink(target, shape_of(plan).answer, limit=limit or LIMIT, early=gives_early(plan))
+            open_sink(
+                target,
+                shape_of(plan).answer,
+                limit=limit or (None if live else LIMIT),
+                early=gives_early(plan),
+                live=live,
+            )
         )
         side = None if late is None else stack.enter_context(LateSink(late, late_columns(plan)))
         yield sink.write, side and side.write
@@ -61,5 +74,6 @@ def write_results(
     plan: Node, sources: Mapping[str, Source], target: str | Path, late: str | Path | None = None, **options: Any
 ) -> Metrics:
     """Run a plan into a sink, and its late rows into another."""
-    with open_outputs(plan, target, late) as (on_result, on_late):
+    live = any(is_live(source) for source in sources.values())
+    with open_outputs(plan, target, late, live=live) as (on_result, on_late):
         return execute(plan, sources, on_result, on_late=on_late, **options)

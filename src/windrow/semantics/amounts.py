@@ -24,6 +24,7 @@ class Domain(Enum):
 
 
 _SECOND = 1_000_000
+WEEK = 7 * 86_400 * _SECOND
 _UNITS: dict[str, int] = {}
 for _names, _size in (
     ("us microsecond microseconds", 1),
@@ -32,7 +33,7 @@ for _names, _size in (
     ("m min mins minute minutes", 60 * _SECOND),
     ("h hr hour hours", 3_600 * _SECOND),
     ("d day days", 86_400 * _SECOND),
-    ("w week weeks", 7 * 86_400 * _SECOND),
+    ("w week weeks", WEEK),
 ):
     for _name in _names.split():
         _UNITS[_name] = _size

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from windrow.errors import UnsupportedError
 from windrow.semantics.expressions import Expression
+from windrow.semantics.lead import EarlyRow
 from windrow.semantics.moments import value_of
 from windrow.semantics.ordering import normal
 from windrow.semantics.progress import START, Punctuation, Row, check_advance
@@ -15,7 +16,7 @@ from windrow.semantics.scalar import evaluate
 from windrow.semantics.windows import Rows, SlideByTuple, Window
 
 Group: TypeAlias = tuple[Any, ...]
-Element: TypeAlias = Row | Punctuation
+Element: TypeAlias = Row | Punctuation | EarlyRow
 Keys: TypeAlias = Sequence[tuple[str, Expression]]
 
 
@@ -55,25 +56,32 @@ class Arrival:
 
 def arrivals(
     elements: Iterable[Element], window: Window, keys: Keys, where: Expression | None
-) -> tuple[list[Arrival], int]:
-    """The rows that pass the filter, in order, and the number of those that do not.
+) -> tuple[list[Arrival], list[EarlyRow], int]:
+    """The rows that pass the filter, in order, those of them that are early, and the number of those that do not pass.
 
     Windows over rows as they arrive have no progressing attribute: the value is then the arrival number.
     """
     arrived: list[Arrival] = []
+    early: list[EarlyRow] = []
     filtered, bounds = 0, Bounds()
     for element in elements:
         if isinstance(element, Punctuation):
             _check_groups(window, element)
             bounds = bounds.after(element)
-        elif where is not None and evaluate(where, element) is not True:
+        elif where is not None and evaluate(where, _row_of(element)) is not True:
             filtered += 1
+        elif isinstance(element, EarlyRow):
+            early.append(element)
         else:
             attribute = window.order if isinstance(window, Rows) else window.attribute
             t = len(arrived) if attribute is None else value_of(element, attribute)
             group = tuple(normal(evaluate(expression, element)) for _, expression in keys)
             arrived.append(Arrival(element, group, t, bounds))
-    return arrived, filtered
+    return arrived, early, filtered
+
+
+def _row_of(element: Row | EarlyRow) -> Row:
+    return element.row if isinstance(element, EarlyRow) else element
 
 
 def _check_groups(window: Window, punctuation: Punctuation) -> None:

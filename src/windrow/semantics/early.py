@@ -15,6 +15,7 @@ from typing import Any
 from windrow.semantics import oracle
 from windrow.semantics.arrival import Bounds, Element, Keys
 from windrow.semantics.expressions import Expression
+from windrow.semantics.lead import EarlyRow
 from windrow.semantics.moments import value_of
 from windrow.semantics.progress import START, Punctuation
 from windrow.semantics.scalar import evaluate
@@ -33,7 +34,7 @@ def points(elements: Sequence[Element], window: Sliding | Landmark, every: int, 
     """After how many elements there is something to say."""
     found, high = [], START
     for count, element in enumerate(elements, 1):
-        if isinstance(element, Punctuation) or (where is not None and evaluate(where, element) is not True):
+        if isinstance(element, (Punctuation, EarlyRow)) or (where is not None and evaluate(where, element) is not True):
             continue
         value = value_of(element, window.attribute)
         if high != START and (value - window.origin) // every > (high - window.origin) // every:

@@ -5,6 +5,8 @@ was closed as the row arrived, that is when `c <= bound`, the bound being the la
 
     bound 20           row t = 12, windows [0, 20) [10, 30)
     ------|----------> missed: [0, 20)     generous: counts in [10, 30)     consistent: counts in none
+
+Sessions grow with their rows, so that a row may belong to one that was reported without it: `session.Past` judges them.
 """
 
 from __future__ import annotations
@@ -38,21 +40,22 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Account:
-    """What became of all rows: rows in = used in full + late for some or all of their windows + filtered.
+    """What became of all rows: rows in = used in full + late for some or all of their windows + early + filtered.
 
     A row that belongs to no window at all (it fell between windows) is used.
 
-    >>> Account(used=3, late=1, filtered=2).rows_in
-    6
+    >>> Account(used=3, late=1, filtered=2, early=1).rows_in
+    7
     """
 
     used: int = 0
     late: int = 0
     filtered: int = 0
+    early: int = 0
 
     @property
     def rows_in(self) -> int:
-        return self.used + self.late + self.filtered
+        return self.used + self.late + self.filtered + self.early
 
 
 def judge(

@@ -7,21 +7,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
-from windrow.errors import QueryError
+from windrow.errors import DataError, QueryError
 from windrow.semantics import framework
 from windrow.semantics.arrival import Arrival, Element, Group, Keys, arrivals
 from windrow.semantics.expressions import Expression
 from windrow.semantics.framework import Interval, WindowId
 from windrow.semantics.lateness import Account, check_lateness
+from windrow.semantics.lead import EarlyRow
 from windrow.semantics.ordering import null_last_key
 from windrow.semantics.placement import Placement, place
 from windrow.semantics.progress import START, Row
 from windrow.semantics.reference import REFERENCE
 from windrow.semantics.scalar import evaluate
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 LATE = ("drop", "side", "revise")
 Missed: TypeAlias = tuple[Row, int, list[Interval]]
@@ -46,12 +48,14 @@ class Answer:
     """The results (keys, `window_start`, `window_end`, aggregates) by end and keys, and what became of the rows.
 
     `missed` lists the rows with windows they are finally absent from because they came too late; `account` counts
-    every row that came too late for a window, also when a revision took it in after all.
+    every row that came too late for a window, also when a revision took it in after all. `early` are the rows that came
+    marked as such and passed the filter.
     """
 
     results: list[dict[str, Any]]
     account: Account
     missed: list[Missed]
+    early: list[EarlyRow] = field(default_factory=list)
 
 
 def answer(
@@ -65,12 +69,14 @@ def answer(
     late: str = "drop",
     lateness: str = "generous",
     within: int | None = None,
+    most_empty: int = MOST_EMPTY,
 ) -> Answer:
     """The answer over rows and punctuations in order of arrival; the end of the input closes every window.
 
-    The filter comes before lateness: a filtered row is never late. With `late="revise"` the results are the last
-    revisions: a row that missed a window still counts in it while the bound is less than `within` past its closing
-    (None: always). `lateness` then judges what is left.
+    The filter comes before lateness: a filtered row is never late, nor early. With `late="revise"` the results are the
+    last revisions: a row that missed a window still counts in it while the bound is less than `within` past its
+    closing (None: always). `lateness` then judges what is left. A session that is corrected covers all that it
+    replaces.
 
     >>> from windrow.semantics.progress import Punctuation
     >>> from windrow.semantics.windows import Sliding
@@ -79,15 +85,19 @@ def answer(
     >>> found.results
     [{'window_start': 0, 'window_end': 10}, {'window_start': 10, 'window_end': 20}]
     >>> found.account, found.missed
-    (Account(used=3, late=1, filtered=0), [({'ts': 4}, 6, [(0, 10)])])
+    (Account(used=3, late=1, filtered=0, early=0), [({'ts': 4}, 6, [(0, 10)])])
     """
     _check(late, lateness, within)
-    arrived, filtered = arrivals(elements, window, keys, where)
+    arrived, early, filtered = arrivals(elements, window, keys, where)
     at_once = place(window, arrived, within=0, lateness=lateness)
     final = place(window, arrived, within=within, lateness=lateness) if late == "revise" else at_once
-    account = Account(len(arrived) - len(at_once.missed), len(at_once.missed), filtered)
+    came_late = len(final.late if isinstance(window, Session) else at_once.missed)
+    account = Account(len(arrived) - came_late, came_late, filtered, len(early))
+    if emit is Emit.EMPTY:
+        final = replace(final, extents=_filled(window, final, most_empty))
     results = list(_results(window, arrived, final, emit, keys, aggregates))
-    return Answer(sorted(results, key=lambda result: _order(result, keys)), account, _missed(window, arrived, final))
+    ordered = sorted(results, key=lambda result: _order(result, keys))
+    return Answer(ordered, account, _missed(window, arrived, final), early)
 
 
 def _check(late: str, lateness: str, within: int | None) -> None:
@@ -124,10 +134,7 @@ def _results(
     keys: Keys,
     aggregates: Sequence[Aggregate],
 ) -> Iterator[dict[str, Any]]:
-    extents = dict(placement.extents)
-    if emit is Emit.EMPTY:
-        extents |= {place: extents.get(place, []) for place in _between(window, placement)}
-    for (group, wid), members in extents.items():
+    for (group, wid), members in placement.extents.items():
         if emit is Emit.COMPLETE and not _is_complete(window, arrived, group, wid):
             continue
         start, end = framework.interval(window, wid)
@@ -142,19 +149,33 @@ def _aggregate(aggregate: Aggregate, members: Sequence[Arrival]) -> Any:
     return REFERENCE[aggregate.function](pairs, aggregate.parameters)
 
 
-def _between(window: Window, placement: Placement) -> Iterator[tuple[Group, WindowId]]:
-    """Every window between a group's first and last, for each group; sessions have none between them."""
+def _filled(window: Window, placement: Placement, most: int) -> dict[tuple[Group, WindowId], list[int]]:
+    """The extents with those of the empty windows between them; `most` of these may follow each other in a group."""
+    return {place: placement.extents.get(place, []) for place in _between(window, placement, most)}
+
+
+def _between(window: Window, placement: Placement, most: int) -> Iterator[tuple[Group, WindowId]]:
+    """Every window from a group's first to its last, for each group; sessions have none between them."""
     by_group: dict[Any, list[WindowId]] = {}
     for group, wid in placement.extents:
         partition = wid[1] if isinstance(window, Rows) else None
         by_group.setdefault((group, partition), []).append(wid)
     for (group, _), wids in by_group.items():
-        yield from ((group, wid) for wid in _span(window, placement, wids))
+        span = _span(window, placement, wids)
+        _check_gaps(sorted(map(span.index, wids)), most)
+        yield from ((group, wid) for wid in span)
 
 
-def _span(window: Window, placement: Placement, wids: list[WindowId]) -> list[WindowId]:
+def _check_gaps(places: Sequence[int], most: int) -> None:
+    """Refuse more than so many empty windows in a row."""
+    for before, after in pairwise(places):
+        if after - before - 1 > most:
+            raise DataError(f"must fill no more than {most:,} windows between two rows", parameter="EMIT EMPTY")
+
+
+def _span(window: Window, placement: Placement, wids: list[WindowId]) -> Sequence[WindowId]:
     if isinstance(window, Session):
-        return []
+        return wids
     if isinstance(window, Rows):
         numbers = [k for k, _ in wids]
         return [(k, wids[0][1]) for k in range(min(numbers), max(numbers) + 1)]
@@ -162,7 +183,7 @@ def _span(window: Window, placement: Placement, wids: list[WindowId]) -> list[Wi
         if window.partition:  # the row that closes a window is in it
             return wids
         return sorted({wid for _, wid in placement.extents if min(wids) <= wid <= max(wids)})
-    return list(range(min(wids), max(wids) + 1))
+    return range(min(wids), max(wids) + 1)
 
 
 def _is_complete(window: Window, arrived: Sequence[Arrival], group: Group, wid: WindowId) -> bool:

@@ -11,8 +11,9 @@ from windrow.semantics import framework, session
 from windrow.semantics.arrival import Arrival, Group
 from windrow.semantics.framework import WindowId
 from windrow.semantics.lateness import Verdict, judge
-from windrow.semantics.progress import START
+from windrow.semantics.progress import END, START
 from windrow.semantics.rows import partition_of
+from windrow.semantics.session import Past
 from windrow.semantics.windows import Rows, Session, SlideByTuple, Window
 
 
@@ -22,6 +23,8 @@ class Placement:
 
     extents: dict[tuple[Group, WindowId], list[int]] = field(default_factory=dict)
     missed: dict[int, tuple[WindowId, ...]] = field(default_factory=dict)
+    late: set[int] = field(default_factory=set)
+    """The positions of rows that came too late for a session, also where it is corrected."""
 
     def put(self, group: Group, position: int, verdict: Verdict) -> None:
         for wid in verdict.counted:
@@ -37,7 +40,7 @@ def place(window: Window, arrived: Sequence[Arrival], *, within: int | None, lat
     if isinstance(window, Rows):
         return _place_rows(window, arrived, bounds)
     if isinstance(window, Session):
-        return _place_sessions(window, arrived, bounds, lateness)
+        return _place_sessions(window, arrived, bounds)
     placement = Placement()
     closes_at = partial(framework.closes_at, window)
     for i, wids in enumerate(_wids(window, arrived, bounds)):
@@ -85,43 +88,50 @@ def _slide_by_tuple_wids(
     return found
 
 
-def _place_sessions(window: Session, arrived: Sequence[Arrival], bounds: Sequence[int], lateness: str) -> Placement:
-    """Sessions group by group: rows merge with what is not yet reported; what is born closed is missed.
+def _place_sessions(window: Session, arrived: Sequence[Arrival], finals: Sequence[int]) -> Placement:
+    """Sessions group by group: rows wait until a final bound closes their session; those below its floor are absent.
 
-    Between two bounds the order of rows does not matter: sessions are only judged when the next bound comes.
+    A row has one session, so that generous and consistent are the same. Results are reported at the bounds themselves,
+    and corrected up to the final ones.
     """
     placement = Placement()
     for group in {a.group: None for a in arrived}:
         pending: list[int] = []
-        bound = START
+        reported, final = Past(), Past()
         for i in (i for i, a in enumerate(arrived) if a.group == group):
-            if bounds[i] > bound:
-                pending = _settle(window, arrived, pending, placement, old=bound, new=bounds[i], lateness=lateness)
-                bound = bounds[i]
-            pending.append(i)
-        _settle(window, arrived, pending, placement, old=bound, new=None, lateness=lateness)
+            t, bound = arrived[i].t, arrived[i].bound
+            if bound > reported.bound:
+                reported = reported.advanced(window, bound, *_divided(window, arrived, pending, bound))
+            if finals[i] > final.bound:
+                final, pending = _settle(window, arrived, pending, placement, final, finals[i])
+            if reported.missed(window, t) is not None:
+                placement.late.add(i)
+            missed = final.missed(window, t)
+            if missed is None:
+                pending.append(i)
+            else:
+                placement.missed[i] = (missed,)
+        _settle(window, arrived, pending, placement, final, END)
     return placement
 
 
+def _divided(
+    window: Session, arrived: Sequence[Arrival], pending: list[int], bound: int
+) -> tuple[list[WindowId], list[WindowId]]:
+    """The sessions that a bound closes, and those it leaves open."""
+    found = session.sessions_of(window, (arrived[i].t for i in pending))
+    closed = [wid for wid in found if bound == END or framework.closes_at(window, wid) <= bound]
+    return closed, [wid for wid in found if wid not in closed]
+
+
 def _settle(
-    window: Session,
-    arrived: Sequence[Arrival],
-    pending: list[int],
-    placement: Placement,
-    *,
-    old: int,
-    new: int | None,
-    lateness: str,
-) -> list[int]:
-    """Place the sessions that `new` closes (None: all); those that `old` had closed are missed. The rest waits."""
-    waiting: list[int] = []
-    for wid in session.sessions_of(window, (arrived[i].t for i in pending)):
-        members = [i for i in pending if wid[0] <= arrived[i].t <= wid[1]]
-        closes_at = partial(framework.closes_at, window)
-        if new is not None and closes_at(wid) > new:
-            waiting += members
-            continue
-        verdict = judge([wid], closes_at, bound=old, lateness=lateness)
-        for i in members:
-            placement.put(arrived[i].group, i, verdict)
-    return waiting
+    window: Session, arrived: Sequence[Arrival], pending: list[int], placement: Placement, past: Past, bound: int
+) -> tuple[Past, list[int]]:
+    """Place the rows of the sessions that a bound closes; what is settled now, and the rows that wait on."""
+    closed, still_open = _divided(window, arrived, pending, bound)
+    for wid in closed:
+        for i in pending:
+            if wid[0] <= arrived[i].t <= wid[1]:
+                placement.put(arrived[i].group, i, Verdict((), (wid,)))
+    waiting = [i for i in pending if any(first <= arrived[i].t <= last for first, last in still_open)]
+    return past.advanced(window, bound, closed, still_open), waiting

@@ -8,11 +8,14 @@ after every row, so that where batches are cut cannot change an answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
+from operator import index
 from typing import Any, TypeAlias
 
 from windrow.errors import DataError
 from windrow.semantics.amounts import Amount
+from windrow.semantics.moments import microseconds, moment_of
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -20,14 +23,40 @@ END = (1 << 63) - 1
 """The punctuation that ends a stream: nothing follows."""
 START = -(1 << 63)
 """The bound before any punctuation."""
+LIMIT = 1 << 61
+"""Values at or beyond this, on either side of zero, are refused: bounds of windows around them could not be told."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Punctuation:
-    """No later row has a value below `value` (in its group, when `group` is given)."""
+    """No later row has a value below `value` (in its group, when `group` is given).
+
+    A moment is kept as whole microseconds, the units of timestamps; `is_moment` says that it was one.
+
+    >>> Punctuation(datetime(1970, 1, 1, 0, 1))
+    Punctuation(value=60000000, group=None)
+    """
 
     value: int
     group: tuple[Any, ...] | None = None
+    is_moment: bool = field(default=False, repr=False, compare=False)
+
+    def __init__(self, value: int | date, group: tuple[Any, ...] | None = None) -> None:
+        moment = moment_of(value)
+        object.__setattr__(self, "value", _whole(value) if moment is None else microseconds(moment))
+        object.__setattr__(self, "group", group)
+        object.__setattr__(self, "is_moment", moment is not None)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise DataError(
+            "must be a moment or a whole number",
+            parameter="punctuation",
+            value=value,
+            hint="for timestamps give a datetime, or microseconds since 1970",
+        )
+    return index(value)
 
 
 @dataclass(frozen=True)
@@ -36,8 +65,21 @@ class AtEnd:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """A row further ahead than `amount` is early: `semantics.lead` says what becomes of it.
+
+    Ahead of what came before it in its stream; or, with `wall_clock`, of the clock as the row is read.
+    """
+
+    amount: Amount
+    wall_clock: bool = False
+
+
+@dataclass(frozen=True)
 class Ordered:
     """Rows come in order of the attribute: after a row with value t, none is below t."""
+
+    lead: Lead | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +87,7 @@ class Slack:
     """Rows come at most `amount` below the largest value seen."""
 
     amount: Amount
+    lead: Lead | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +95,7 @@ class SlackRows:
     """No row is below the largest value seen before the last `rows` rows."""
 
     rows: int
+    lead: Lead | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +113,11 @@ class External:
 
 
 Policy: TypeAlias = AtEnd | Ordered | Slack | SlackRows | External
+
+
+def lead_of(policy: Policy) -> Lead | None:
+    """How far rows may be ahead; only where rows move progress is there such a bound."""
+    return policy.lead if isinstance(policy, (Ordered, Slack, SlackRows)) else None
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,23 @@ class Context(Enum):
     FORWARD = "forward context"
 
 
+MOST_EMPTY = 1_000_000
+"""How many empty windows in a row EMIT EMPTY reports of a group unless it is told otherwise."""
+
+
 class Emit(Enum):
     """Which windows are reported."""
 
     NONEMPTY = "nonempty"
     EMPTY = "empty"
     COMPLETE = "complete"
+
+
+class Align(Enum):
+    """Which bounds of sliding windows lie at `origin + k * slide`; the same where the slide divides the range."""
+
+    START = "start"
+    END = "end"
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,21 @@ class Sliding:
     slide: int
     origin: int = 0
     context = Context.FREE
+
+    @staticmethod
+    def aligned(attribute: str, range: int, slide: int, origin: int = 0, align: Align = Align.END) -> Sliding:
+        """The windows whose starts, or whose ends, lie at `origin + k * slide`.
+
+        >>> Sliding.aligned("ts", range=10, slide=4, align=Align.START)
+        Sliding(attribute='ts', range=10, slide=4, origin=2)
+        """
+        shift = range % slide if align is Align.START and slide else 0
+        return Sliding(attribute, range, slide, origin + shift)
+
+    @property
+    def phases(self) -> tuple[int, int]:
+        """How far after the multiples of the slide windows start, and how far after them they end."""
+        return (self.origin - self.range) % self.slide, self.origin % self.slide
 
     @property
     def is_tumbling(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import IO
 
@@ -9,11 +10,14 @@ import pyarrow as pa
 
 from windrow.errors import ConfigurationError
 from windrow.sinks.base import Sink, only_appends
+from windrow.sinks.live_terminal import LiveTerminalSink
 from windrow.sinks.memory import MemorySink
 from windrow.sinks.terminal import LIMIT, TerminalSink
 
-__all__ = ["MemorySink", "Sink", "TerminalSink", "open_sink"]
+__all__ = ["LiveTerminalSink", "MemorySink", "Sink", "TerminalSink", "open_sink"]
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""A scheme of two letters or more: one letter is a drive."""
 ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
 
 
@@ -24,16 +28,27 @@ def open_sink(
     limit: int | None = LIMIT,
     stream: IO[str] | None = None,
     early: bool = False,
+    live: bool = False,
 ) -> Sink:
     """The sink for a file by its ending, or for the terminal when the target is `-`.
 
-    `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout. With
-    `early`, results come that are taken back later: files do not take them.
+    `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout. A `live`
+    answer is shown row by row as it comes. With `early`, results come that are taken back later: files do not take
+    them.
     """
+    if str(target) == "-" and live:
+        return LiveTerminalSink(schema, limit=limit, stream=stream)
     if str(target) == "-":
         return TerminalSink(schema, limit=limit, stream=stream)
     if early:
         raise only_appends(str(target))
+    if isinstance(target, str) and _ADDRESS.match(target):
+        raise ConfigurationError(
+            "must be a path on this machine",
+            parameter="output",
+            value=target,
+            hint="Spark writes to addresses: windrow run --engine spark --output, or to_spark().writeStream",
+        )
     path = Path(target)
     ending = path.suffix.lower()
     if ending == ".parquet":

@@ -20,7 +20,10 @@ class Sink(Protocol):
         """Make what was written final; closing again, or after an abort, does nothing."""
 
     def abort(self) -> None:
-        """Leave nothing behind; after a close it does nothing."""
+        """Leave nothing behind but what was given out already; after a close it does nothing."""
+
+    def left(self) -> str | None:
+        """What an aborted run left behind, for a message; None: nothing."""
 
     def __enter__(self) -> Any: ...
 
@@ -30,13 +33,20 @@ class Sink(Protocol):
 
 
 class Closing:
-    """The context manager of every sink: close on success, abort on any exception, an interrupt included."""
+    """The context manager of every sink: close on success, abort on any exception, an interrupt included.
+
+    The exception gets a note that says what is left behind.
+    """
 
     def close(self) -> None:
         raise NotImplementedError
 
     def abort(self) -> None:
         raise NotImplementedError
+
+    def left(self) -> str | None:
+        """What an aborted run left behind, for a message; None: nothing."""
+        return None
 
     def __enter__(self) -> Any:
         return self
@@ -48,6 +58,8 @@ class Closing:
             self.close()
         else:
             self.abort()
+            if error is not None and (left := self.left()):
+                error.__notes__ = [*getattr(error, "__notes__", ()), left]  # as `add_note` does, where there is one
 
 
 def only_appends(target: str) -> ConfigurationError:

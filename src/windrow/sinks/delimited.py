@@ -21,6 +21,8 @@ pc: Any = pyarrow.compute  # the stubs know fewer argument types than the functi
 class DelimitedSink(FileSink):
     """Builds the text of a whole batch at once."""
 
+    grows = True
+
     def __init__(self, target: Path, schema: pa.Schema, delimiter: str = ",") -> None:
         super().__init__(target, schema)
         self.delimiter = delimiter

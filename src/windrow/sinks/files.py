@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are complete."""
+"""Files under a temporary name, until they are complete, or where they can grow, until their first rows are there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import secrets
 from abc import abstractmethod
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
 
 import pyarrow as pa
 
@@ -15,10 +15,15 @@ from windrow.sinks.base import Closing, fitted
 
 
 class FileSink(Closing):
-    """Writes beside the target under a temporary name and renames on close.
+    """Writes beside the target under a temporary name, which becomes the target's on close.
 
-    An interrupted run leaves the target as it was. That the target can be written is found out when opening.
+    A file that `grows` takes its name with its first rows already, and has all rows written so far after each `write`.
+    What was there before is gone then, as a whole. An interrupted run leaves the rows given up to then; if there are
+    none, or the file cannot grow, it leaves the target as it was. That the target can be written is found out when
+    opening.
     """
+
+    grows: ClassVar[bool] = False
 
     def __init__(self, target: Path, schema: pa.Schema) -> None:
         self.target = target.expanduser().resolve()  # through a link, so that the link stays one
@@ -31,6 +36,7 @@ class FileSink(Closing):
         except OSError as error:
             raise unwritable(self.target, _reason(error)) from error
         self.is_open = True
+        self.is_named = False
 
     @abstractmethod
     def put(self, batch: pa.RecordBatch) -> None:
@@ -42,6 +48,9 @@ class FileSink(Closing):
     def write(self, batch: pa.RecordBatch) -> None:
         try:
             self.put(fitted(batch, self.schema))
+            if self.grows and batch.num_rows:
+                self.file.flush()
+                self._take_name()
         except OSError as error:
             raise unwritable(self.target, _reason(error)) from error
 
@@ -51,7 +60,7 @@ class FileSink(Closing):
         try:
             self.finish()
             self.file.close()
-            self.partial.replace(self.target)
+            self._take_name()
             self.is_open = False
         except OSError as error:
             raise unwritable(self.target, _reason(error)) from error
@@ -63,7 +72,16 @@ class FileSink(Closing):
             self.is_open = False
             with suppress(OSError):  # what is still buffered may not fit on the disk; it is thrown away anyway
                 self.file.close()
-            self.partial.unlink(missing_ok=True)
+            if not self.is_named:
+                self.partial.unlink(missing_ok=True)
+
+    def left(self) -> str | None:
+        return f"{self.target} holds what was given up to there." if self.is_named else None
+
+    def _take_name(self) -> None:
+        if not self.is_named:
+            self.partial.replace(self.target)
+            self.is_named = True
 
 
 def _reason(error: OSError) -> str:

@@ -14,6 +14,8 @@ from windrow.sinks.text import encode, plain
 class JsonLinesSink(FileSink):
     """Writes every column in every object, null where there is no value."""
 
+    grows = True
+
     def put(self, batch: pa.RecordBatch) -> None:
         names = self.schema.names
         columns = [plain(column).to_pylist() for column in batch.columns]

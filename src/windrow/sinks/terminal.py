@@ -48,11 +48,15 @@ def show(table: pa.Table, rows: int, stream: IO[str]) -> None:
         _show_rich(table.schema.names, columns, numeric, stream)
     else:
         stream.write(aligned(table.schema.names, columns, numeric))
-    if rows == 0:
-        stream.write("(no rows)\n")
-    elif rows > table.num_rows:
-        more = rows - table.num_rows
-        stream.write(f"... {more} more row{'s' if more > 1 else ''}\n")
+    stream.write(more_rows(rows, table.num_rows))
+
+
+def more_rows(rows: int, shown: int) -> str:
+    """The last line of a table that does not show all rows, or has none."""
+    more = rows - shown
+    if rows and not more:
+        return ""
+    return f"... {more} more row{'s' if more > 1 else ''}\n" if rows else "(no rows)\n"
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -99,10 +103,11 @@ def aligned(names: list[str], columns: list[list[str]], numeric: list[bool]) -> 
     """
     widths = [max(map(len, (name, *column))) for name, column in zip(names, columns, strict=True)]
     rows = [tuple(names), tuple("-" * width for width in widths), *zip(*columns, strict=True)]
-    return "".join(_line(row, widths, numeric) + "\n" for row in rows)
+    return "".join(line(row, widths, numeric) + "\n" for row in rows)
 
 
-def _line(row: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str:
+def line(row: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str:
+    """One row of a table: numbers at the right of their column, everything else at the left."""
     parts = zip(row, widths, numeric, strict=True)
     return "  ".join(text.rjust(width) if right else text.ljust(width) for text, width, right in parts).rstrip()
 

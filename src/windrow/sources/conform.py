@@ -1,7 +1,7 @@
 """Bring batches to the declared columns and types, or say which value does not fit.
 
-Times written as text may carry a zone or not (then they are UTC) and any number of decimals; what is finer than
-the declared unit is cut off. Integers are never taken for times: their unit would be a guess.
+Times written as text may carry a zone or not (then they are UTC) and any number of decimals; one that is finer than
+the declared unit is refused. Integers are never taken for times: their unit would be a guess.
 """
 
 from __future__ import annotations
@@ -66,8 +66,19 @@ def _fit(array: pa.Array[Any], field: pa.Field[Any], where: str) -> pa.Array[Any
             f"must be {field.type} in {where}",
             parameter=field.name,
             value=_first_misfit(array, field.type),
-            hint="declare the column with another type, or correct the data",
+            hint=_way_out(array, field.type),
         ) from error
+
+
+def _way_out(array: pa.Array[Any], kind: pa.DataType) -> str:
+    """Times that are only too fine, else anything."""
+    try:
+        fine = isinstance(kind, pa.TimestampType) and len(convert(array, pa.timestamp("ns", kind.tz))) > 0
+    except (pa.ArrowException, TypeError, ValueError):
+        fine = False
+    if fine:
+        return "round it before the query, for example with pyarrow.compute.floor_temporal or .dt.floor in pandas"
+    return "declare the column with another type, or correct the data"
 
 
 def convert(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
@@ -98,8 +109,7 @@ def _times(array: pa.Array[Any], kind: pa.TimestampType[Any, Any]) -> pa.Array[A
         raise TypeError("an integer has no time unit")
     if pa.types.is_string(array.type):
         array = _parse_times(array, kind.unit)
-    options = pc.CastOptions(kind, allow_time_truncate=True)
-    return cast("pa.Array[Any]", pc.cast(array, options=options))
+    return cast("pa.Array[Any]", pc.cast(array, kind))
 
 
 def _parse_times(array: pa.Array[Any], unit: Any) -> pa.Array[Any]:
@@ -126,5 +136,12 @@ def _first_misfit(array: pa.Array[Any], kind: pa.DataType) -> Any:
         try:
             convert(array.slice(position, 1), kind)
         except (pa.ArrowException, TypeError, ValueError):
-            return repr(array[position].as_py())
+            return _shown(array, position)
     return str(array.type)
+
+
+def _shown(array: pa.Array[Any], position: int) -> str:
+    """A value for a message; times with all their digits, which Python's own have not."""
+    if isinstance(array.type, pa.TimestampType):
+        return str(array.slice(position, 1).cast(pa.timestamp(array.type.unit)).cast(pa.string())[0])
+    return repr(array[position].as_py())

@@ -109,7 +109,7 @@ def unreadable(path: Path, kind: Kind, name: str, error: Exception, used: int = 
 def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, dictionary: bool) -> FileSource:
     """The source for a path, folder or pattern, with the declared columns or else those of the first file."""
     files, kind = find_files(text, name)
-    reader = format_of(kind)
+    reader = format_of(kind, declared=schema is not None)
     found = _found(files, reader, kind, name)
     if found is None and schema is None:
         raise SourceError(
@@ -141,7 +141,7 @@ def _found(files: Sequence[Path], reader: Format, kind: Kind, name: str) -> pa.S
     return None
 
 
-def format_of(kind: Kind) -> Format:
+def format_of(kind: Kind, *, declared: bool = False) -> Format:
     """The reader for a kind of file; imported here so that only what is used is loaded."""
     if kind is Kind.PARQUET:
         from windrow.sources.parquet import Parquet
@@ -150,7 +150,7 @@ def format_of(kind: Kind) -> Format:
     if kind is Kind.JSON:
         from windrow.sources.json_lines import JsonLines
 
-        return JsonLines()
+        return JsonLines(declared)
     from windrow.sources.delimited import Delimited
 
     return Delimited("\t" if kind is Kind.TSV else ",")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
 from windrow.semantics.progress import Punctuation
-from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, resume
+from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, require, resume
 from windrow.sources.conform import conform, plain_schema
+from windrow.sources.dict_rows import inferred, refuse_unknown, rows_table
+from windrow.sources.gathering import Rows, gathered, gathered_in_time
+from windrow.sources.promises import Promises
 
 _LABEL = "Python iterable"
 
@@ -64,12 +67,27 @@ class Feed:
 
 @dataclass(frozen=True)
 class IterableSource:
-    """Elements as they come; rows given as dicts are gathered until a batch is full or something else comes."""
+    """Elements as they come; rows given as dicts are gathered until a batch is full or something else comes.
+
+    With `wait`, rows of an iterator wait no longer than so many seconds for others: from its first row on, a thread of
+    its own reads it. With `on_wait`, which is called now and then while nothing comes, it does so from the beginning.
+    """
 
     name: str
     feed: Feed
     schema: pa.Schema
+    known: frozenset[str]
+    """The keys that dict rows may have: all columns, read or not."""
+    is_declared: bool = False
+    wait: float | None = None
+    on_wait: Callable[[], None] | None = None
     total_rows: int | None = None
+    time: str | None = None
+    """The progressing attribute, by whose type punctuations are judged."""
+
+    @property
+    def is_live(self) -> bool:
+        return not isinstance(self.feed.data, (list, tuple))
 
     def describe(self) -> str:
         return _LABEL
@@ -82,63 +100,46 @@ class IterableSource:
 
     def _elements(self, batch_rows: int) -> Iterator[Element]:
         used = 0
+        promises = Promises(self.name, self.time, self.schema)
         try:
-            for element in gathered(self.feed, self.schema, batch_rows, self.name):
+            for element in self._gathered(batch_rows):
                 if isinstance(element, Punctuation):
-                    yield element
+                    yield promises.checked(element)
                     continue
-                for batch in element.to_batches(max_chunksize=batch_rows):
+                for batch in self._table(element, used).to_batches(max_chunksize=batch_rows):
                     for piece in cut(conform(batch, self.schema, f"the {_LABEL}", self.name), batch_rows):
                         used += piece.num_rows
+                        promises.note(piece)
                         yield piece
         except SourceError as error:
             error.used = error.used or used
             raise
 
+    def _gathered(self, batch_rows: int) -> Iterator[Any]:
+        if self.is_live and (self.wait is not None or self.on_wait is not None):
+            return gathered_in_time(iter(self.feed), batch_rows, self.wait, self.on_wait)
+        return gathered(self.feed, batch_rows)
 
-def gathered(
-    elements: Iterable[Any], schema: pa.Schema, batch_rows: int, name: str
-) -> Iterator[pa.Table | Punctuation]:
-    """Tables and punctuations in order, with neighbouring dict rows put together."""
-    rows: list[Mapping[str, Any]] = []
-    for element in elements:
-        if isinstance(element, Mapping):
-            rows.append(element)
-        if rows and (len(rows) == batch_rows or not isinstance(element, Mapping)):
-            yield rows_table(rows, schema)
-            rows = []
-        if isinstance(element, Punctuation):
-            yield element
-        elif not isinstance(element, Mapping):
-            yield as_table(element, name)
-    if rows:
-        yield rows_table(rows, schema)
+    def _table(self, element: Any, used: int) -> pa.Table:
+        if isinstance(element, Rows):
+            refuse_unknown(element, self.known, used, self.name)
+            return rows_table(element, self.schema)
+        table = as_table(element, self.name)
+        if not self.is_declared:
+            require(table.schema, self.schema.names, self.name, f"the {_LABEL}")
+            refuse_more(table.schema, self.known, self.name)
+        return table
 
 
-def rows_table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Dict rows as columns; a key that is not there is null, keys the schema does not know are left out."""
-    return pa.table([_column([row.get(f.name) for row in rows], f) for f in schema], schema=schema)
-
-
-def _column(values: list[Any], wanted: pa.Field[Any]) -> pa.Array[Any]:
-    try:
-        return cast("pa.Array[Any]", pa.array(values, wanted.type))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+def refuse_more(found: pa.Schema, known: frozenset[str], name: str) -> None:
+    """No batch brings columns that the first one, which told them all, did not have."""
+    if not known.issuperset(found.names):
         raise SourceError(
-            f"must be {wanted.type} in every row",
-            parameter=wanted.name,
-            value=repr(_misfit(values, wanted.type)),
-            hint="declare the column with another type in `schema`, or correct the row",
-        ) from error
-
-
-def _misfit(values: list[Any], kind: pa.DataType) -> Any:
-    for value in values:
-        try:
-            pa.array([value], kind)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            return value
-    return None
+            f"must have no column {next(column for column in found.names if column not in known)!r}, which its first"
+            " batch has not",
+            parameter=name,
+            hint="give the columns with `schema`",
+        )
 
 
 def as_table(element: Any, name: str) -> pa.Table:
@@ -161,23 +162,9 @@ def open_iterable(data: Iterable[Any], *, name: str, schema: pa.Schema | None) -
     """The source for an iterable; its schema is the one given, its own `schema`, or that of its first batch."""
     own = getattr(data, "schema", None)
     known = schema if schema is not None else own if isinstance(own, pa.Schema) else None
+    declared = known is not None
     if known is None and isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
-        known = _inferred(data, name)
+        known = inferred(data, name)
     feed = Feed(name, data)
-    return IterableSource(name, feed, plain_schema(known if known is not None else feed.peek_schema()))
-
-
-def _inferred(rows: list[Mapping[str, Any]], name: str) -> pa.Schema:
-    """The columns of a list of dict rows, which unlike an iterator can be looked at in full."""
-    names = dict.fromkeys(key for row in rows for key in row)
-    fields = []
-    for column in names:
-        try:
-            fields.append(pa.field(column, pa.array([row.get(column) for row in rows]).type))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise SourceError(
-                f"must have one type in every row ({str(error).splitlines()[0].rstrip('.')})",
-                parameter=column,
-                hint=f"give `{name}` a schema, or correct the rows",
-            ) from error
-    return pa.schema(fields)
+    columns = plain_schema(known if known is not None else feed.peek_schema())
+    return IterableSource(name, feed, columns, frozenset(columns.names), declared)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -20,8 +23,15 @@ _COLUMN = re.compile(r"JSON parse error: Column\(/([^/)]+)[^)]*\) (.*)", re.S)
 _MISFIT = re.compile(r"Failed to convert JSON to (.+?), couldn't parse:\s*(.*)", re.S)
 
 
+@dataclass(frozen=True)
 class JsonLines:
-    """Reads only the wanted columns; an object without one of them has null there."""
+    """Reads only the wanted columns; an object without one of them has null there.
+
+    Fields that come up only after the first block are no columns. Where all of those found are read and none is
+    `declared`, they are refused, because they would be lost unseen.
+    """
+
+    declared: bool = False
 
     def schema(self, path: Path) -> pa.Schema | None:
         if path.stat().st_size == 0:
@@ -40,15 +50,16 @@ class JsonLines:
         self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
     ) -> Iterator[pa.RecordBatch]:
         explicit = pa.schema([pa.field(field.name, _read_as(field.type)) for field in wanted])
+        whole = not self.declared and set(found.names) == set(wanted.names)
         try:
-            with _open(path, explicit) as reader:
+            with _open(path, explicit, "error" if whole else "ignore") as reader:
                 yield from reader
         except pa.ArrowInvalid as error:
-            raise _explained(path, error) from error
+            unknown = _first_unknown(path, frozenset(found.names)) if "unexpected field" in str(error) else None
+            raise (_explained(path, error) if unknown is None else _refused(path, *unknown)) from error
 
 
-def _open(path: Path, explicit: pa.Schema | None) -> Any:
-    unexpected: Literal["infer", "ignore"] = "infer" if explicit is None else "ignore"
+def _open(path: Path, explicit: pa.Schema | None, unexpected: Literal["infer", "ignore", "error"] = "infer") -> Any:
     return pj.open_json(
         path,
         read_options=pj.ReadOptions(block_size=_BLOCK),
@@ -78,6 +89,21 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.DictionaryType):
         return cast(pa.DataType, kind.value_type)
     return pa.string() if isinstance(kind, pa.TimestampType) else kind
+
+
+def _first_unknown(path: Path, known: frozenset[str]) -> tuple[int, str] | None:
+    """The first line with a field that is no column: read once more for that, by Python's own reader."""
+    with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+        found = ((line, key) for line, text in enumerate(lines, 1) if text.strip() for key in json.loads(text))
+        return next(((line, key) for line, key in found if key not in known), None)
+
+
+def _refused(path: Path, line: int, key: str) -> SourceError:
+    return SourceError(
+        f"must have no field that its first {_BLOCK >> 20} MB have not, because its columns are not declared",
+        value=f"{key!r} in line {line} of {path}",
+        hint="declare the columns with `schema`, or in CREATE STREAM; other fields are then passed over",
+    )
 
 
 def _explained(path: Path, error: pa.ArrowInvalid) -> Exception:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.errors import SourceError
 from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, refuse_repeated, require, resume
 from windrow.sources.conform import conform, plain_schema
+from windrow.sources.gathering import gathered_in_time
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class ReaderSource:
     schema: pa.Schema
     label: str
     total_rows: int | None = None
+    on_wait: Callable[[], None] | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return isinstance(self.open, Once)
 
     def describe(self) -> str:
         return self.label
@@ -77,7 +83,10 @@ class ReaderSource:
         return resume(self._batches(batch_rows), skip_rows)
 
     def _batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        for batch in self.open():
+        batches: Iterator[pa.RecordBatch] = iter(self.open())
+        if self.on_wait is not None:
+            batches = gathered_in_time(batches, batch_rows, None, self.on_wait)
+        for batch in batches:
             for piece in cut(batch, batch_rows):
                 yield conform(piece, self.schema, f"the {self.label}", self.name)
 

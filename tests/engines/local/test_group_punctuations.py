@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.test_oracle import SCHEMA, approximately, last_revisions, strategies_for
-from windrow.engines.accounts import late_and_filtered, state_bytes
+from windrow.engines.accounts import account_of, state_bytes
 from windrow.engines.build import build
 from windrow.engines.pipeline import Pipeline
 from windrow.errors import DataError, QueryError, SumOverflowError
@@ -77,7 +77,7 @@ def check(expected: oracle.Answer, run: Run) -> None:
     calls = run.plan.aggregates
     wanted, found = approximately(expected.results, calls), approximately(run.results, calls)
     assert streams.comparable(wanted) == streams.comparable(found)
-    assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
+    assert expected.account.late == account_of(run.pipeline.ends[0], 0).late
 
 
 def in_batches(elements: Sequence[Any], cuts: Collection[int]) -> Iterator[pa.RecordBatch | Punctuation]:
@@ -194,7 +194,7 @@ def test_corrections_wait_for_the_promise_of_their_group(data: st.DataObject) ->
     plain = last_revisions(run.results, list(names))
     assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(approximately(plain, calls))
     assert len(expected.missed) == len(run.late)
-    assert expected.account.late == late_and_filtered(run.pipeline.ends[0])[0]
+    assert expected.account.late == account_of(run.pipeline.ends[0], 0).late
 
 
 def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> None:
@@ -206,7 +206,7 @@ def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> No
     run.feed(Punctuation(END))
     told = [(r["k"], r["n"], r["revision"]) for r in run.results]
     assert [("a", 1, 0), ("a", 2, 1), ("b", 2, 0)] == told
-    assert 1 == late_and_filtered(run.pipeline.ends[0])[0]
+    assert 1 == account_of(run.pipeline.ends[0], 0).late
 
 
 @settings(max_examples=10_000 if SOAK else 120)
@@ -296,7 +296,7 @@ def test_sessions_close_at_the_promise_of_their_group() -> None:
     run.feed(Punctuation(END))
     told = sorted((r["k"], r["window_start"], r["window_end"], r["n"]) for r in run.results[1:])
     assert [("a", 7, 12, 2), ("b", 1, 7, 3)] == told
-    assert 1 == late_and_filtered(run.pipeline.ends[0])[0]
+    assert 1 == account_of(run.pipeline.ends[0], 0).late
 
 
 def test_windows_over_sessions_close_for_the_group_too() -> None:
@@ -313,7 +313,7 @@ def test_groups_that_come_later_are_bound_by_what_was_promised_for_them() -> Non
     run.feed(rows((5, "a"), (35, "a"), (5, "b")))
     run.feed(Punctuation(END))
     assert [("b", 10, 1), ("a", 40, 1)] == [(r["k"], r["window_end"], r["n"]) for r in run.results]
-    assert 1 == late_and_filtered(run.pipeline.ends[0])[0]
+    assert 1 == account_of(run.pipeline.ends[0], 0).late
 
 
 def test_a_promise_below_what_is_known_says_nothing() -> None:

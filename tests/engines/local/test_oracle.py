@@ -22,7 +22,7 @@ from windrow.semantics import oracle
 from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.expressions import Column
 from windrow.semantics.progress import External, Punctuation
-from windrow.semantics.windows import Emit, Landmark, Session, Sliding, Window
+from windrow.semantics.windows import Emit, Landmark, Session, Window
 
 KINDS: dict[str, pa.DataType] = {
     "ts": pa.int64(),
@@ -90,13 +90,7 @@ def approximately(results: list[dict[str, Any]], calls: Sequence[AggregateCall])
     return [{n: short(v) if n in names else v for n, v in row.items()} for row in results]
 
 
-def closing_boundary(window: Window, bound: int) -> int:
-    if isinstance(window, (Sliding, Landmark)):
-        return window.origin + (bound - window.origin) // window.slide * window.slide
-    return bound
-
-
-KEYS = st.sampled_from(((), ("k",), ("g",), ("k", "g"), ("y",)))
+KEYS = st.sampled_from(((), ("k",), ("g",), ("k", "g"), ("y",), ("ts",)))
 EMITS = st.sampled_from((Emit.NONEMPTY, Emit.NONEMPTY, Emit.EMPTY, Emit.COMPLETE))
 
 

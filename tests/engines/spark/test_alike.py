@@ -39,7 +39,8 @@ def joined(left: pa.DataType, right: pa.DataType, kind: JoinKind = JoinKind.INNE
         (pa.string(), pa.large_string(), "ab", "ab"),
         (pa.dictionary(pa.int32(), pa.string()), pa.string(), "ab", "ab"),
         (pa.timestamp("s", "UTC"), pa.timestamp("us", "Europe/Paris"), MOMENT, MOMENT),
-        (pa.timestamp("ns", "UTC"), pa.timestamp("ns", "UTC"), 1_000_000_001, 1_000_000_999),
+        (pa.timestamp("ns", "UTC"), pa.timestamp("ns", "UTC"), 1_000_001_000, 1_000_001_000),
+        (pa.timestamp("ns", "UTC"), pa.timestamp("us", "UTC"), 1_000_001_000, 1_000_001),
         (pa.bool_(), pa.bool_(), True, True),
     ],
 )

@@ -32,7 +32,8 @@ def frame(name: str, *, streaming: bool, delay: int | None = None) -> FrameSourc
     """A DataFrame as far as an explanation looks at it."""
     metadata = {} if delay is None else {WATERMARK: delay}
     schema = StructType([StructField("time", TimestampType(), True, metadata)])
-    data: Any = SimpleNamespace(isStreaming=streaming, schema=schema)
+    conf = {"spark.sql.shuffle.partitions": "6"}
+    data: Any = SimpleNamespace(isStreaming=streaming, schema=schema, sparkSession=SimpleNamespace(conf=conf))
     return FrameSource(name, data, SCHEMA)
 
 
@@ -188,6 +189,12 @@ def test_without_a_watermark_nothing_is_said_of_one() -> None:
 def test_static_frames_close_at_the_end() -> None:
     expected = "progress   all data is static: nothing is late, and everything closes at the end"
     assert expected == last_line(AtEnd(), frame("trades", streaming=False, delay=10_000))
+
+
+def test_of_frames_the_number_of_shards_is_told() -> None:
+    text = explain_spread(windowed(ticks(), None, ("symbol",)), {"trades": frame("trades", streaming=True)})
+    shards = "   shards     6, one for each of spark.sql.shuffle.partitions; rows are routed by symbol"
+    assert shards == text.splitlines()[2]
 
 
 @pytest.mark.parametrize(

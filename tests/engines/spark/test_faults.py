@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
-from windrow.engines.spark.faults import explained, rebuilt
-from windrow.engines.spark.known_faults import known
+from windrow.engines.spark.faults import clear_words, explained, rebuilt
+from windrow.engines.spark.known_faults import known, not_started
 from windrow.errors import (
     ConfigurationError,
     DataError,
@@ -49,6 +51,7 @@ OTHER = (
 MODE = (
     "`output mode` must be append, because a result is given once, when its window closes, got {}. Hint: leave it out."
 )
+SUBMIT = "PYSPARK_SUBMIT_ARGS='--packages GROUP:NAME:VERSION pyspark-shell'"
 NULL_TIME = "`time` must not be null, got None. Hint: filter such rows\nor repair them."
 
 EXPECTED: dict[str, tuple[type[WindrowError], str]] = {
@@ -98,12 +101,12 @@ EXPECTED: dict[str, tuple[type[WindrowError], str]] = {
     "no kafka": (
         ConfigurationError,
         "`kafka` is not part of this Spark. Hint: start Spark with the package "
-        "org.apache.spark:spark-sql-kafka-0-10_2.13 of its own version in spark.jars.packages.",
+        f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version('pyspark')} in spark.jars.packages, or with {SUBMIT}.",
     ),
     "no delta": (
         ConfigurationError,
-        "`delta` is not a format that this Spark knows. Hint: start Spark with the package that has it in "
-        "spark.jars.packages.",
+        "`delta` is not a format that this Spark knows. Hint: start Spark with the package io.delta:delta-spark_2.13 "
+        f"in spark.jars.packages, or with {SUBMIT}.",
     ),
     "no module": (
         ConfigurationError,
@@ -179,11 +182,165 @@ def test_what_cannot_be_written_where_the_cause_is_not_told(name: str, message: 
             "`memory` is too small for the JVM. Hint: give Spark more, such as memory='4g', or take fewer rows in a "
             "micro-batch.",
         ),
+        (
+            "org.apache.spark.SparkException: Python worker failed to connect back.\n"
+            "Caused by: java.net.SocketTimeoutException: Timed out while waiting for the Python worker to connect back",
+            "`Spark` has Python workers that cannot connect to it. Hint: connections on this machine must be allowed "
+            "(127.0.0.1, firewalls), and PYSPARK_PYTHON must be a Python with PySpark and Windrow.",
+        ),
+        (
+            "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Malformed records are detected in "
+            "record parsing: [null,3].\nParse Mode: FAILFAST. To process malformed records as null result, try",
+            "`record` cannot be read as the declared columns, got [null,3]. Hint: mend the data or the declaration; "
+            "with the option mode=PERMISSIVE such records become NULLs.",
+        ),
+        (
+            "Lost task 0.3 in stage 5.0 (TID 11): org.apache.hadoop.fs.FileAlreadyExistsException: Destination exists "
+            "and is not a directory: /data/out\n\tat org.apache.hadoop.fs.RawLocalFileSystem.mkdirs(R.java:811)",
+            "`output` cannot be written, got /data/out. Hint: check that its disk has room and that the folder may be "
+            "written to, then go on from the checkpoint.",
+        ),
+        (
+            "java.io.FileNotFoundException: /data/out/part-0.parquet (Permission denied)",
+            "`output` cannot be written, got /data/out/part-0.parquet. Hint: check that its disk has room and that the "
+            "folder may be written to, then go on from the checkpoint.",
+        ),
+        (
+            "tv is not a temp view of streaming logical plan, please use batch API such as `DataFrameReader.table` to "
+            "read it.",
+            "`source` must be a table, or a view of a stream; this one is a view of static data, got table:tv. Hint: "
+            "read it as it is from Python: wr.stream(spark.table('tv'), time=...).",
+        ),
+        (
+            "[TABLE_OR_VIEW_NOT_FOUND] The table or view `main`.`tv` cannot be found. Verify the spelling",
+            "`table` does not exist in this Spark, got main.tv. Hint: check its name and its catalog; tables of "
+            "another session or in memory are not seen here.",
+        ),
+        (
+            "An error occurred while calling o77.load.\n: org.apache.hadoop.fs.UnsupportedFileSystemException: No "
+            'FileSystem for scheme "gs"\n\tat org.apache.hadoop.fs.FileSystem.getFileSystemClass(FileSystem.java:3586)',
+            "`gs` is not a file system that this Spark knows. Hint: start Spark with the package that has it in "
+            "spark.jars.packages.",
+        ),
+        (
+            "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "`s3a` is not a file system that this Spark knows. Hint: start Spark with the package that has it in "
+            "spark.jars.packages: org.apache.hadoop:hadoop-aws of its Hadoop's version, and write s3a://.",
+        ),
+        (
+            "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNAVAILABLE\n",
+            "`Spark` does not answer: its Connect server ended or cannot be reached. Hint: check SPARK_REMOTE and the "
+            "server, then start again, with restore where there is a checkpoint.",
+        ),
     ],
 )
 def test_faults_known_by_a_line(text: str, message: str) -> None:
     found = known(text)
+    assert (SourceError if "record" in message else ConfigurationError, message) == (type(found), str(found))
+
+
+DAMAGED_CHECKPOINT = (
+    "`checkpoint` is damaged: something that Spark keeps in it is missing, cut off or changed{}. Hint: put back a copy "
+    "of the whole folder, or begin with an empty one."
+)
+HALF = (
+    "`checkpoint` is used by another run, or lacks some of its files. Hint: let one run at a time use it; where it was "
+    "copied, copy the whole folder, or begin with an empty one."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "Failed to read log file file:/c/commits/4. Incomplete log file",
+            DAMAGED_CHECKPOINT.format(", see /c/commits/4"),
+        ),
+        (
+            "Unexpected end-of-input in field name\n at [Source: REDACTED "
+            "(`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled); line: 1, column: 12]",
+            DAMAGED_CHECKPOINT.format(""),
+        ),
+        (
+            "com.fasterxml.jackson.databind.exc.MismatchedInputException: No content to map due to end-of-input",
+            DAMAGED_CHECKPOINT.format(""),
+        ),
+        (
+            "[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/c is in an inconsistent state",
+            DAMAGED_CHECKPOINT.format(", see /c"),
+        ),
+        (
+            "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state.  SQLSTATE: 58030",
+            DAMAGED_CHECKPOINT.format(""),
+        ),
+        (
+            "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE] An error occurred during loading state. Error "
+            "reading streaming state file of file:/c/state/0/1/5.changelog does not exist.",
+            DAMAGED_CHECKPOINT.format(", see /c/state/0/1/5.changelog"),
+        ),
+        ("Multiple streaming queries are concurrently using file:/c/commits. SQLSTATE: XXKST", HALF),
+        ("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 3.", HALF),
+    ],
+)
+def test_damage_to_what_spark_keeps_is_told(text: str, message: str) -> None:
+    found = known(f"[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: {text}")
     assert (ConfigurationError, message) == (type(found), str(found))
+
+
+JVM_DIED = (
+    "`Spark` lost its JVM, which crashed or was killed, most often for lack of memory. Hint: start again, with restore "
+    "where there is a checkpoint; take a machine with more memory, or fewer rows in a micro-batch."
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer from Java side is empty",
+        "Error while sending or receiving",
+        "An error occurred while calling o55.isActive",
+    ],
+)
+def test_a_jvm_that_died(text: str) -> None:
+    kind: type[Exception] = type("Py4JError", (Exception,), {"__module__": "py4j.protocol"})
+    found = explained(kind(text))
+    assert (ConfigurationError, JVM_DIED) == (type(found), str(found))
+
+
+def test_a_jvm_that_died_and_refuses_the_next_call() -> None:
+    """The gateway raises what the system says, and is known by where that comes from."""
+    gateway = {"__name__": "py4j.clientserver"}
+    exec("def connect():\n    raise ConnectionRefusedError(111, 'Connection refused')", gateway)
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(JVM_DIED)}$"), clear_words():
+        gateway["connect"]()  # type: ignore[operator]
+    with pytest.raises(ConnectionRefusedError), clear_words():
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+def test_packages_that_cannot_be_fetched_are_named() -> None:
+    lines = [
+        ":: problems summary ::",
+        'Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: '
+        "io.delta#delta-spark_2.13;9.9.9: not found, unresolved dependency: com.x#y;1: not found]",
+        "\tat org.apache.spark.util.MavenUtils$.resolveMavenCoordinates(MavenUtils.scala:539)",
+    ]
+    assert (
+        "`spark.jars.packages` cannot be found or fetched, got io.delta:delta-spark_2.13:9.9.9, com.x:y:1. Hint: check "
+        "group, name and version, and that this machine reaches the repository; or give files that are here in "
+        "spark.jars."
+    ) == str(not_started(lines))
+
+
+def test_a_jvm_that_does_not_start_is_quoted_without_its_stack() -> None:
+    lines = [
+        "Error occurred during initialization of VM",
+        "java.lang.Error: no",
+        "\tat java.base/Main.main(Main.java:1)",
+    ]
+    assert (
+        "`Spark` did not start (Error occurred during initialization of VM; java.lang.Error: no). Hint: check memory, "
+        "JAVA_HOME and the settings given to Spark."
+    ) == str(not_started(lines))
 
 
 @pytest.mark.parametrize("mode", ["classic", "connect"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 
 import pytest
 
-from windrow.engines.spark.quiet import Hearing, hushed
+from windrow.engines.spark.quiet import Hearing, hush_gateway, hushed
 
 NOISY = (
     "import os; os.write(2, b'WARNING: Using incubator modules: jdk.incubator.vector\\none\\ntwo\\nPicked up X\\nlast')"
@@ -28,9 +29,27 @@ def test_nothing_is_said_until_it_is_let_go(capfd: pytest.CaptureFixture[str]) -
     assert "one\ntwo\nlast" == capfd.readouterr().err
 
 
-def test_the_last_words_are_one_line_without_noise() -> None:
-    hearing = run_hushed(NOISY)
-    assert ("one; two; last", "two; last") == (hearing.last_words(), hearing.last_words(2))
+def test_what_is_held_back_is_told_without_noise() -> None:
+    assert ["one", "two", "last"] == run_hushed(NOISY).lines()
+
+
+def test_a_program_that_is_ended_has_nothing_more_to_say(capfd: pytest.CaptureFixture[str]) -> None:
+    script = "import os; input(); os.write(2, b'late\\n')"
+    with hushed() as hearing:
+        program = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
+    hearing.let_go()
+    hearing.close()
+    program.communicate(b"\n")
+    hearing._thread.join()
+    assert "" == capfd.readouterr().err
+
+
+def test_the_gateway_logs_nothing_and_others_do(caplog: pytest.LogCaptureFixture) -> None:
+    hush_gateway()
+    root = logging.getLogger()
+    for path in ("/lib/py4j/java_gateway.py", "/lib/other/java_gateway.py"):
+        root.handle(root.makeRecord("root", logging.ERROR, path, 1, "Exception while sending command.", (), None))
+    assert ["/lib/other/java_gateway.py"] == [record.pathname for record in caplog.records]
 
 
 def test_standard_error_is_itself_again(capfd: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ DIED = (
 
 
 def trapped_sum(name: str, trap: Path, spring: Callable[[], None]) -> str:
-    """An aggregate, a sum, that springs a trap once, when it meets `TRAPPED` while the trap is set."""
+    """An aggregate, a sum, that springs a trap when it meets `TRAPPED` while the trap is set."""
 
     class TrappedSum(wr.UserAggregate):  # defined in here so that it travels by value
         result = pa.int64()
@@ -59,8 +59,15 @@ def trapped_sum(name: str, trap: Path, spring: Callable[[], None]) -> str:
     return name
 
 
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def dying(trap: Path, cause: Path) -> Callable[[], None]:
+    """The end of a worker; while the cause is there, that of whoever takes its place, too."""
+
+    def die() -> None:
+        if cause.exists():
+            trap.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
 
 
 def query(aggregate: str, data: Any = None, window: int = 60) -> wr.Query:
@@ -89,13 +96,22 @@ def on_spark(spark: SparkSession, folder: Path, state: str = "state") -> dict[st
 
 
 def test_a_worker_that_dies(spark: SparkSession, tmp_path: Path) -> None:
-    """What it leaves is gone on from in another place; with a part missing, or while another run has it, it is not."""
-    trap = tmp_path / "trap"
-    given = query(trapped_sum("sum_dying", trap, die))
+    """Once, it is done again; each time, it is told, and the run goes on from its checkpoint when that is mended.
+
+    It does so wherever the checkpoint is now, but not with a part missing, nor while another run has it.
+    """
+    trap, cause = tmp_path / "trap", tmp_path / "cause"
+    given = query(trapped_sum("sum_dying", trap, dying(trap, cause)))
     expected = answer(given)
     trap.touch()
+    assert expected == answer(given, engine="spark", spark=spark, batch_rows=BATCH_ROWS)
+    assert not trap.exists()
+    for path in (trap, cause):
+        path.touch()
     with refused(ConfigurationError, DIED):
         given.run(**on_spark(spark, tmp_path))
+    for path in (trap, cause):
+        path.unlink()
     copied, half = (on_spark(spark, tmp_path, name) for name in ("copied", "half"))
     for options in (copied, half):
         shutil.copytree(tmp_path / "state", options["checkpoint"])
@@ -159,12 +175,15 @@ def test_an_output_that_cannot_be_written(spark: SparkSession, tmp_path: Path) -
 
 def test_state_of_another_query_is_refused_by_the_workers(spark: SparkSession, tmp_path: Path) -> None:
     """A frame's checkpoint is Spark's own: what it holds is found out where the state is read."""
-    trap = tmp_path / "trap"
-    given = query(trapped_sum("sum_leaving", trap, die))
+    trap, cause = tmp_path / "trap", tmp_path / "cause"
+    given = query(trapped_sum("sum_leaving", trap, dying(trap, cause)))
     expected = answer(given)
-    trap.touch()
+    for path in (trap, cause):
+        path.touch()
     with refused(ConfigurationError, DIED):
         write(given, spark, tmp_path)
+    for path in (trap, cause):
+        path.unlink()
     line = "Sliding(attribute='ts', range={}, slide=20, origin=0) by (k string) of count(*), sum_leaving(x) "
     line += "on (int64) emit nonempty generous strategy panes"
     other = (

@@ -20,6 +20,7 @@ from windrow.plan.joins import joined_names
 from windrow.plan.nodes import Join, JoinKind, Late
 from windrow.semantics.expressions import Call, Column
 from windrow.semantics.joins import Between
+from windrow.semantics.windows import SlideByTuple
 
 SHARDS = 3
 FIRST = sorted(rows(1, 200), key=lambda row: row["ts"])
@@ -249,9 +250,17 @@ def test_a_query_with_other_state_is_refused(change: str) -> None:
         check_facts(saved, mine)
 
 
-def test_sessions_that_show_late_rows_keep_more_than_those_that_drop_them() -> None:
+def test_sessions_go_on_with_late_rows_shown() -> None:
     silent, showing = query(window={"gap": 10}), query(window={"gap": 10}, late={"policy": "side"})
-    line = f"Session(attribute='ts', gap=10) {AFTER.replace('panes', 'auto')}"
+    before = begun(silent)
+    after = gone_on(before, showing)
+    assert comparable(silent.collect().to_pylist()) == comparable(before.results + after.results)
+
+
+def test_slide_by_tuple_windows_that_show_late_rows_keep_more_than_those_that_drop_them() -> None:
+    window = {"range": 10, "slide": "1 row"}
+    silent, showing = query(window=window), query(window=window, late={"policy": "side"})
+    line = f"{SlideByTuple('ts', 10)} {AFTER.replace('panes', 'auto')}"
     message = (
         "`checkpoint` must be of a query that keeps the same state; this one has "
         f"{line.replace('generous', 'generous late side')}, got {line}. "

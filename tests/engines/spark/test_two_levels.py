@@ -17,6 +17,7 @@ from tests import strategies as streams
 from tests.engines.local.test_early import replayed, told
 from tests.engines.local.test_group_punctuations import CARRIED, whole_groups
 from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
+from tests.engines.local.test_sessions import standing
 from tests.engines.local.test_together import bounded_queries
 from tests.operators.test_rows_aggregate import LENGTHS
 from windrow.engines.spark import chunks
@@ -27,15 +28,17 @@ from windrow.engines.spark.low import bodies_of
 from windrow.engines.spark.shard import Outcome
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of, opened
 from windrow.errors import SumOverflowError
+from windrow.operators.lateness import COLUMNS
 from windrow.operators.smoothing import EAGER, Flush, When
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Node, OrderedOutput, WindowAggregate
+from windrow.plan.windows import within_of
 from windrow.semantics import oracle
-from windrow.semantics.amounts import Amount
+from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.early import early_results
 from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.in_order import in_order
 from windrow.semantics.progress import END, External, Punctuation
-from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -163,7 +166,7 @@ def micro_batches(elements: Sequence[Any], cuts: set[int]) -> list[MicroBatch]:
 @given(data=st.data())
 def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     by = data.draw(st.sampled_from((None, "k", "g")))
-    window = data.draw(st.one_of(streams.sliding(), streams.landmarks()) if by else streams.windows())
+    window = data.draw(streams.windows())
     elements = data.draw(streams.elements(late=True, by=by))
     calls = [
         AggregateCall(c.name, c.function, c.argument, c.parameters)
@@ -173,6 +176,8 @@ def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     keys = tuple((name, Column(name)) for name in names)
     emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
     late = data.draw(st.sampled_from((Late.DROP, Late.SIDE)))
+    if isinstance(window, Session) and emit is Emit.NONEMPTY:
+        late = data.draw(st.sampled_from((Late.SIDE, Late.REVISE)))
     stream, in_data = replace(STREAM, policy=External(per=(by,) if by else ())), data.draw(st.booleans())
     if by and in_data:  # there, a group of nothing but NULL is all rows
         elements = [e for e in elements if not isinstance(e, Punctuation) or e.group != (None,)]
@@ -192,22 +197,27 @@ def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
             emit=emit,
             late=late.value,
             lateness=lateness.value,
+            within=within_of(node, Domain.INTEGER) if late is Late.REVISE else None,
         )
     except SumOverflowError:
         with pytest.raises(SumOverflowError):
             _drive(cluster, batches, tasks, restarts)
         return
     _drive(cluster, batches, tasks, restarts)
+    results = standing(cluster.results, names) if late is Late.REVISE else cluster.results
     assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
-        approximately(cluster.results, calls)
+        approximately(results, calls)
     )
     account = expected.account
     sent = sum(not isinstance(element, Punctuation) for element in elements)
     assert (account.late, 0, sent) == (cluster.total("late"), cluster.total("filtered"), account.rows_in)
     assert len(cluster.results) == cluster.total("results")
-    if late is Late.SIDE:
+    if late is not Late.DROP:
         rows = [{n: row[n] for n in SCHEMA.names} for row, _, _ in expected.missed]
         assert streams.comparable(rows) == streams.comparable({n: r[n] for n in SCHEMA.names} for r in cluster.late)
+    if late is not Late.DROP and isinstance(window, Session):
+        spans = [(by, len(m), *m[0]) for _, by, m in expected.missed]
+        assert sorted(spans) == sorted(tuple(row[name] for name in COLUMNS[:4]) for row in cluster.late)
 
 
 @settings(max_examples=20_000 if SOAK else 60, deadline=None)

@@ -119,11 +119,17 @@ def test_slices_and_nulls_in_dictionaries() -> None:
     assert [None, "a", None] == for_spark(batch, batch.schema).column("k").to_pylist()
 
 
-def test_what_is_finer_than_a_microsecond_is_cut_off() -> None:
-    fine: list[Any] = [pa.array([1999], pa.timestamp("ns")), pa.array([1999], pa.duration("ns"))]
-    batch = pa.RecordBatch.from_arrays(fine, names=["t", "d"])
-    found = for_spark(batch, batch.schema)
-    assert [1, 1] == [column.cast(pa.int64())[0].as_py() for column in found.columns]
+@pytest.mark.parametrize(("kind", "held"), [(pa.timestamp("ns"), "timestamp"), (pa.duration("ns"), "duration")])
+def test_what_is_finer_than_a_microsecond_is_refused(kind: pa.DataType, held: str) -> None:
+    batch = pa.record_batch({"t": pa.array([2000, None], kind)})
+    assert [2, None] == for_spark(batch, batch.schema).column("t").cast(pa.int64()).to_pylist()
+    fine = pa.record_batch({"t": pa.array([2000, 1999], kind)})
+    pattern = (
+        rf"^`t` has a value that does not fit into Spark's {held}\[us\], got Casting from {held}\[ns\] to {held}\[us\] "
+        r"would lose data: 1999\. Hint: round it to microseconds before the query, or run with engine='local'\.$"
+    )
+    with pytest.raises(DataError, match=pattern):
+        for_spark(fine, fine.schema)
 
 
 REFUSED: list[pa.DataType] = [

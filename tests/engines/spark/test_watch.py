@@ -19,20 +19,22 @@ if TYPE_CHECKING:
 
 SOURCES = {
     "trades": {"rows": 70, "high": 900, "low": 840},
-    "quotes": {"rows": 30, "high": 700, "low": 640, "ended": False},
+    "quotes": {"rows": 30, "high": 700, "low": 640, "ended": False, "early": 2},
 }
-TOLD = {"late": 5, "filtered": 20, "results": 12, "windows": 3, "bytes": 4096, "sources": json.dumps(SOURCES)}
+COUNTS = {"late": 5, "early": 2, "filtered": 20, "results": 12, "windows": 3, "bytes": 4096}
+TOLD = {**COUNTS, "sources": json.dumps(SOURCES)}
 EXPECTED = Metrics(
     rows_in=100,
-    rows_used=75,
+    rows_used=73,
     rows_late=5,
+    rows_early=2,
     rows_filtered=20,
     results=12,
     low_watermark=640,
     high_watermark=900,
     open_windows=3,
     state_bytes=4096,
-    sources={"trades": SourceMetrics(70, 900, 840), "quotes": SourceMetrics(30, 700, 640)},
+    sources={"trades": SourceMetrics(70, 900, 840), "quotes": SourceMetrics(30, 700, 640, early=2)},
     held_back_by="quotes",
     batch_seconds=1.5,
 )

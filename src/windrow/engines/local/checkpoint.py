@@ -37,7 +37,7 @@ from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
 
-VERSION = 4
+VERSION = 5
 MANIFEST = "manifest.json"
 STATE = "state.arrows"
 _NUMBER = re.compile(r"[1-9][0-9]*")
@@ -108,6 +108,7 @@ class Checkpoints:
             "query": self.query,
             "read": read,
             "results": [end.results for end in pipeline.ends],
+            "early": [end.early for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
             "state": asdict(seal),
             "tables": [(label, name) for label, name, _ in states],
@@ -145,8 +146,8 @@ class Checkpoints:
         for stage in pipeline.stages:
             stage.operator.restore(states.get(stage.label, {}))
             stage.operator.counters = Counters(**manifest["counters"][stage.label])
-        for end, results in zip(pipeline.ends, manifest["results"], strict=True):
-            end.results = results
+        for end, results, early in zip(pipeline.ends, manifest["results"], manifest["early"], strict=True):
+            end.results, end.early = results, early
         self.ledger.restore(_seals(manifest["given"]))
         return dict(manifest["read"])
 

@@ -28,7 +28,7 @@ from windrow.plan.nodes import (
 from windrow.semantics.amounts import Amount
 from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import Between
-from windrow.semantics.progress import Policy, Slack, SlackRows
+from windrow.semantics.progress import Lead, Policy, Slack, SlackRows
 from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding, Window
 from windrow.sources import open_source
 
@@ -71,6 +71,7 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     sliding = Sliding("ts", 12, 4)
     yield "panes", _query(sliding, slack, _BOUNDED, keys=("k", "d"))
     yield "one group", _query(sliding, slack, ("sum",), keys=())
+    yield "rows too far ahead", _query(sliding, Slack(Amount.of(4), Lead(Amount.of(1000))), ("sum",), keys=())
     yield "integer keys", _query(sliding, slack, ("max",), keys=("x",))
     yield "values", _query(sliding, slack, _HOLISTIC, keys=("k",))
     yield "corrections", _query(sliding, rows, ("max", "first"), keys=("k",), late=Late.REVISE)

@@ -7,9 +7,6 @@ that run side by side are not read row by row. What is late in a union thus depe
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
-from queue import Full, Queue
-from threading import Event, Thread
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +15,7 @@ import pyarrow as pa
 from windrow.aggregates.base import Integers
 from windrow.operators.progress import Input
 from windrow.semantics.progress import END, START, Punctuation
+from windrow.sources.read_ahead import ReadAhead
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
 
@@ -73,36 +71,15 @@ class Reader:
 
 def read_ahead(elements: Iterator[Element], depth: int = 2) -> Generator[Element, None, None]:
     """The same elements, read by a thread of its own while earlier ones are worked on; errors come in their place."""
-    ready: Queue[Element | BaseException | None] = Queue(depth)
-    stopped = Event()
-
-    def hand_over(item: Element | BaseException | None) -> bool:
-        while not stopped.is_set():
-            with suppress(Full):
-                ready.put(item, timeout=0.1)
-                return True
-        return False
-
-    def read() -> None:
-        try:
-            for element in elements:
-                if not hand_over(element):
-                    return
-            hand_over(None)
-        except BaseException as error:
-            hand_over(error)
-
-    Thread(target=read, daemon=True, name="windrow-reader").start()
+    ahead = ReadAhead(elements, rows=depth, others=depth)
     try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
+        while taken := ahead.take(1, 0.0):
+            yield taken[0]
     finally:
-        stopped.set()
+        ahead.stop()
 
 
-def interleaved(readers: Mapping[str, Reader]) -> Iterator[tuple[str, Element]]:
+def interleaved(readers: Mapping[str, Reader]) -> Generator[tuple[str, Element], None, None]:
     """The elements of all sources with their names; a source that ends is followed by its last punctuation."""
     left = dict(readers)
     while left:

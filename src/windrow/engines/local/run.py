@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import reduce
 
 import pyarrow as pa
 
 from windrow.engines.accounts import (
-    late_and_filtered,
+    account_of,
     open_windows,
     rows_stored,
     state_bytes,
@@ -34,8 +35,10 @@ from windrow.plan.calibration import calibrated
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.costs import Statistics
 from windrow.plan.nodes import Node
+from windrow.semantics.amounts import Amount, Domain
 from windrow.semantics.progress import END, START, Punctuation
 from windrow.sources.base import Source
+from windrow.sources.live import in_time
 
 _PROGRESS_EVERY = 0.2
 
@@ -44,6 +47,7 @@ _PROGRESS_EVERY = 0.2
 class Options:
     """How to run: threads, rows a batch, where and how often (in rows) to write checkpoints.
 
+    Single rows of an iterator wait at most `batch_wait` for others; None: until a batch is full, or the iterator ends.
     Statistics of the stream, where given, choose the strategy; else its first rows do. `flush` says when closed windows
     are given: "eager", at once; "slow", those of `flush_rows` groups after each batch; "lazy", the same, but only in
     the last of `flush_windows` windows by which results may be behind. `flush_cells` is the size of the low level's
@@ -52,6 +56,7 @@ class Options:
 
     threads: int = 1
     batch_rows: int = 1 << 19
+    batch_wait: str | timedelta | None = "50 ms"
     checkpoint: str | None = None
     checkpoint_every: int | None = None
     restore: bool = False
@@ -63,6 +68,7 @@ class Options:
 
     def check(self) -> None:
         _flush(self)
+        _seconds(self.batch_wait)
         for name in ("threads", "batch_rows", "checkpoint_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -85,7 +91,9 @@ class Runner:
         how = How(options.threads, options.statistics, calibrated(), trial=True, flush=_flush(options))
         self.pipeline = build(*prune_together(self.plans), how=how)
         columns = columns_read(*self.plans)
-        self.sources = {name: _narrowed(_find(sources, name), columns[name]) for name in reading_order(self.plans)}
+        wait = _seconds(options.batch_wait)
+        found = {name: in_time(_find(sources, name), wait) for name in reading_order(self.plans)}
+        self.sources = {name: _narrowed(source, columns[name]) for name, source in found.items()}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.longest_stall = 0.0
@@ -110,8 +118,22 @@ class Runner:
         return _noting(self.checkpoints.ledger, kind, deliver)
 
     def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
+        with closing(self._elements()) as elements:  # so that what reads ahead stops when a run breaks off
+            self._feed_all(elements, on_progress)
+        if self.checkpoints is not None:
+            self.save()
+        metrics = self.metrics()
+        if on_progress is not None:
+            on_progress(metrics)
+        return metrics
+
+    def _feed_all(
+        self,
+        elements: Iterable[tuple[str, pa.RecordBatch | Punctuation]],
+        on_progress: Callable[[Metrics], None] | None,
+    ) -> None:
         told = saved = 0.0
-        for name, element in self._elements():
+        for name, element in elements:
             self.feed(name, element)
             now = time.perf_counter()
             if on_progress is not None and now - told >= _PROGRESS_EVERY:
@@ -121,12 +143,6 @@ class Runner:
             if self.checkpoints is not None and every and sum(self.read.values()) - saved >= every:
                 self.save()
                 saved = sum(self.read.values())
-        if self.checkpoints is not None:
-            self.save()
-        metrics = self.metrics()
-        if on_progress is not None:
-            on_progress(metrics)
-        return metrics
 
     def save(self) -> None:
         """Write a checkpoint now."""
@@ -147,7 +163,7 @@ class Runner:
         if self.pipeline.results > results and isinstance(element, Punctuation):
             self.latencies.append(time.perf_counter() - before)
 
-    def _elements(self) -> Iterator[tuple[str, pa.RecordBatch | Punctuation]]:
+    def _elements(self) -> Generator[tuple[str, pa.RecordBatch | Punctuation], None, None]:
         """Elements of all sources, each ended by the last punctuation."""
         rows = min(self.options.batch_rows, self.options.checkpoint_every or self.options.batch_rows)
         readers = {}
@@ -171,16 +187,16 @@ class Runner:
         return self._metrics([end], [stage for stage in self.pipeline.stages if end in stage.queries])
 
     def _metrics(self, ends: Sequence[End], stages: Sequence[Stage]) -> Metrics:
-        rows_in = sum(stage.operator.counters.rows_in for end in ends for stage in end.entries)
-        late, filtered = (sum(counts) for counts in zip(*map(late_and_filtered, ends), strict=True))
+        accounts = [account_of(end, sum(stage.operator.counters.rows_in for stage in end.entries)) for end in ends]
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
         sources = {o.name: _progress_of(o) for o in inputs}
         return Metrics(
-            rows_in=rows_in,
-            rows_used=rows_in - late - filtered,
-            rows_late=late,
-            rows_filtered=filtered,
+            rows_in=sum(account.rows_in for account in accounts),
+            rows_used=sum(account.used for account in accounts),
+            rows_late=sum(account.late for account in accounts),
+            rows_filtered=sum(account.filtered for account in accounts),
+            rows_early=sum(account.early for account in accounts),
             results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),
@@ -199,12 +215,25 @@ class Runner:
         )
 
 
+def _seconds(wait: str | timedelta | None) -> float | None:
+    """How long rows may wait for others."""
+    if wait is None:
+        return None
+    amount = Amount.of(wait, "batch_wait")
+    if not amount.is_time or amount.number < 0:
+        raise ConfigurationError(
+            "must be a length of time, or None", parameter="batch_wait", value=str(wait), hint="write it like '50 ms'"
+        )
+    return amount.resolve(Domain.TIME, "batch_wait") / 1e6
+
+
 def _flush(options: Options) -> Flush:
     return flush_of(options.flush, options.flush_rows, options.flush_windows, options.flush_cells)
 
 
 def _progress_of(source: Input) -> SourceMetrics:
-    return SourceMetrics(source.counters.rows_in, known(source.high), known(source.bound), source.bound == END)
+    counted = source.counters
+    return SourceMetrics(counted.rows_in, known(source.high), known(source.bound), source.bound == END, counted.early)
 
 
 def _noting(ledger: Ledger, kind: str, deliver: Deliver) -> Deliver:

@@ -67,6 +67,16 @@ def address(uri: str, parameter: str) -> Address:
     raise _unknown(uri, parameter, "name a place that Spark knows, or give a DataFrame of your own")
 
 
+def is_address(text: str) -> bool:
+    """Whether a text begins like an address of Spark's.
+
+    >>> is_address("kafka://host:9092/trades"), is_address("ftp://host/trades.csv"), is_address("trades.csv")
+    (True, False, False)
+    """
+    found = _SCHEME.fullmatch(text)
+    return found is not None and found[1].lower() in ("kafka", *_STORES, *FILES, *NAMED, *BARE)
+
+
 def _kafka(uri: str, rest: str, parameter: str) -> Address:
     found = _KAFKA.fullmatch(rest)
     if found is None:

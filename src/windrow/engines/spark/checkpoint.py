@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ from windrow.engines.spark.faults import explained
 from windrow.engines.spark.frames import Frames
 from windrow.engines.spark.logs import SINK, check_logs, last, places_of, relocate
 from windrow.engines.spark.signature import VERSION, check_facts
+from windrow.engines.spark.temporary import temporary_folder
 from windrow.engines.spark.wire import damaged
 from windrow.errors import ConfigurationError
 
@@ -50,7 +50,7 @@ def working_folder(checkpoint: str | None, *, restore: bool) -> Iterator[Path]:
             with _readable(folder):
                 yield folder
         return
-    folder = Path(tempfile.mkdtemp(prefix="windrow-"))
+    folder = temporary_folder("run")
     try:
         yield folder
     finally:

@@ -39,12 +39,8 @@ _SPARKS_OWN = ("kafka.", "kafkaConsumer.", "fetchOffset.")
 
 def reader(spark: SparkSession, uri: str, options: Mapping[str, Any], schema: pa.Schema | None = None) -> DataFrame:
     """The stream at an address, with the declared columns where there are any."""
-    place = address(uri, "source")
+    place = check_source(uri, options, schema)
     settings = {**_READING.get(place.format, {}), **settings_of(place, options)}
-    if place.format in ("memory", "console"):
-        raise ConfigurationError(
-            "can only be written to", parameter="source", value=uri, hint="read a table, files, Kafka or rate:"
-        )
     if place.format == "kafka":
         return _read_kafka(spark, place, settings, schema)
     stream = spark.readStream.options(**settings)
@@ -56,6 +52,30 @@ def reader(spark: SparkSession, uri: str, options: Mapping[str, Any], schema: pa
     columns = spark_schema(schema) if schema is not None else _found_columns(spark, place, settings)
     folder, only = _folder_of(place.target)
     return stream.options(**only).format(place.format).schema(columns).load(folder)
+
+
+def check_source(uri: str, options: Mapping[str, Any], schema: pa.Schema | None) -> Address:
+    """What an address stands for; one that cannot be read is refused without asking Spark."""
+    place = address(uri, "source")
+    if place.format in ("memory", "console"):
+        raise ConfigurationError(
+            "can only be written to", parameter="source", value=uri, hint="read a table, files, Kafka or rate:"
+        )
+    if place.format == "kafka":
+        _check_kafka(place, settings_of(place, options).get("value", "json"), schema)
+    return place
+
+
+def _check_kafka(place: Address, value: str, schema: pa.Schema | None) -> None:
+    if value not in ("json", "raw"):
+        raise ConfigurationError("must be known", parameter="value", value=value, allowed=("json", "raw"))
+    if value == "json" and schema is None:
+        raise ConfigurationError(
+            "must have declared columns, because messages do not tell theirs",
+            parameter="source",
+            value=f"kafka topic {place.target}",
+            hint="declare them in CREATE STREAM, or set value = 'raw' for the columns of Kafka itself",
+        )
 
 
 def _folder_of(target: str) -> tuple[str, dict[str, str]]:
@@ -78,15 +98,6 @@ def _narrowed(frame: DataFrame, schema: pa.Schema | None) -> DataFrame:
 
 def _read_kafka(spark: SparkSession, place: Address, settings: dict[str, str], schema: pa.Schema | None) -> DataFrame:
     value, mode = settings.pop("value", "json"), settings.pop("mode", "FAILFAST")
-    if value not in ("json", "raw"):
-        raise ConfigurationError("must be known", parameter="value", value=value, allowed=("json", "raw"))
-    if value == "json" and schema is None:
-        raise ConfigurationError(
-            "must have declared columns, because messages do not tell theirs",
-            parameter="source",
-            value=f"kafka topic {place.target}",
-            hint="declare them in CREATE STREAM, or set value = 'raw' for the columns of Kafka itself",
-        )
     messages = spark.readStream.format("kafka").options(**settings).option("subscribe", place.target).load()
     return _narrowed(messages, schema) if value == "raw" or schema is None else parsed(messages, schema, mode)
 

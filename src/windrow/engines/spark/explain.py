@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.native import why_not_native
+from windrow.engines.spark.session import PARTITIONS
+from windrow.engines.spark.shard_count import describe
 from windrow.engines.spark.spread import Branch, Spread, is_stateless, spread
 from windrow.engines.spark.types import watermark_of
 from windrow.plan.nodes import Node, Stream
 from windrow.semantics.amounts import Amount, Domain, render
-from windrow.semantics.progress import Slack
+from windrow.semantics.progress import Slack, lead_of
 from windrow.sources.base import Source
 
 WIDTH = len("watermark")
@@ -23,8 +25,8 @@ def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> s
     static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
     entries = [
         ("sent", [_sent(branch, static) for branch in divided.branches]),
-        ("shards", _shards(divided)),
-        ("progress", [_STATIC if static else _STREAMING]),
+        ("shards", _shards(divided, _number(frames))),
+        ("progress", [_STATIC if static else _STREAMING, *_leads(divided)]),
         ("watermark", [] if static else list(_watermarks(divided, frames))),
     ]
     return "\n".join(["On Spark", *(line for name, texts in entries for line in _lines(name, texts))])
@@ -44,12 +46,18 @@ def _sent(branch: Branch, static: bool) -> str:
     return f"{text}, by Spark's own aggregation" if why is None else f"{text}, in Python: {why}"
 
 
-def _shards(divided: Spread) -> list[str]:
+def _number(frames: Mapping[str, FrameSource]) -> str:
+    """How many shards there are; without a session, what that follows from."""
+    for source in frames.values():
+        return describe(source.frame.sparkSession)
+    return f"one for each of {PARTITIONS}"
+
+
+def _shards(divided: Spread, each: str) -> list[str]:
     if is_stateless(divided.plan):
         return [f"one: {divided.one_shard}; filters and expressions run there"]
     if divided.one_shard is not None:
         return [f"one: {divided.one_shard}"]
-    each = "one for each of spark.sql.shuffle.partitions"
     if any(branch.copies is not None for branch in divided.branches):
         return [each, *(f"{branch.stream.name}: {_places(branch)}" for branch in divided.branches)]
     return [f"{each}; rows are routed by {_routes(divided)}"]
@@ -71,6 +79,15 @@ def _route(branch: Branch) -> str:
     return ", ".join(map(str, branch.route))
 
 
+def _leads(divided: Spread) -> Iterator[str]:
+    """How rows are found that are too far ahead."""
+    for stream in dict.fromkeys(branch.stream for branch in divided.branches):
+        lead = lead_of(stream.policy)
+        if lead is not None:
+            how = "the clock of the task that reads them" if lead.wall_clock else "all rows of their micro-batch"
+            yield f"{stream.name}: whether rows are early is judged by {how}"
+
+
 _STREAMING = (
     "the policy speaks after each micro-batch, about all rows up to there; "
     "rows are judged by what was promised before their micro-batch"
@@ -88,6 +105,6 @@ def _watermarks(divided: Spread, frames: Mapping[str, FrameSource]) -> Iterator[
 
 def _watermark(stream: Stream, delay: int) -> str:
     shown = render(delay * 1000, Domain.TIME) if delay else "0 s"
-    if stream.policy == Slack(Amount.of(f"{delay} ms")):
+    if isinstance(stream.policy, Slack) and stream.policy.amount == Amount.of(f"{delay} ms"):
         return f"the delay of the DataFrame's own watermark, {shown}, is the slack; Spark itself drops no row"
     return f"the DataFrame's own one ({shown}) has no effect here: Spark drops no row, the policy above decides"

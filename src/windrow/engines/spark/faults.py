@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from traceback import walk_tb
 from typing import Any
 
 from windrow import errors
@@ -15,6 +17,7 @@ from windrow.engines.spark.known_faults import known
 from windrow.errors import Position, WindrowError
 
 _OURS = re.compile(r"^windrow\.errors\.(\w+): (.*?)(?=\n? SQLSTATE: |\n\n|\n\s+at [\w$./]+\(|\n=== |\Z)", re.M | re.S)
+_SPARKS = ("pyspark", "py4j", "grpc")
 _PLACE = re.compile(r"\nline (\d+), column (\d+):\n  (.*)\n  \s*(\^+)\Z")
 _PARTS = re.compile(r"\A(?:`([^`]+)` )?(.*?)(?: Hint: (.*))?\.\Z", re.S)
 
@@ -28,9 +31,23 @@ def explained(error: Exception) -> Exception:
     return ours or known("\n".join(texts)) or error
 
 
+@contextmanager
+def clear_words() -> Iterator[None]:
+    """What goes wrong in the block is raised as `explained` puts it."""
+    try:
+        yield
+    except Exception as error:
+        told = explained(error)
+        if told is error:
+            raise
+        raise told from error
+
+
 def _is_sparks(error: Exception) -> bool:
     """Asked by name: neither PySpark nor its gateway need be there to ask."""
-    return any(kind.__module__.split(".")[0] in ("pyspark", "py4j", "grpc") for kind in type(error).__mro__)
+    kinds = [kind.__module__ for kind in type(error).__mro__]
+    places = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    return any(name.split(".")[0] in _SPARKS for name in [*kinds, *places[-1:]])
 
 
 def _texts(error: BaseException | None) -> Iterator[str]:

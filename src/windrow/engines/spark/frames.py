@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -22,9 +19,10 @@ from windrow.engines.spark.low import Lowering, bodies_of
 from windrow.engines.spark.native import native_panes, why_not_native
 from windrow.engines.spark.processor import ShardProcessor, run_whole
 from windrow.engines.spark.replay import Span, replay_class
-from windrow.engines.spark.session import PARTITIONS
 from windrow.engines.spark.shard import Job
+from windrow.engines.spark.shard_count import keep_shard_count, shard_count
 from windrow.engines.spark.spool import spooled
+from windrow.engines.spark.temporary import temporary_folder
 from windrow.engines.spark.types import for_spark, named, spark_schema
 from windrow.engines.spark.watch import OBSERVED, observed_as
 from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of, unsealed
@@ -121,6 +119,8 @@ def frames_together(
     # Of static frames Spark itself makes the panes of each window.
     flush = settings.flushing
     panes = not static and flush.when is When.EAGER
+    if not static:
+        keep_shard_count(spark)
     bundle, readings = bundled(plans, shard_keys_of(spark), panes=panes, flush=flush)
     lows = [low for reading in readings for low in _lows(spark, reading, sources, settings)]
     if static:
@@ -142,7 +142,7 @@ def _source(lowering: Lowering, sources: Mapping[str, Source]) -> Source:
 
 def shard_keys_of(spark: SparkSession) -> tuple[int, ...]:
     """A shard for each shuffle partition."""
-    return tuple(shard_keys(int(str(spark.conf.get(PARTITIONS)))))
+    return tuple(shard_keys(shard_count(spark)))
 
 
 def _joined(parts: list[DataFrame]) -> DataFrame:
@@ -197,10 +197,7 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
 
 
 def _spool_of(settings: Settings, lowering: Lowering) -> Path:
-    folder = settings.spool
-    if folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="windrow-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the stream may be read as long as this lives
+    folder = settings.spool or temporary_folder("spool")  # the stream may be read as long as this process lives
     query = lowering.to[0][0]
     return folder / f"{f'{query}-' if query else ''}{lowering.place}-{lowering.branch.stream.name}"
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.engines.spark.connectors import reader
+from windrow.engines.spark.connectors import check_source, reader
+from windrow.engines.spark.faults import clear_words
 from windrow.engines.spark.session import embedded
 from windrow.engines.spark.types import arrow_schema, named, refuse_unread
 from windrow.errors import UnsupportedError
@@ -64,5 +65,6 @@ def open_frame(frame: DataFrame, *, name: str, schema: pa.Schema | None = None) 
 
 def open_uri(uri: str, *, name: str, schema: pa.Schema | None = None) -> FrameSource:
     """The source for an address that Spark reads, such as `kafka://host:9092/topic`, as a stream."""
-    frame = reader(embedded(), uri, {}, schema)
-    return open_frame(frame, name=name, schema=schema)
+    check_source(uri, {}, schema)  # before Spark starts
+    with clear_words():
+        return open_frame(reader(embedded(), uri, {}, schema), name=name, schema=schema)

@@ -15,8 +15,9 @@ from windrow.engines.metrics import Metrics
 from windrow.engines.spark.addresses import FILES
 from windrow.engines.spark.checkpoint import LATE, SPARK, claim, refuse_moved_output, working_folder
 from windrow.engines.spark.connectors import Output, writer
-from windrow.engines.spark.faults import explained
+from windrow.engines.spark.faults import clear_words
 from windrow.engines.spark.frames import Frames, frames
+from windrow.engines.spark.own_thread import on_own_thread
 from windrow.engines.spark.run import Options, session_of
 from windrow.engines.spark.watch import Watch
 from windrow.plan.check import gives_early
@@ -41,17 +42,18 @@ def run_live(
     options = options or Options()
     options.check()
     started = time.perf_counter()
-    try:
-        with working_folder(options.checkpoint, restore=options.restore) as folder:
-            spark = session_of(sources) or options.session()
+    with working_folder(options.checkpoint, restore=options.restore) as folder, clear_words():
+        spark = session_of(sources) or options.session()
+
+        def work() -> Metrics:
             settings = options.settings(folder)
             made = frames(spark, plan, sources, settings)
             claim(folder, made, ledger=False)
             bounded = not any(getattr(source, "is_frame", False) for source in sources.values())
             running = _started(made, output, late, folder, early=gives_early(plan), now=once or bounded)
-            metrics = _watched(running, on_progress, options)
-    except Exception as error:
-        raise explained(error) from error
+            return _watched(running, on_progress, options)
+
+        metrics = on_own_thread(spark, work, options.stop)
     return replace(metrics, elapsed=time.perf_counter() - started)
 
 
@@ -72,15 +74,13 @@ def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
 
 
 def _watched(running: list[StreamingQuery], on_progress: Callable[[Metrics], None] | None, options: Options) -> Metrics:
-    """To the end of all queries; an interrupt or the fault of one stops them all in good order."""
-    watch = Watch(running[0], on_progress, json_lines=options.json_lines)
+    """To the end of all queries; a request to stop or the fault of one stops them all in good order."""
+    first = Watch(running[0], on_progress, json_lines=options.json_lines, stop=options.stop)
+    watches = [first, *(Watch(query, stop=options.stop) for query in running[1:])]
     try:
-        metrics = watch.to_the_end()
-        for query in running[1:]:
-            query.awaitTermination()
-    except KeyboardInterrupt:
-        metrics = watch.look()
+        while sum(not watch.has_ended() for watch in watches):  # each of them is asked, each time
+            pass
     finally:
         for query in running:
             query.stop()
-    return metrics
+    return first.metrics

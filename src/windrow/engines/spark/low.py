@@ -14,15 +14,17 @@ import pyarrow.compute as pc
 from windrow.aggregates import UserAggregate, register
 from windrow.aggregates.arrays import arrow
 from windrow.aggregates.base import Array, Integers
-from windrow.engines.spark.progress import Sighting, slack_rows_of
+from windrow.engines.spark.progress import Sighting, lead_among_rows, slack_rows_of
 from windrow.engines.spark.spread import Branch
+from windrow.engines.spark.stretches import Stretches
 from windrow.engines.spark.wire import bodies_batch, pack
 from windrow.engines.spark.worker import settle
 from windrow.errors import DataError
-from windrow.operators.base import Batch, Element, GroupPunctuations, Operator
+from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.evaluate import evaluate
 from windrow.operators.grid import Grid, to_units
 from windrow.operators.kernels.input import span
+from windrow.operators.lead import LeadLimit
 from windrow.operators.meld import Meld
 from windrow.operators.partials import PaneAggregate, Partials
 from windrow.operators.progress import Input
@@ -32,8 +34,9 @@ from windrow.operators.sharding import Shards, shards_of
 from windrow.operators.singles import Singles
 from windrow.plan import nodes
 from windrow.plan.check import shape_of
+from windrow.semantics.amounts import Domain
 from windrow.semantics.expressions import columns_of
-from windrow.semantics.progress import START, AtEnd, External, Punctuation
+from windrow.semantics.progress import LIMIT, START, AtEnd, External, Punctuation, lead_of
 
 FLUSH_BYTES = 64 << 20
 """Partials of a task are sent on when they take more than this, so that many groups do not fill its memory."""
@@ -95,7 +98,11 @@ class Task:
         self.lowering = lowering
         branch = lowering.branch
         self.stream = branch.stream
-        self.input = Input(self.stream.name, self.stream.time, AtEnd())
+        self.seen = Sighting(order=order, first=first, wall=time.time())
+        self.input = Input(self.stream.name, self.stream.time, AtEnd(), lead=_limit(self.stream, self.seen.wall))
+        lead = lead_among_rows(self.stream)
+        self.stretches = None if lead is None else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
+        self.passed = None if lead is None else Stretches(self.stream.name, lead)
         self.path = path_operators(branch.path)
         self.schema = shape_of(branch.top).schema
         policy = self.stream.policy
@@ -103,7 +110,6 @@ class Task:
         self.singles = Singles(self.stream.name, policy, Grid(keys=per), self.stream.schema)
         self.promised: list[GroupPunctuations] = []
         self.sent = 0
-        self.seen = Sighting(order=order, first=first, wall=time.time())
         self.merging = None
         if branch.merging is not None:
             self.merging = PaneAggregate(branch.merging, shape_of(branch.top))
@@ -116,10 +122,13 @@ class Task:
         if isinstance(element, Punctuation):
             self._promise(self.singles.one(element))
             return
-        for batch in self.input.process(Batch.unread(self._unpunctuated(element))):
-            assert isinstance(batch, Batch)
-            self._note_times(batch.times)
-            yield from self._send(self._through(batch))
+        for made in self.input.process(Batch.unread(self._unpunctuated(element))):
+            if isinstance(made, EarlyRows):
+                yield from self._send_early(made.batch)
+            else:
+                assert isinstance(made, Batch)
+                self._note_times(made.times)
+                yield from self._send(self._through(made))
 
     def _unpunctuated(self, data: pa.RecordBatch) -> pa.RecordBatch:
         """The data rows; rows that carry a punctuation are taken note of."""
@@ -150,7 +159,9 @@ class Task:
         seen, wanted = self.seen, slack_rows_of(self.stream)
         seen.rows += len(times)
         seen.high = max(seen.high, self.input.high)
-        if wanted:
+        if self.stretches is not None:
+            self.stretches.add(times)
+        elif wanted:
             trail = np.concatenate([np.array(seen.recent, np.int64), times])
             settled, recent = trail[:-wanted], trail[-wanted:]
             seen.before = max(seen.before, int(settled.max()) if len(settled) else START)
@@ -173,14 +184,30 @@ class Task:
         if len(batch) == 0:
             return
         self.seen.latest = max(self.seen.latest, int(span(batch.times)[1]))
-        branch = self.lowering.branch
-        if branch.copies is None:
-            keys = [evaluate(e, batch.data) for e in branch.route]
-            yield self._divided(batch.data, self._shards(keys, len(batch)), "rows")
-            return
-        for i, (rows, shards) in enumerate(branch.copies.places(batch.data, len(self.lowering.shards))):
+        if self.passed is not None:
+            self.passed.add(batch.times)
+        for i, (rows, shards) in enumerate(self._places(batch.data)):
             data = batch.data if len(rows) == len(batch) else batch.data.take(arrow(rows))
             yield self._divided(data, shards, "copies" if i else "rows")
+
+    def _places(self, data: pa.RecordBatch) -> Iterator[tuple[Integers, Shards]]:
+        """The shards that rows go to, first of all of them their home; then where copies of some of them go."""
+        branch = self.lowering.branch
+        if branch.copies is not None:
+            yield from branch.copies.places(data, len(self.lowering.shards))
+        else:
+            keys = [evaluate(e, data) for e in branch.route]
+            yield np.arange(len(data)), self._shards(keys, len(data))
+
+    def _send_early(self, batch: Batch) -> Iterator[pa.RecordBatch]:
+        """Rows that are too far ahead whatever other tasks see, to their homes."""
+        self.seen.rows += len(batch)
+        self.seen.early += len(batch)
+        against = None if self.stretches is not None else int(self.seen.wall * 1_000_000)
+        data = self._through(batch).compact().data
+        if len(data):
+            _, shards = next(self._places(data))
+            yield self._divided(data, shards, "early", against=against)
 
     def _promises(self, promises: GroupPunctuations) -> pa.RecordBatch:
         """Promises for single groups, each to the shard of its groups, or to all where it says too little."""
@@ -217,9 +244,9 @@ class Task:
         self.seen.latest = self.seen.high
         return self._cells(partials)
 
-    def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str) -> pa.RecordBatch:
+    def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str, **told: Any) -> pa.RecordBatch:
         """One body for each shard that gets something."""
-        note = {**self.lowering.note(kind, self.seen.wall), "order": self._next()}
+        note = {**self.lowering.note(kind, self.seen.wall), "order": self._next(), **told}
         if len(self.lowering.shards) == 1:
             return bodies_batch([self.lowering.shards[0]], [pack([data], data.schema, note)])
         order = np.argsort(shards, kind="stable")
@@ -243,7 +270,19 @@ class Task:
             yield self._promises(promises)
         self.seen.filtered = sum(operator.counters.filtered for operator in self.path)
         self.seen.ends = ends
+        if self.stretches is not None and self.passed is not None:
+            self.seen.stretches, self.seen.passed = self.stretches.found, self.passed.found
         yield told(self.lowering, self.seen)
+
+
+def _limit(stream: nodes.Stream, wall: float) -> LeadLimit | None:
+    """What a task can say of its rows alone: by the clock of its machine as it began, else what is beyond all times."""
+    lead = lead_of(stream.policy)
+    if lead is None:
+        return None
+    if not lead.wall_clock:
+        return LeadLimit(2 * LIMIT)
+    return LeadLimit(lead.amount.resolve(Domain.TIME, "lead"), wall_clock=True, clock=lambda: wall)
 
 
 def refuse_nulls(times: Array, stream: nodes.Stream) -> None:

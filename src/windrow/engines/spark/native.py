@@ -1,7 +1,7 @@
 """Panes by Spark's own aggregation, for static DataFrames, where that gives the very same partials.
 
 Only the partials of panes reach Python. For streams it is not used: Spark's aggregation drops late rows on its own and
-counts them by group, so that rows in = used + late + filtered would not hold.
+counts them by group, so that rows in = used + late + early + filtered would not hold.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from windrow.plan.check import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Column as Name
+from windrow.semantics.progress import lead_of
 from windrow.semantics.windows import Landmark, Sliding
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def why_not_native(branch: Branch) -> str | None:
         return "rows are sent"
     if branch.path:
         return "expressions are evaluated by Windrow"
+    if lead_of(branch.stream.policy) is not None:
+        return "rows too far ahead are set aside by Windrow"
     schema = branch.stream.schema
     if not _is_exact(schema.field(branch.stream.time).type):
         return "times without a zone are not counted alike"

@@ -1,19 +1,21 @@
 """How far each stream has come, told in band: every task tells every shard what it saw.
 
 A policy speaks at the end of a micro-batch, over all rows up to there: which rows of a micro-batch came first is not
-defined on Spark, and no answer may depend on it.
+defined on Spark, and no answer may depend on it. So, too, which rows are too far ahead is decided of all of them
+together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from windrow.engines.spark.stretches import Stretch, reached, trail
 from windrow.engines.spark.wire import damaged
 from windrow.plan.nodes import Stream
 from windrow.plan.schema import domain_of
-from windrow.semantics.progress import END, START, Ordered, Slack, SlackRows
+from windrow.semantics.progress import END, START, Ordered, Slack, SlackRows, lead_of
 
 
 @dataclass
@@ -26,6 +28,7 @@ class Sighting:
     """The number of its first row in the stream, where rows have one."""
     rows: int = 0
     filtered: int = 0
+    early: int = 0
     high: int = START
     """The largest time of any row."""
     latest: int = START
@@ -40,9 +43,31 @@ class Sighting:
     """Nothing follows."""
     wall: float = 0.0
     """When it was, for idle times by the clock."""
+    stretches: list[Stretch] = field(default_factory=list)
+    """All its times, where a lead decides which of them count."""
+    passed: list[Stretch] = field(default_factory=list)
+    """Those of the rows that passed the filters."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @staticmethod
+    def from_json(told: dict[str, Any]) -> Sighting:
+        known = {name: [Stretch(**one) for one in told[name]] for name in ("stretches", "passed")}
+        return Sighting(**{**told, **known})
+
+    def up_to(self, reach: int, slack_rows: int) -> Sighting:
+        """What it saw but for rows above `reach`, which are early."""
+        counting = [stretch for stretch in self.stretches if stretch.first <= reach]
+        recent, before = trail(counting, slack_rows)
+        return replace(
+            self,
+            early=self.early + sum(stretch.rows for stretch in self.stretches if stretch.first > reach),
+            high=max([START, *(stretch.last for stretch in counting)]),
+            latest=max([START, *(stretch.last for stretch in self.passed if stretch.first <= reach)]),
+            recent=[time for _, time in recent],
+            before=before,
+        )
 
 
 @dataclass
@@ -51,6 +76,7 @@ class Progress:
 
     rows: int = 0
     filtered: int = 0
+    early: int = 0
     high: int = START
     latest: int = START
     promised: int = START
@@ -74,11 +100,16 @@ class Progress:
         for seen in sorted(sightings, key=lambda one: one.order):
             self.rows += seen.rows
             self.filtered += seen.filtered
+            self.early += seen.early
             self.high = max(self.high, seen.high)
             self.latest = max(self.latest, seen.latest)
             self.promised = max(self.promised, seen.promised)
             self.ended = self.ended or seen.ends
             self._settle(seen, slack_rows)
+
+    def reach(self, sightings: Iterable[Sighting], lead: int) -> int:
+        """Up to where rows that the tasks of a micro-batch saw are not too far ahead of the others."""
+        return reached((stretch for seen in sightings for stretch in seen.stretches), lead, self.high)
 
     def _settle(self, seen: Sighting, slack_rows: int) -> None:
         """All but the last `slack_rows` rows are settled."""
@@ -105,6 +136,14 @@ class Progress:
         if isinstance(policy, SlackRows):
             return self.settled
         return START
+
+
+def lead_among_rows(stream: Stream) -> int | None:
+    """How far a row may be ahead of the others of its stream; None without such a bound, or where the clock decides."""
+    lead = lead_of(stream.policy)
+    if lead is None or lead.wall_clock:
+        return None
+    return lead.amount.resolve(domain_of(stream.schema.field(stream.time).type), "lead")
 
 
 def slack_rows_of(stream: Stream) -> int:

@@ -1,12 +1,20 @@
-"""A JVM that starts in silence: what it says goes into its error when it fails, else to standard error."""
+"""A JVM that starts and ends in silence: what it says goes into its error when it fails, else to standard error.
+
+PySpark prints tracebacks of its own beside the errors that it raises, when a call is broken off or the JVM is gone.
+Those are left out: whoever called has the error.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
 from threading import Event, Thread
+from typing import Any
 
 _STDERR = 2
 _NOISE = (
@@ -42,10 +50,13 @@ class Hearing:
         self.held.clear()
         self._free.set()
 
-    def last_words(self, count: int = 3) -> str:
-        """The end of what was said, in one line."""
-        lines = [line.decode(errors="replace").strip() for line in self.held if not is_noise(line)]
-        return "; ".join(line for line in lines[-count:] if line)
+    def close(self) -> None:
+        """Pass on nothing more: what a program says while it is ended concerns nobody."""
+        self._free.clear()
+
+    def lines(self) -> list[str]:
+        """What was said and is held back."""
+        return [line.decode(errors="replace").rstrip() for line in list(self.held) if not is_noise(line)]
 
     def _pump(self) -> None:
         rest = b""
@@ -74,11 +85,56 @@ def _pass_on(line: bytes) -> None:
         os.write(_STDERR, line)
 
 
+def hush_gateway() -> None:
+    """No log of calls to the JVM that failed or were interrupted."""
+    logging.getLogger().addFilter(_is_not_of_the_gateway)
+
+
+def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+@contextmanager
+def programs_started() -> Iterator[list[Popen[Any]]]:
+    """The JVM that PySpark starts in the block; one that is not up yet when the block is broken off is killed.
+
+    Nobody else has a handle on it then, and it would wait for ever for a program that does not come back to it.
+    """
+    from pyspark import SparkContext, java_gateway
+
+    started: list[Popen[Any]] = []
+
+    class Recorded(Popen[Any]):
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            super().__init__(*args, **settings)
+            started.append(self)
+
+    kept, java_gateway.Popen = java_gateway.Popen, Recorded  # type: ignore[attr-defined]
+    try:
+        yield started
+    except BaseException:
+        if SparkContext._gateway is None:
+            for program in started:
+                program.kill()
+        raise
+    finally:
+        java_gateway.Popen = kept  # type: ignore[attr-defined]
+
+
+def hush_accumulators() -> None:
+    """No traceback from the thread that waits for counts of Spark's, when there is no Spark any more."""
+    from pyspark import SparkContext
+
+    server: Any = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None
+
+
 @contextmanager
 def hushed() -> Iterator[Hearing]:
     """For the time of the block, programs that start have a held-back standard error.
 
-    The block decides: `let_go` when the start went well, `last_words` when it did not.
+    The block decides: `let_go` when the start went well, `lines` for the error when it did not.
     """
     kept = os.dup(_STDERR)
     read, write = os.pipe()

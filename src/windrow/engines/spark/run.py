@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -18,10 +19,11 @@ import pyarrow as pa
 from windrow.engines.durable_files import read_json, write_json
 from windrow.engines.metrics import Metrics
 from windrow.engines.spark.checkpoint import GIVEN, METRICS, SPARK, claim, whole, working_folder
-from windrow.engines.spark.faults import explained
+from windrow.engines.spark.faults import clear_words
 from windrow.engines.spark.frames import BATCH_ROWS, Frames, Settings, frames_together
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.logs import given_files, last
+from windrow.engines.spark.own_thread import on_own_thread
 from windrow.engines.spark.session import check, embedded
 from windrow.engines.spark.shard import Job
 from windrow.engines.spark.watch import OBSERVED, Watch, metrics_of
@@ -57,6 +59,8 @@ class Options:
     flush_rows: int = Settings.flush_rows
     flush_windows: int = Settings.flush_windows
     flush_cells: int = Settings.flush_cells
+    stop: Event = field(default_factory=Event, repr=False, compare=False)
+    """Set to end the run early."""
 
     def check(self) -> None:
         for name in ("batch_rows", "shards", "rate"):
@@ -78,19 +82,6 @@ class Options:
         return self.spark
 
 
-def run(
-    plan: Node,
-    sources: Mapping[str, Source],
-    *,
-    on_result: Deliver,
-    on_late: Deliver | None = None,
-    on_progress: Callable[[Metrics], None] | None = None,
-    options: Options | None = None,
-) -> Metrics:
-    """Run to the end: streams are drained and closed, static frames are read whole."""
-    return run_together([plan], sources, [(on_result, on_late)], on_progress=on_progress, options=options)[1]
-
-
 def run_together(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
@@ -99,7 +90,10 @@ def run_together(
     on_progress: Callable[[Metrics], None] | None = None,
     options: Options | None = None,
 ) -> tuple[list[Metrics], Metrics]:
-    """The same for plans over sources they share, in one query of Spark: the metrics of each, and of all."""
+    """Run plans over sources they share to the end, in one query of Spark: the metrics of each, and of all.
+
+    Streams are drained and closed, static frames are read whole.
+    """
     options = options or Options()
     options.check()
     found: dict[int, Metrics] = {}
@@ -128,19 +122,20 @@ def _run(
     names = {node.name for plan in plans for node in walk(plan) if isinstance(node, Stream)}
     sources = {name: source for name, source in sources.items() if name in names}
     given = [{RESULT: on_result, LATE: on_late or (lambda _: None)} for on_result, on_late in deliveries]
-    try:
-        with working_folder(options.checkpoint, restore=options.restore) as folder:
-            spark = session_of(sources) or options.session()
+    with working_folder(options.checkpoint, restore=options.restore) as folder, clear_words():
+        spark = session_of(sources) or options.session()
+
+        def work() -> list[Metrics]:
             settings = options.settings(folder)
             made = frames_together(spark, plans, sources, settings)
             if not made[0].outcomes.isStreaming:
-                each = _whole(made, given)
-            else:
-                run = _Streaming(spark, plans, sources, settings, folder, options, on_progress)
-                each = run.to_the_end(made)
-                run.hand_over(made, given, each)
-    except Exception as error:
-        raise explained(error) from error
+                return _whole(made, given)
+            run = _Streaming(spark, plans, sources, settings, folder, options, on_progress)
+            each = run.to_the_end(made)
+            run.hand_over(made, given, each)
+            return each
+
+        each = on_own_thread(spark, work, options.stop)
     return [replace(metrics, elapsed=time.perf_counter() - started) for metrics in each]
 
 
@@ -268,6 +263,7 @@ class _Streaming:
             lambda metrics: self._told(metrics, watch),
             json_lines=self.options.json_lines,
             queries=len(self.plans),
+            stop=self.options.stop,
         )
         watch.to_the_end()
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from windrow.engines.spark.known_faults import not_started
 from windrow.engines.spark.prerequisites import check_extras, check_java, check_packages, check_spark_version
-from windrow.engines.spark.quiet import hushed
+from windrow.engines.spark.quiet import Hearing, hush_accumulators, hush_gateway, hushed, programs_started
+from windrow.engines.spark.temporary import temporary_folder
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -22,9 +28,12 @@ STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+LOCAL_DIR = "spark.local.dir"
+_PATIENCE = 3.0
+"""Seconds that the JVM has to end by itself."""
 
 EMBEDDED: Mapping[str, str] = {
-    "spark.master": "local[*]",
+    "spark.master": "local[*,4]",  # a task whose worker crashed is tried again, as on a cluster
     "spark.app.name": "windrow",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -40,7 +49,8 @@ EMBEDDED: Mapping[str, str] = {
 
 
 def embedded(*, shards: int | None = None, memory: str | None = None, **conf: str) -> SparkSession:
-    """The running session, classic or Connect, else the one the environment asks for, else an embedded `local[*]`.
+    """The running session, classic or Connect, else the one the environment asks for, else an embedded one
+    on all cores.
 
     `shards` is the number of shuffle partitions (one for each core unless given), `memory` what the JVM may use,
     such as `4g`. A running session takes over what can still be changed and refuses what cannot.
@@ -105,8 +115,9 @@ def _wanted(shards: int | None, memory: str | None, conf: Mapping[str, str]) -> 
 
 def _defaults(wanted: Mapping[str, str]) -> dict[str, str]:
     """All settings of an embedded session; the caller's Java options come after ours, so that they win."""
-    java = f"{_quiet_logging()} {wanted.get(JAVA_OPTIONS, '')}".strip()
-    return {**EMBEDDED, PARTITIONS: str(cores()), **wanted, JAVA_OPTIONS: java}
+    folder = temporary_folder("spark")
+    java = f'{_quiet_logging()} "-Djava.io.tmpdir={folder}" {wanted.get(JAVA_OPTIONS, "")}'.strip()
+    return {**EMBEDDED, PARTITIONS: str(cores()), LOCAL_DIR: str(folder), **wanted, JAVA_OPTIONS: java}
 
 
 def cores() -> int:
@@ -139,23 +150,39 @@ def _started(conf: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     check_java()
+    hush_gateway()
     if "spark.pyspark.python" not in conf:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder
     for name, value in conf.items():
         builder = builder.config(name, value)
-    with hushed() as hearing:
+    with hushed() as hearing, _own_handler_kept(), programs_started() as programs:
+        atexit.register(_end, hearing, programs)
         try:
             spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
-            raise _not_started(hearing.last_words() or str(error)) from error
+            raise not_started(hearing.lines() or [str(error)]) from error
     hearing.let_go()
+    hush_accumulators()
     return spark
 
 
-def _not_started(words: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"did not start ({words.rstrip('.')})",
-        parameter="Spark",
-        hint="check memory, JAVA_HOME and the settings given to Spark",
-    )
+@contextmanager
+def _own_handler_kept() -> Iterator[None]:
+    """A program that treats Ctrl-C in its own way goes on doing so; Spark would put its handler in place of it."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before not in (None, signal.default_int_handler, signal.getsignal(signal.SIGINT)):
+            signal.signal(signal.SIGINT, before)
+
+
+def _end(hearing: Hearing, programs: list[subprocess.Popen[Any]]) -> None:
+    """End the JVM with its program, in silence, before its temporary folder goes."""
+    hearing.close()
+    for program in programs:
+        with suppress(OSError, subprocess.TimeoutExpired, KeyboardInterrupt):
+            if program.stdin is not None:
+                program.stdin.close()  # at whose end it ends
+            program.wait(_PATIENCE)

@@ -12,8 +12,9 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.base import Integers
 from windrow.engines.accounts import (
-    late_and_filtered,
+    account_of,
     open_windows,
     rows_stored,
     state_bytes,
@@ -22,11 +23,11 @@ from windrow.engines.accounts import (
 from windrow.engines.build import How, build
 from windrow.engines.pipeline import Pipeline, Stage
 from windrow.engines.spark.low import make_known
-from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
+from windrow.engines.spark.progress import Progress, Sighting, lead_among_rows, slack_rows_of
 from windrow.engines.spark.signature import VERSION, signature
 from windrow.engines.spark.spread import Spread
 from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, seal
-from windrow.operators.base import Batch, Counters, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, GroupPunctuations
 from windrow.operators.early import Early
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
@@ -37,7 +38,7 @@ from windrow.operators.shared_panes import SharedCells
 from windrow.operators.smoothing import EAGER, Flush
 from windrow.plan.check import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
-from windrow.semantics.progress import END, START, Punctuation
+from windrow.semantics.progress import END, LIMIT, START, Punctuation
 from windrow.semantics.windows import Landmark
 from windrow.sinks.base import fitted
 
@@ -55,6 +56,7 @@ class Outcome:
     time: int | None = None
     body: bytes | None = None
     late: int | None = None
+    early: int | None = None
     filtered: int | None = None
     results: int | None = None
     windows: int | None = None
@@ -63,6 +65,17 @@ class Outcome:
     waiting: int | None = None
     evicted: int | None = None
     sources: str | None = None
+
+
+@dataclass
+class Taken:
+    """Rows or cells of one body, with where they stand among those of the micro-batch."""
+
+    order: list[int]
+    place: int
+    batches: list[pa.RecordBatch]
+    cells: list[Merged]
+    is_copy: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,8 +117,12 @@ class Shard:
         self.given: list[Outcome] = []
         self.sightings: list[list[Sighting]] = [[] for _ in self.progress]
         self.promises: list[tuple[int, pa.RecordBatch]] = []
-        self.waiting: list[tuple[list[int], int, list[pa.RecordBatch], list[Merged]]] = []
-        """Rows of this micro-batch whose order says something, with where they stand."""
+        self.leads = [lead_among_rows(stream) for stream in job.streams]
+        """How far rows of each stream may be ahead of its others."""
+        self.early: list[tuple[int, pa.RecordBatch, int | None]] = []
+        """Rows of this micro-batch that a task knew to be too far ahead, and of what if not of the other rows."""
+        self.waiting: list[Taken] = []
+        """Rows of this micro-batch whose order says something, or of which some may be early."""
         self.counts_given = gives_early(job.spread.plan)
         self.steps = 0
         """How many bodies were given, where their order says something."""
@@ -138,22 +155,25 @@ class Shard:
         """A body that came for the input at a place; `cells` are its pane partials, if it holds any."""
         self._hear(note["wall"])
         if note["kind"] == "seen":
-            self.sightings[place].append(Sighting(**note["seen"]))
+            self.sightings[place].append(Sighting.from_json(note["seen"]))
         elif note["kind"] == "promises":
             self.promises += [(place, batch.replace_schema_metadata(None)) for batch in batches]
-        elif note["kind"] == "copies":
-            self._feed(place, [self._timely(place, batch) for batch in batches], [])
-        elif self.job.spread.in_order:
-            self.waiting.append(([place, *note["order"]], place, batches, cells))
+        elif note["kind"] == "early":
+            self.early += [(place, batch.replace_schema_metadata(None), note["against"]) for batch in batches]
         else:
-            self._feed(place, batches, cells)
+            taken = Taken([place, *note["order"]], place, batches, cells, is_copy=note["kind"] == "copies")
+            if self.leads[place] is not None or (self.job.spread.in_order and not taken.is_copy):
+                self.waiting.append(taken)
+            else:
+                self._feed(taken)
 
-    def _feed(self, place: int, batches: list[pa.RecordBatch], cells: list[Merged]) -> None:
-        stage = self.pipeline.entries[place]
-        for merged in cells:
+    def _feed(self, taken: Taken) -> None:
+        stage = self.pipeline.entries[taken.place]
+        for merged in taken.cells:
             self.pipeline.merge(stage, merged)
-        for batch in batches if not cells else ():
-            self.pipeline.feed(stage, Batch.unread(batch.replace_schema_metadata(None)))
+        for batch in taken.batches if not taken.cells else ():
+            data = self._timely(taken.place, batch) if taken.is_copy else batch
+            self.pipeline.feed(stage, Batch.unread(data.replace_schema_metadata(None)))
 
     def _timely(self, place: int, copies: pa.RecordBatch) -> pa.RecordBatch:
         """Copies of rows that are not late: those that are, are counted and given in their home."""
@@ -164,12 +184,45 @@ class Shard:
 
     def finish(self, *, whole: bool = False) -> Iterator[Outcome]:
         """After all rows of a micro-batch, the promises that hold then. With `whole`, nothing follows."""
-        for _, place, batches, cells in sorted(self.waiting, key=lambda one: one[0]):
-            self._feed(place, batches, cells)
+        self._set_early_aside()
+        for taken in sorted(self.waiting, key=lambda one: one.order):
+            self._feed(taken)
         self._advance(self.sightings, whole, self.promises)
-        self.sightings, self.promises, self.waiting = [[] for _ in self.progress], [], []
+        self.sightings, self.promises, self.waiting, self.early = [[] for _ in self.progress], [], [], []
         yield from self.handed_over()
         yield self.counts()
+
+    def _set_early_aside(self) -> None:
+        """Once all of a micro-batch is there, take the rows out that are too far ahead: each shard finds the same."""
+        reaches = [START] * len(self.progress)
+        for place, (stream, lead) in enumerate(zip(self.job.streams, self.leads, strict=True)):
+            if lead is not None:
+                seen = self.sightings[place]
+                reaches[place] = self.progress[place].reach(seen, lead)
+                self.sightings[place] = [one.up_to(reaches[place], slack_rows_of(stream)) for one in seen]
+        for taken in self.waiting:
+            if self.leads[taken.place] is not None:
+                taken.batches = [self._in_reach(taken, batch, reaches[taken.place]) for batch in taken.batches]
+        for place, data, against in self.early:
+            self._feed_early(place, data, reaches[place] if against is None else against)
+
+    def _in_reach(self, taken: Taken, batch: pa.RecordBatch, reach: int) -> pa.RecordBatch:
+        """The rows of a batch that are not early; the others are given to the operators as such, copies to none."""
+        early = self._times(taken.place, batch) > reach
+        if early.any() and not taken.is_copy:
+            self._feed_early(taken.place, batch.filter(pa.array(early)).replace_schema_metadata(None), reach)
+        return batch.filter(pa.array(~early)) if early.any() else batch
+
+    def _feed_early(self, place: int, data: pa.RecordBatch, against: int) -> None:
+        times = self._times(place, data)
+        bounds = np.full(len(data), LIMIT - 1 if against == START else against)
+        source = self.job.streams[place].name
+        self.pipeline.feed(self.pipeline.entries[place], EarlyRows(Batch(data, times, None, source, bounds)))
+
+    def _times(self, place: int, data: pa.RecordBatch) -> Integers:
+        stage = self.pipeline.entries[place].operator
+        assert isinstance(stage, Input)
+        return to_units(data.column(stage.time), stage.time, capped=True)
 
     def _hear(self, wall: float) -> None:
         if self.now == 0.0:
@@ -225,14 +278,15 @@ class Shard:
 
     def counts(self) -> Outcome:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
-        late, filtered = late_and_filtered(self.pipeline.ends[0])
+        account = account_of(self.pipeline.ends[0], 0)
         waiting, evicted = waiting_and_evicted(self.pipeline.stages)
         first = self.number == 0
         return Outcome(
             COUNTS,
             self.query,
-            late=late,
-            filtered=filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
+            late=account.late,
+            early=account.early,
+            filtered=account.filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
             results=self.pipeline.results,
             windows=open_windows(self.pipeline.stages),
             bytes=state_bytes(self.pipeline.stages),
@@ -249,7 +303,13 @@ class Shard:
             low, high = (None if value in (START, END) else value for value in (progress.bound, progress.high))
             again = sum(name.partition(" ")[0] == stream.name for name in told)
             name = f"{stream.name} ({again + 1})" if again else stream.name
-            told[name] = {"rows": progress.rows, "high": high, "low": low, "ended": progress.ended}
+            told[name] = {
+                "rows": progress.rows,
+                "high": high,
+                "low": low,
+                "ended": progress.ended,
+                "early": progress.early,
+            }
         return told
 
     # State
@@ -263,6 +323,7 @@ class Shard:
             "progress": [asdict(progress) for progress in self.progress],
             "counters": {name: vars(stage.operator.counters) for name, stage in self._named()},
             "results": self.pipeline.results,
+            "early": self.pipeline.ends[0].early,
             "steps": self.steps,
             "now": self.now,
         }
@@ -291,5 +352,5 @@ class Shard:
             stage.operator.restore(own)
             vars(stage.operator.counters).update(facts["counters"].get(place, vars(Counters())))
         self.progress = [Progress(**saved) for saved in facts["progress"]]
-        self.pipeline.ends[0].results = facts["results"]
+        self.pipeline.ends[0].results, self.pipeline.ends[0].early = facts["results"], facts.get("early", 0)
         self.steps = facts["steps"]

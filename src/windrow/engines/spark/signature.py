@@ -15,9 +15,9 @@ from windrow.plan.nodes import Distinct, Join, JoinStrategy, Late, OrderedOutput
 from windrow.plan.planner import choose
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import columns_of
-from windrow.semantics.windows import Session, SlideByTuple
+from windrow.semantics.windows import SlideByTuple
 
-VERSION = 3
+VERSION = 4
 """Of the saved state. State of another version is refused."""
 
 
@@ -56,7 +56,7 @@ def _window(node: WindowAggregate) -> str:
     calls = ", ".join(str(replace(call, name="")) for call in node.aggregates)
     kinds = ", ".join(str(type_of(c.argument, schema)) for c in node.aggregates if c.argument is not None)
     late = "" if node.late is Late.DROP else f" late {node.late.value}"
-    if node.late is Late.SIDE and not isinstance(node.window, (Session, SlideByTuple)):
+    if node.late is Late.SIDE and not isinstance(node.window, SlideByTuple):
         late = ""  # whether late rows are shown changes nothing that is kept
     within = "" if node.within is None else f" within {node.within}"
     return (

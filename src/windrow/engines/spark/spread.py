@@ -35,7 +35,7 @@ from windrow.plan.nodes import (
 from windrow.plan.types import type_of
 from windrow.semantics.expressions import Call, Column, Expression, columns_of
 from windrow.semantics.joins import LastRows
-from windrow.semantics.progress import External
+from windrow.semantics.progress import External, lead_of
 from windrow.semantics.windows import Emit, Landmark, Rows, SlideByTuple
 
 Head: TypeAlias = WindowAggregate | Distinct | Join
@@ -154,11 +154,17 @@ def _branch(
 ) -> Branch:
     merging, reason = None, "its rows are sent"
     if isinstance(head, WindowAggregate):
-        why = why_not_partial(head)
+        why = why_not_partial(head) or _why_not_by_tasks(stream)
         merging = head if why is None else None
         reason = "rows are aggregated into panes before they are sent" if why is None else f"its rows are sent: {why}"
     routes = tuple(low[1] for low in lowered), tuple(low[2] for low in lowered)
     return Branch(stream, path, *routes, head, merging, reason, copies)
+
+
+def _why_not_by_tasks(stream: Stream) -> str | None:
+    """Why rows cannot be put into panes where they are read: which of them are early no task knows alone."""
+    lead = lead_of(stream.policy)
+    return None if lead is None or lead.wall_clock else "LEAD judges a row by all rows of its micro-batch"
 
 
 def _high(node: Node) -> Node:

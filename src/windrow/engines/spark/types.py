@@ -1,7 +1,7 @@
 """Between Arrow's types and Spark's: what Spark can hold, batches cast to it, and the schema of a DataFrame.
 
 Every Arrow type has at most one *held* type, the Arrow type that Spark itself uses for the same values. Casting to it
-loses nothing but what is finer than a microsecond.
+loses nothing: times finer than a microsecond are refused.
 """
 
 from __future__ import annotations
@@ -125,15 +125,20 @@ def _cast(array: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
             f"has a value that does not fit into Spark's {field.type}",
             parameter=field.name,
             value=str(error).partition("\n")[0].rstrip("."),
-            hint="cast the column in the query, or run with engine='local'",
+            hint=_way_out(str(error)),
         ) from error
 
 
 def _converted(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
     if isinstance(array, pa.DictionaryArray):  # each distinct value once, in layouts that Arrow cannot decode as well
         return _converted(array.dictionary, kind).take(array.indices)
-    options = pc.CastOptions(kind, allow_time_truncate=True)
-    return cast("pa.Array[Any]", pc.cast(array, options=options))
+    return cast("pa.Array[Any]", pc.cast(array, kind))
+
+
+def _way_out(reason: str) -> str:
+    fine = "would lose data" in reason  # what Arrow says of a time that is finer than its new unit
+    first = "round it to microseconds before the query" if fine else "cast the column in the query"
+    return f"{first}, or run with engine='local'"
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

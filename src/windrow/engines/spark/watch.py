@@ -1,8 +1,8 @@
 """What a running query on Spark tells about itself, read from the progress of its micro-batches.
 
-The engine observes its counts under the name `windrow`: `late`, `filtered`, `results`, `windows`, `bytes`, `stored`,
-`waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are totals since the query
-first began.
+The engine observes its counts under the name `windrow`: `late`, `early`, `filtered`, `results`, `windows`, `bytes`,
+`stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are totals since
+the query first began.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from windrow.engines.metrics import Metrics, SourceMetrics, slowest
+from windrow.engines.spark.own_thread import Stopped
 from windrow.engines.spark.wire import COUNTED
 from windrow.errors import ConfigurationError
 
@@ -39,12 +41,13 @@ def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
     told = {name: whole.get(observed_as(name, query)) for name in ("sources", *COUNTED)}
     sources = _sources(told.get("sources"))
     rows = sum(source.rows for source in sources.values())
-    late, filtered = _count(told, "late"), _count(told, "filtered")
+    late, early, filtered = (_count(told, name) for name in ("late", "early", "filtered"))
     return Metrics(
         rows_in=rows,
-        rows_used=rows - late - filtered,
+        rows_used=rows - late - early - filtered,
         rows_late=late,
         rows_filtered=filtered,
+        rows_early=early,
         results=_count(told, "results"),
         low_watermark=_low(sources),
         high_watermark=max((source.high for source in sources.values() if source.high is not None), default=None),
@@ -132,6 +135,7 @@ class Watch:
         json_lines: str | Path | None = None,
         *,
         queries: int = 1,
+        stop: Event | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.query = query
@@ -140,6 +144,7 @@ class Watch:
         """Of each query, where several run together; `metrics` are then of all of them."""
         self._on_progress = on_progress
         self._lines = None if json_lines is None else JsonLines(json_lines)
+        self._stop = stop or Event()
         self._clock = clock
         self._started = clock()
         self.batch = -1
@@ -165,12 +170,20 @@ class Watch:
                 yield progress
 
     def to_the_end(self) -> Metrics:
-        """Look until the query ends; raises what ended it, and ends it when the caller is interrupted."""
+        """Look until the query ends; raises what ended it, and ends it when the caller is interrupted or says stop."""
+        while not self.has_ended():
+            pass
+        return self.metrics
+
+    def has_ended(self) -> bool:
+        """Wait a moment, then look: whether the query has ended. Raises what `to_the_end` does."""
         try:
-            while not self.query.awaitTermination(_LOOK_EVERY):  # type: ignore[arg-type]  # fractions are fine
-                self.look()
+            ended = bool(self.query.awaitTermination(_LOOK_EVERY))  # type: ignore[arg-type]  # fractions are fine
+            self.look()
+            if self._stop.is_set() and not ended:
+                raise Stopped
         except BaseException:
             if self.query.isActive:
                 self.query.stop()
             raise
-        return self.look()
+        return ended

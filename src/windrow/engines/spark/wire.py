@@ -18,7 +18,7 @@ from windrow.errors import ConfigurationError, InternalError
 _NOTE = b"windrow"
 BODIES = "shard int, body binary"
 """The columns between low and high level."""
-COUNTED = ("late", "filtered", "results", "windows", "bytes", "stored", "waiting", "evicted")
+COUNTED = ("late", "early", "filtered", "results", "windows", "bytes", "stored", "waiting", "evicted")
 OUTCOMES = ", ".join(
     ["kind int", "query int", "time bigint", "body binary", *(f"{name} bigint" for name in COUNTED), "sources string"]
 )

@@ -15,7 +15,7 @@ from windrow.operators.expressions.values import Array, Datum, decoded, expanded
 from windrow.plan.type_rules import RULES
 from windrow.plan.types import column_type, type_of
 from windrow.semantics.expressions import Call, Column, Expression, Literal, columns_of
-from windrow.semantics.moments import microseconds
+from windrow.semantics.moments import TOO_FINE, microseconds
 
 
 def evaluate(expression: Expression, batch: pa.RecordBatch) -> Array:
@@ -52,7 +52,12 @@ def compute(expression: Expression, batch: pa.RecordBatch) -> Datum:
     if expression.function in _LAZY:
         return _LAZY[expression.function](expression, batch)
     arguments = [compute(argument, batch) for argument in expression.arguments]
-    return apply(expression.function, arguments, _type(expression, arguments))
+    try:
+        return apply(expression.function, arguments, _type(expression, arguments))
+    except DataError as error:
+        if error.rule == TOO_FINE and error.parameter is None:
+            error.parameter = next((one.name for one in expression.arguments if isinstance(one, Column)), None)
+        raise
 
 
 def _constant(literal: Literal) -> Datum:

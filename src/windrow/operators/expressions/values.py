@@ -72,7 +72,7 @@ def settled(datum: Datum, kind: pa.DataType) -> Datum:
 
 
 def microseconds(datum: Datum) -> Datum:
-    """Whole microseconds as int64, rounded down, of a timestamp (since the epoch), a date or a duration."""
+    """Whole microseconds as int64 of a timestamp (since the epoch), a date or a duration; nothing finer than that."""
     kind = datum.type
     if pa.types.is_null(kind):
         return datum.cast(pa.int64())
@@ -80,9 +80,20 @@ def microseconds(datum: Datum) -> Datum:
         return datum.cast(pa.timestamp("us")).cast(pa.int64())
     stored = datum.cast(pa.int64())
     if kind.unit == "ns":
-        cut = pc.divide(stored, 1000)  # towards zero, so one too much below the epoch
-        return pc.subtract(cut, pc.greater(pc.multiply(cut, 1000), stored).cast(pa.int64()))
+        whole = pc.divide(stored, 1000)
+        _refuse_finer(stored, pc.not_equal(pc.multiply(whole, 1000), stored), kind)
+        return whole
     return stored if kind.unit == "us" else pc.multiply_checked(stored, _PER_MICROSECOND[kind.unit])
+
+
+def _refuse_finer(stored: Datum, finer: Datum, kind: pa.DataType) -> None:
+    if is_scalar(finer):
+        stored, finer = expanded(stored, 1), expanded(finer, 1)
+    if pc.any(finer).as_py():
+        nanoseconds = stored.filter(finer)[0].as_py()
+        raise moments.too_fine(
+            f"{nanoseconds} ns" if pa.types.is_duration(kind) else moments.with_nanoseconds(nanoseconds)
+        )
 
 
 def in_calendar(numbers: Datum) -> bool:
@@ -114,7 +125,8 @@ def python_values(datum: Datum, *, exact: bool = False) -> list[Any]:
     array = expanded(datum, 1)
     kind: Any = array.type
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return [_time(value, kind) for value in array.cast(pa.int64()).to_pylist()]
+        stored = microseconds(array) if kind.unit == "ns" else array.cast(pa.int64())
+        return [_time(value, kind) for value in stored.to_pylist()]
     if pa.types.is_date(kind):
         return [_time(value, pa.timestamp("us")) for value in microseconds(array).to_pylist()]
     if pa.types.is_decimal(kind) and not exact:
@@ -125,7 +137,7 @@ def python_values(datum: Datum, *, exact: bool = False) -> list[Any]:
 def _time(stored: int | None, kind: Any) -> Any:
     if stored is None:
         return None
-    value = stored // 1000 if kind.unit == "ns" else stored * _PER_MICROSECOND[kind.unit]
+    value = stored * _PER_MICROSECOND.get(kind.unit, 1)
     if pa.types.is_duration(kind):
         return timedelta(microseconds=value)
     return moments.moment(value) if _FIRST <= value <= _LAST else value

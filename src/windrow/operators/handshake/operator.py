@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.driver import BLOCK, Driver, MakeLocal
 from windrow.operators.handshake.kept import Kept
@@ -203,6 +203,9 @@ class HandshakeJoin:
         self.alive = sum(self.driver.alive(side, self._limit(side)) for side in (LEFT, RIGHT))
         if self._may_be_mostly_gone():
             self._renew(self._saved())
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        return self.gate.set_aside(early, port, self.counters)
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """What holds for some rows of a side says nothing of its partners."""

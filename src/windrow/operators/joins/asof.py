@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow, tabled
 from windrow.aggregates.base import Array, Integers, value_type
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded, settled
 from windrow.operators.joins.late import Gate
@@ -149,6 +149,9 @@ class AsOfJoin:
         if not self.window.forward:
             gone |= superseded(right, bound)
         self.held[RIGHT] = right.take(np.flatnonzero(~gone)) if gone.any() else right
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        return self.gate.set_aside(early, port, self.counters)
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """Nothing here closes for single groups."""

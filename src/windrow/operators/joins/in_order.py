@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.arrays import arrow, tabled
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.joins.late import Gate
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import first_met
@@ -75,6 +75,9 @@ class InOrderJoin:
             found = [e for e in self.inner.admit(Batch(piece.data, piece.times), LEFT) if isinstance(e, Batch)]
             if found:
                 yield _sorted(found)
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        return self.gate.set_aside(early, port, self.counters)
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         return ()

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, LateRows
+from windrow.operators.base import Batch, Counters, EarlyRows, LateRows
+from windrow.operators.early_rows import told_early
 from windrow.operators.joins.encoding import Flags
 from windrow.operators.lateness import Missed, late_batch, late_schema_of_join
 from windrow.plan.nodes import Join, Late
@@ -39,12 +40,22 @@ class Gate:
     def _told(self, batch: Batch, bounds: Integers, port: int) -> Iterator[LateRows]:
         """Rows of either side, with NULL in the columns of the other, and how late they were."""
         if self.node.late is Late.SIDE:
-            columns = [
-                batch.data.column(c.source) if c.side == port else pa.nulls(len(batch), self.schema.field(c.name).type)
-                for c in self.node.names
-            ]
-            data = pa.record_batch(columns, names=[c.name for c in self.node.names])
-            yield LateRows(late_batch(data, Missed(bounds - batch.times, None, None, None), batch.source, self.schema))
+            missed = Missed(bounds - batch.times, None, None, None)
+            yield LateRows(late_batch(self._widened(batch, port), missed, batch.source, self.schema))
+
+    def _widened(self, batch: Batch, port: int) -> pa.RecordBatch:
+        columns = [
+            batch.data.column(c.source) if c.side == port else pa.nulls(len(batch), self.schema.field(c.name).type)
+            for c in self.node.names
+        ]
+        return pa.record_batch(columns, names=[c.name for c in self.node.names])
+
+    def set_aside(self, early: EarlyRows, port: int, counters: Counters) -> Iterator[LateRows]:
+        """Rows that are too far ahead join nothing; they are told like late ones."""
+        batch = early.batch.compact()
+        counters.early += len(batch)
+        if len(batch) and self.node.late is Late.SIDE:
+            yield told_early(batch, self.schema, self._widened(batch, port))
 
 
 def _chosen(batch: Batch, chosen: Flags) -> Batch:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from windrow.aggregates.arrays import tabled
 from windrow.aggregates.base import Integers
-from windrow.operators.base import Batch, Counters, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
 from windrow.operators.joins.joint import Joint
 from windrow.operators.joins.late import Gate
@@ -221,6 +221,9 @@ class JoinOperator:
             return min(self.bounds[side], self._limit(side))
         # By arrival no row is late, so nothing can be said until a side has ended.
         return self.stores[side].least if self.bounds[side] == END else START
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        return self.gate.set_aside(early, port, self.counters)
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """What holds for some rows of a side says nothing of its partners."""

@@ -110,3 +110,21 @@ def group_cuts(times, values, single, codes, bounds, raised, cuts):
             found += 1
             start = i
     return found
+
+
+@kernel
+def early_rows(times, high, lead, limit, early, against):
+    """Marks the rows more than `lead` above the largest time before them that was not early, or beyond the `limit`.
+
+    `high` is the largest time of the rows before, START when there were none. `against` tells for each row what it is
+    measured against. Returns how many are early.
+    """
+    found = 0
+    for i in range(len(times)):
+        against[i] = high
+        early[i] = times[i] >= limit or (high != START and times[i] > high + lead)
+        if early[i]:
+            found += 1
+        else:
+            high = max(high, times[i])
+    return found

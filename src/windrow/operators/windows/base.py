@@ -106,11 +106,13 @@ class Closed:
     starts: Integers | None = None
     """Where each window starts, for windows that are not numbered."""
     ends: Integers | None = None
+    revisions: Integers | None = None
+    """How often each was corrected, for windows that are not numbered."""
 
     def take(self, rows: npt.NDArray[np.int64]) -> Closed:
         """Some of the answers."""
         lowered = {place: array.take(arrow(rows)) for place, array in self.lowered.items()}
-        cut = [None if a is None else a[rows] for a in (self.starts, self.ends)]
+        cut = [None if a is None else a[rows] for a in (self.starts, self.ends, self.revisions)]
         return Closed(self.answers.take(rows), lowered, *cut)
 
 

@@ -2,8 +2,7 @@
 
 Rows of a batch are first put into sessions among themselves, then merged with the open ones; arrival order does
 not matter. A session closes with the first bound of its group above last + gap, because a row exactly `gap` after the
-last one still joins. A session that lies wholly below the bound already in force when it came is born late: its rows
-missed it, and it is not reported.
+last one still joins. Late rows do not come here.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class Sessions:
         self.lasts: Integers = np.empty(0, np.int64)
         self.cells = self.layout.empty(0)
         self.rows_kept = ValueRows(list(plan.values), plan.custom)
-        self.born_late = BornLate(self.codes, self.starts, self.lasts)
-        """The sessions found born late by the last `close`."""
+        self.closed = self.spans
+        """Those that the last `close` closed."""
 
     def add(self, rows: Rows, groups: int) -> None:
         codes = rows.group_codes()
@@ -61,9 +60,8 @@ class Sessions:
         self._merge(sorted_codes[edges[:-1]], times[edges[:-1]], times[edges[1:] - 1], table)
         keep_values(self.rows_kept, self.plan, rows)
 
-    amend = add
-
-    def _merge(self, codes: Codes, starts: Integers, lasts: Integers, table: Table) -> None:
+    def _merge(self, codes: Codes, starts: Integers, lasts: Integers, table: Table) -> tuple[Integers, Integers]:
+        """Take sessions in; in which order those there are now stand among old and new, and where each begins there."""
         codes = np.concatenate([self.codes, codes])
         starts, lasts = np.concatenate([self.starts, starts]), np.concatenate([self.lasts, lasts])
         both = Table.joined([self.cells, table])
@@ -76,55 +74,65 @@ class Sessions:
         first = np.searchsorted(labels, np.arange(count))
         self.codes, self.starts, self.cells = codes[first], starts[first], merged
         self.lasts = np.maximum.reduceat(lasts, first) if count else lasts
+        return order, first
 
-    def close(self, old: Integers, new: Integers) -> Iterator[Closed]:
-        """The sessions that are over when the bounds of groups, by their codes, move from old to new.
+    def over(self, bounds: Integers) -> npt.NDArray[np.bool_]:
+        """Which sessions no row can join any more, at these bounds of the groups, by their codes."""
+        limits = bounds[self.codes]
+        found: npt.NDArray[np.bool_] = (limits == END) | (self.lasts + self.gap < limits)
+        return found
 
-        Those already below the old ones are set aside as born late.
-        """
-        before, bounds, ends = old[self.codes], new[self.codes], self.lasts + self.gap
-        over = (bounds > before) & ((bounds == END) | (ends < bounds))
-        late = over & (ends < before)
-        self.born_late = BornLate(self.codes[late], self.starts[late], self.lasts[late])
+    def close(self, bounds: Integers) -> Iterator[Closed]:
+        """The sessions that are over; they leave."""
+        over = self.over(bounds)
+        self.closed = self.spans.take(over)
         if not over.any():
             return
-        closing = ~late[over]
-        gone = Gone(
-            self.codes[over], self.starts[over], self.lasts[over], np.where(closing, np.cumsum(closing) - 1, -1)
-        )
-        cells = self.cells.take(over & ~late)
+        closed = self._answers(over, leave=True)
+        self._keep(~over)
+        yield closed
+
+    def _keep(self, staying: npt.NDArray[np.bool_]) -> None:
+        self.codes, self.starts, self.lasts = self.codes[staying], self.starts[staying], self.lasts[staying]
+        self.cells = self.cells.take(staying)
+
+    def _answers(self, chosen: npt.NDArray[np.bool_], *, leave: bool) -> Closed:
+        """The answers of some sessions; where they leave, so do the values that are kept for them."""
+        cells, spans = self.cells.take(chosen), self.spans.take(chosen)
         lowered = self.plan.lower(
             np.arange(len(cells), dtype=np.int32),
             cells,
-            lambda part: self._multiset(part, gone),
-            lambda part: self._states(part, gone),
+            lambda part: self._multiset(part, spans, leave),
+            lambda part: self._states(part, spans, leave),
         )
-        self.codes, self.starts, self.lasts = self.codes[~over], self.starts[~over], self.lasts[~over]
-        self.cells = self.cells.take(~over)
-        if len(cells):
-            answers = Answers(np.arange(len(cells)), gone.codes[closing], cells)
-            yield Closed(answers, lowered, starts=gone.starts[closing], ends=gone.lasts[closing] + self.gap)
+        answers = Answers(np.arange(len(cells)), spans.codes, cells)
+        return Closed(answers, lowered, starts=spans.starts, ends=spans.lasts + self.gap)
 
-    def _multiset(self, part: Values, gone: Gone) -> Multiset:
-        """The values of each closing session, under its number; rows of sessions that are over leave."""
+    def _multiset(self, part: Values, spans: Spans, leave: bool) -> Multiset:
+        """The values of each session, under its number."""
         log = self.rows_kept.logs[part]
         times, codes, keys = log.content()
-        leaving, number = gone.rows(codes, times)
-        inside = number >= 0
-        found = Multiset.of(number[inside].astype(np.int32), keys[leaving[inside]])
-        log.keep(_without(len(codes), leaving))
+        inside, number = spans.rows(codes, times)
+        found = Multiset.of(number.astype(np.int32), keys[inside])
+        if leave:
+            log.keep(_without(len(codes), inside))
         return found
 
-    def _states(self, part: Custom, gone: Gone) -> tuple[Codes, CustomState]:
-        """The states of each closing session that has any, under its number; those of sessions that are over leave."""
+    def _states(self, part: Custom, spans: Spans, leave: bool) -> tuple[Codes, CustomState]:
+        """The states of each session that has any, under its number."""
         cells = self.rows_kept.customs[part]
         if cells is None:
             return np.empty(0, np.int32), CustomState.nothing(part)
-        leaving, number = gone.rows(cells.codes, cells.places)
-        inside = number >= 0
-        labels, state = cells.state.take(leaving[inside]).reduced(number[inside])
-        self.rows_kept.customs[part] = cells.keep(_without(len(cells.codes), leaving))
+        inside, number = spans.rows(cells.codes, cells.places)
+        labels, state = cells.state.take(inside).reduced(number)
+        if leave:
+            self.rows_kept.customs[part] = cells.keep(_without(len(cells.codes), inside))
         return labels.astype(np.int32), state
+
+    @property
+    def spans(self) -> Spans:
+        """Those that are open."""
+        return Spans(self.codes, self.starts, self.lasts)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells = convert(self.cells)
@@ -155,46 +163,44 @@ class Sessions:
         return len(self.codes)
 
 
-def owners(codes: Codes, times: Integers, session_codes: Codes, starts: Integers, lasts: Integers) -> Integers:
-    """The session each row lies in, or -1."""
-    order = np.lexsort((times, codes))
-    found = np.empty(len(codes), np.int64)
-    assign_rows(codes[order], times[order], session_codes, starts, lasts, found)
-    result = np.empty(len(codes), np.int64)
-    result[order] = found
-    return result
-
-
 @dataclass(frozen=True)
-class BornLate:
-    """Sessions that were below the bound of their group when they came, sorted by (code, start)."""
+class Spans:
+    """The groups, first and last values of sessions, sorted by (code, start)."""
 
     codes: Codes
     starts: Integers
     lasts: Integers
 
-    def owners(self, codes: Codes, times: Integers) -> Integers:
-        """The session each row lies in, or -1."""
-        return owners(codes, times, self.codes, self.starts, self.lasts)
+    def take(self, chosen: npt.NDArray[np.bool_]) -> Spans:
+        return Spans(self.codes[chosen], self.starts[chosen], self.lasts[chosen])
 
+    def lowest(self) -> tuple[Codes, Integers]:
+        """Each group that has any, and the place of its earliest session."""
+        places = np.flatnonzero(np.diff(self.codes, prepend=-1))
+        return self.codes[places], places
 
-@dataclass(frozen=True)
-class Gone:
-    """Sessions that are over, sorted by (code, start), and which answer each gives (-1: none, it was born late)."""
-
-    codes: Codes
-    starts: Integers
-    lasts: Integers
-    answers: Integers
+    def highest(self) -> tuple[Codes, Integers]:
+        """Each group that has any, and the place of its latest session."""
+        places = np.flatnonzero(np.diff(self.codes, append=-1))
+        return self.codes[places], places
 
     def rows(self, codes: Codes, times: Integers) -> tuple[Integers, Integers]:
-        """The rows that lie in these sessions, and the answer each belongs to. Only rows of their groups are sorted."""
+        """The rows that lie in these sessions, and the session of each. Only rows of their groups are sorted."""
         concerned = np.zeros(max(int(codes.max(initial=0)), int(self.codes.max(initial=0))) + 1, np.bool_)
         concerned[self.codes] = True
         some = np.flatnonzero(concerned[codes])
-        owner = owners(codes[some], times[some], self.codes, self.starts, self.lasts)
+        owner = self._owners(codes[some], times[some])
         inside = owner >= 0
-        return some[inside], self.answers[owner[inside]]
+        return some[inside], owner[inside]
+
+    def _owners(self, codes: Codes, times: Integers) -> Integers:
+        """The session each row lies in, or -1."""
+        order = np.lexsort((times, codes))
+        found = np.empty(len(codes), np.int64)
+        assign_rows(codes[order], times[order], self.codes, self.starts, self.lasts, found)
+        result = np.empty(len(codes), np.int64)
+        result[order] = found
+        return result
 
 
 def _without(size: int, leaving: Integers) -> npt.NDArray[np.bool_]:

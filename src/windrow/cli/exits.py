@@ -1,0 +1,121 @@
+"""How a command ends when it does not end well: one message on standard error, and a code that says who must act."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+from windrow.errors import InternalError, WindrowError
+
+
+class UserMistake(click.ClickException):
+    """Query, data or settings are at fault."""
+
+    exit_code = 2
+
+
+class Fault(click.ClickException):
+    """Something that nobody foresaw: the whole traceback is kept in a file, for the report."""
+
+    exit_code = 1
+
+    @classmethod
+    def of(cls, error: Exception) -> Fault:
+        kind = type(error).__module__.partition(".")[0]
+        who = "Spark failed" if kind in ("pyspark", "py4j") else "Windrow has a fault, which is not yours"
+        first = next(iter(str(error).strip().splitlines()), "")
+        told = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        return cls(f"{who} ({told.rstrip('.')}). {_where(error)}")
+
+
+def _where(error: Exception) -> str:
+    """Keep the traceback, and say where it is."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        handle, path = tempfile.mkstemp(prefix="windrow-traceback-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError:  # a full disk may be what went wrong
+        return f"Please report it with this:\n{text}"
+    return f"Please report it with what is in {path}"
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: the same as an interrupt, under another number."""
+
+
+class Interrupted(click.ClickException):
+    """Somebody stopped the command; the exit code is that of a program which the signal ended."""
+
+    number = signal.SIGINT
+    exit_code = 128 + number
+
+    def __init__(self, way_on: str = "") -> None:
+        super().__init__(f"Stopped by {self.number.name}.{way_on and f' {way_on}'}")
+
+    @staticmethod
+    def by(interrupt: KeyboardInterrupt, way_on: str = "") -> Interrupted:
+        """The end that fits the interrupt; `way_on` says how to go on from here."""
+        return (InterruptedBySigterm if isinstance(interrupt, Terminated) else Interrupted)(way_on)
+
+    def show(self, file: Any = None) -> None:
+        click.echo(self.message, file=file, err=file is None)
+
+
+class InterruptedBySigterm(Interrupted):
+    """The same for SIGTERM."""
+
+    number = signal.SIGTERM
+    exit_code = 128 + number
+
+
+@contextmanager
+def clear_endings() -> Iterator[None]:
+    """Whatever ends the block is a message without a traceback; SIGTERM ends it as SIGINT does."""
+    with _signals_raised():
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted.by(interrupt) from interrupt
+        except InternalError as error:
+            raise Fault.of(error) from error
+        except WindrowError as error:
+            raise UserMistake("\n".join([str(error), *getattr(error, "__notes__", ())])) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            raise Fault.of(error) from error
+
+
+@contextmanager
+def _signals_raised() -> Iterator[None]:
+    """Handlers of our own, which Spark leaves alone; what is ignored, as behind nohup, stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    raised = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+    before = {number: signal.getsignal(number) for number in raised}
+    for number, kind in raised.items():
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, _raising(kind))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raising(kind: type[KeyboardInterrupt]) -> Any:
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        raise kind
+
+    return handle

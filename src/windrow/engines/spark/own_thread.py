@@ -1,0 +1,63 @@
+"""Work with Spark on a thread of its own, so that an interrupt never cuts a call to the JVM in two.
+
+A call that is broken off leaves its answer behind on the thread's connection, where the next call takes it for its own;
+from then on every answer is that of the call before. So whoever can be interrupted waits, and another thread calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Given = TypeVar("Given")
+GRACE = 10.0
+"""Seconds that interrupted work has to end in good order."""
+
+
+class Stopped(Exception):
+    """The work was asked to stop, and did."""
+
+
+def on_own_thread(spark: SparkSession, work: Callable[[], Given], stop: Event) -> Given:
+    """What `work` gives. When the caller is interrupted, `stop` is set and what runs in Spark is cancelled; the
+    interrupt is raised when the work has ended, or at once by a second one.
+    """
+    from pyspark import InheritableThread
+
+    done = Event()
+    tag = f"windrow-{uuid4().hex}"
+    given: list[Given] = []
+    failed: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            spark.addTag(tag)
+            given.append(work())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    InheritableThread(target=body, session=spark, name="windrow-spark", daemon=True).start()
+    try:
+        done.wait()
+    except BaseException:
+        stop.set()
+        _cancelled(spark, tag)
+        done.wait(GRACE)
+        raise
+    if failed:
+        raise failed[0]
+    return given[0]
+
+
+def _cancelled(spark: SparkSession, tag: str) -> Any:
+    """Cut short what runs now: a job that reads static data looks at no event."""
+    with suppress(Exception):  # a JVM that is gone has nothing to cancel
+        return spark.interruptTag(tag)
