@@ -83,6 +83,17 @@ def test_a_folder_that_holds_a_run_is_refused_unless_it_is_restored(whole: Path)
         claim(whole, made(), ledger=True)
 
 
+def test_a_folder_of_another_engine_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "3").mkdir()
+    (tmp_path / "3" / "manifest.json").touch()
+    message = (
+        f"`checkpoint` must be of a run on Spark; this one is of a run in process, got {tmp_path}. "
+        "Hint: go on with engine='local', or choose an empty folder."
+    )
+    with refused(message):
+        restore(tmp_path)
+
+
 def test_one_run_at_a_time(whole: Path) -> None:
     message = r"^`checkpoint` must be used by one run at a time; this process on this machine since .* has it, got "
     with working_folder(str(whole), restore=True), pytest.raises(ConfigurationError, match=message):

@@ -93,7 +93,7 @@ def _inspect(folder: Path, restore: bool) -> None:
     """All that can be known of a folder before Spark starts."""
     with whole(folder):
         if not (folder / MANIFEST).exists():
-            _refuse_remains(folder)
+            _refuse_others(folder)
             return
         if not restore:
             raise ConfigurationError(
@@ -127,8 +127,15 @@ def _unsealed(path: Path) -> Any:
         return None
 
 
-def _refuse_remains(folder: Path) -> None:
-    """Without its manifest the rest of a checkpoint is not known to be of this query."""
+def _refuse_others(folder: Path) -> None:
+    """Without its manifest the rest of a checkpoint is not known to be of this query; and other engines have others."""
+    if any(path.parent.name.isdigit() for path in folder.glob("*/manifest.json")):
+        raise ConfigurationError(
+            "must be of a run on Spark; this one is of a run in process",
+            parameter="checkpoint",
+            value=str(folder),
+            hint="go on with engine='local', or choose an empty folder",
+        )
     remains = [name for name in (SPARK, LATE, GIVEN) if (folder / name).exists()]
     if remains:
         raise Damaged(folder / MANIFEST, f"is missing where {folder / remains[0]} is there")
