@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from windrow.aggregates import UserAggregate as UserAggregate
     from windrow.aggregates import register as register
     from windrow.errors import ConfigurationError as ConfigurationError
+    from windrow.errors import DamagedCheckpointWarning as DamagedCheckpointWarning
     from windrow.errors import DataError as DataError
     from windrow.errors import QueryError as QueryError
     from windrow.errors import SourceError as SourceError
@@ -63,7 +64,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "windrow.aggregates": "UserAggregate register",
-    "windrow.errors": "ConfigurationError DataError QueryError SourceError UnsupportedError WindrowError",
+    "windrow.errors": (
+        "ConfigurationError DamagedCheckpointWarning DataError QueryError SourceError UnsupportedError WindrowError"
+    ),
     "windrow.functions": (
         "aggregate at_end avg collect count count_distinct first heavy_hitters idle last max mean median min mode "
         "ordered punctuated quantile slack stddev stddev_pop sum top_k var_pop variance"

@@ -120,3 +120,11 @@ class UnsupportedError(WindrowError, NotImplementedError):
 
 class InternalError(WindrowError, RuntimeError):
     """A broken promise inside Windrow: please report it."""
+
+
+class WindrowWarning(UserWarning):
+    """The root of what Windrow warns of: the answer is right, but not what was expected on the way to it."""
+
+
+class DamagedCheckpointWarning(WindrowWarning):
+    """A file of the last checkpoint is damaged, and the run goes on from the one before it."""

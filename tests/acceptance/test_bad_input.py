@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import windrow as wr
+from windrow.engines.durable_files import read_json, write_json
 from windrow.errors import SumOverflowError
 
 TRADES = pa.table(
@@ -357,13 +358,15 @@ def test_checkpoints_of_another_query_or_version(tmp_path: Path) -> None:
     with pytest.raises(wr.ConfigurationError, match=of_another):
         other.run(checkpoint=str(tmp_path), restore=True)
     manifest = next(tmp_path.glob("*/manifest.json"))
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
+    told = read_json(manifest)
     of_a_version = (
         rf"\A`checkpoint` must be of format version \d+, got version 99 in {re.escape(str(tmp_path))}\. Hint: run "
         r"the query from the start in an empty folder, or with the Windrow that wrote it\.\Z"
     )
-    with pytest.raises(wr.ConfigurationError, match=of_a_version):
-        query.run(checkpoint=str(tmp_path), restore=True)
+    for write in (write_json, lambda path, content: path.write_text(json.dumps(content))):  # once it had no checksum
+        write(manifest, {**told, "version": 99})
+        with pytest.raises(wr.ConfigurationError, match=of_a_version):
+            query.run(checkpoint=str(tmp_path), restore=True)
 
 
 def test_windows_per_row_are_final_and_have_one_algorithm() -> None:

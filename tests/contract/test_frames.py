@@ -16,9 +16,10 @@ from tests.contract.engines import Engine, check, check_late, given, plain, roun
 from tests.contract.hearing import Given, Heard, Row
 from tests.contract.reference import Expected, Reference
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, rows, timed
+from windrow.engines.metrics import SourceMetrics
 from windrow.errors import UnsupportedError
 from windrow.query import Query
-from windrow.query.frames import transform
+from windrow.query.frames import spark_watch, transform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,6 +103,22 @@ def test_a_stream_is_closed_from_its_checkpoint_and_equals_the_batch(spark: Spar
     assert 0 < len(closed) < len(expected)
     same(query, expected, drained(query.to_spark(close=True), tmp_path / "out"))
     same(query, expected, windows(static(spark, ROWS), 90).to_spark())
+
+
+def test_a_stream_is_closed_behind_all_that_was_there(spark: SparkSession, tmp_path: Path) -> None:
+    """A file a micro-batch, one of them without a row that counts, under either trigger: none comes after the end."""
+    out = [{**row, "k": "out"} for row in ROWS[:SIZE]]
+    frame = streaming(spark, files(tmp_path / "in", [*ROWS[:SIZE], *out, *ROWS[SIZE:]]))
+    query = windows(frame.where("k is distinct from 'out'"), 90)
+    expected = batch_answer(query, ROWS).results
+    same(query, expected, drained(query.to_spark(close=True), tmp_path / "out"))
+    running = query.to_spark(close=True).writeStream.format("memory").queryName("closed").start()
+    watch = spark_watch(running)
+    while not all(source.ended for source in watch.look().sources.values() or [SourceMetrics()]):
+        assert not running.awaitTermination(1)
+    running.stop()
+    same(query, expected, spark.table("closed"))
+    assert (len(ROWS), 0) == (watch.metrics.rows_in, watch.metrics.rows_late)
 
 
 def test_streaming_frames_with_a_watermark_in_sql(on_frames: Engine, spark: SparkSession, tmp_path: Path) -> None:

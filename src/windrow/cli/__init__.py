@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -9,6 +11,7 @@ import click
 
 from windrow import __version__
 from windrow.cli.exits import clear_endings
+from windrow.errors import WindrowWarning
 
 COMMANDS = {
     "run": "Run the queries of a SQL file and show or write their answers.",
@@ -36,8 +39,21 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        with clear_endings():
+        with warnings.catch_warnings(), clear_endings():
+            warnings.showwarning = _show(warnings.showwarning)
             return super().invoke(ctx)
+
+
+def _show(usual: Callable[..., None]) -> Callable[..., None]:
+    """Warnings of Windrow in one line, without the place in its code."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, WindrowWarning):
+            click.echo(f"Warning: {message}.", err=True)
+        else:
+            usual(message, category, *where)
+
+    return show
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

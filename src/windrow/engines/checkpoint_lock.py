@@ -128,16 +128,6 @@ class CheckpointLock:
                 _free(handle)
             os.close(handle)
 
-    def check(self) -> None:
-        """Refuse to go on when the folder is no longer the one that was locked."""
-        if self._mine is not None and _identity(self.path) != self._mine:
-            raise ConfigurationError(
-                f"must stay where it is while a run uses it ({LOCK} was moved or removed)",
-                parameter="checkpoint",
-                value=str(self.folder),
-                hint="run again with restore on the folder that holds the checkpoint now",
-            )
-
     def _taken(self) -> tuple[Identity, int]:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -254,7 +254,8 @@ class Query(WindowSettings, Joins):
         """The answer as a plain DataFrame, streaming unless all data is static: go on with it as with any other.
 
         Settings: batch_rows and rate of replayed files, partitions (tasks that read them), close (end the streams
-        now; a run from the same checkpoint closes what is open), flush and what belongs to it.
+        when all that is there has been read; a run from the same checkpoint closes what is open), flush and what
+        belongs to it.
         """
         from windrow.query.frames import make_frames
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
@@ -69,14 +70,14 @@ def run_into(
     engine = engine or _engine_of(queries)
     found: dict[int, Metrics] = {}
     whole: list[Metrics] = []
-    for places, sources in companies(queries):
+    for number, (places, sources) in enumerate(companies(queries)):
         each, metrics = execute_together(
             [queries[place].plan for place in places],
             sources,
             [deliveries[place] for place in places],
             on_progress=on_progress,
             engine=engine,
-            **options,
+            **_apart(options, number),
         )
         found.update(zip(places, each, strict=True))
         whole.append(metrics)
@@ -84,6 +85,12 @@ def run_into(
     for metrics in whole[1:]:
         total = total.plus(metrics)
     return [found[place] for place in range(len(queries))], total
+
+
+def _apart(options: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """The options of the companies one after the other: each has a checkpoint of its own."""
+    folder = options.get("checkpoint")
+    return {**options, "checkpoint": str(Path(folder) / f"set-{number}")} if folder and number else dict(options)
 
 
 def companies(queries: Sequence[Query]) -> Iterator[tuple[list[int], Mapping[str, Source]]]:

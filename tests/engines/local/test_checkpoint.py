@@ -22,6 +22,7 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import COUNTED, SCHEMA, rows, table
 from tests.strategies import comparable
+from windrow.engines.durable_files import read_json
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
 from windrow.semantics.progress import Punctuation
@@ -186,7 +187,7 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     expected = uninterrupted(query, 10)
     interrupted(query, 10, tmp_path, [3])
     (tmp_path / "99.draft").mkdir()
-    (tmp_path / "98").mkdir()  # renamed, but of another program: it has no manifest
+    (tmp_path / "\N{SUPERSCRIPT TWO}").mkdir()  # a digit, but no number
     runner = Runner(query.plan, query.sources, Options(checkpoint=str(tmp_path), restore=True))
     assert len(expected[0]) == runner.pipeline.results
 
@@ -245,5 +246,5 @@ def _cut_to_committed(folder: Path, out: Path) -> None:
     whole = [path for path in folder.glob("*/manifest.json") if path.parent.name.isdigit()] if folder.exists() else []
     if whole:
         newest = max(whole, key=lambda path: int(path.parent.name))
-        committed = json.loads(newest.read_text())["results"][0]
+        committed = read_json(newest)["results"][0]
         out.write_text("".join(out.read_text().splitlines(keepends=True)[:committed]))

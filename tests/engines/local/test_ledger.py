@@ -42,13 +42,17 @@ def test_all_files_are_durable_before_the_checkpoint_counts(tmp_path: Path, monk
         fsync(handle)
 
     def note_replace(self: Path, target: Any) -> Any:
-        done.append("renamed")
+        done.append(f"{self.name} renamed")
         return replace(self, target)
 
     monkeypatch.setattr(os, "fsync", note_fsync)
     monkeypatch.setattr(Path, "replace", note_replace)
     query().run(checkpoint=str(tmp_path))
-    written = {path.name for path in tmp_path.rglob("*.*")} | {"1.draft"}
-    before, after = done[: done.index("renamed")], done[done.index("renamed") + 1 :]
-    assert written == set(before)
+    counts = done.index("1.draft renamed")
+    before, after = done[:counts], done[counts + 1 :]
+    written = {path.name for path in tmp_path.glob("*.arrow")}
+    assert written
+    assert written == set(before[: len(written)])
+    manifest = ["manifest.json.draft", "manifest.json.draft renamed", "1.draft"]
+    assert ["state.arrows", tmp_path.name, *manifest] == before[len(written) :]
     assert [tmp_path.name] == after

@@ -7,7 +7,9 @@ import pytest
 
 from tests.engines.local.test_oracle import SCHEMA, STREAM
 from windrow.engines.build import build
-from windrow.engines.spark.chunks import Key, load, save
+from windrow.engines.spark.chunks import Key, digest, load, save
+from windrow.engines.spark.progress import Progress, Sighting
+from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.plan.joins import joined_names
 from windrow.plan.nodes import AggregateCall, Join, JoinKind, WindowAggregate
@@ -67,3 +69,30 @@ def test_a_batch_writes_the_pieces_of_a_join_that_it_changed() -> None:
     assert [3, 4] == sorted(number for _, number in changed)
     found, _ = load(iter(left.items()))
     assert list(range(40_000)) == found["join 1/left"]["place"].to_pylist()
+
+
+def test_state_that_has_changed_is_refused() -> None:
+    """Before Arrow sees it, whatever bit it was, and under another key as well."""
+    store = Kept()
+    known = save({"a": pa.table({"x": [1, 2, 3]}), "b": pa.table({"x": [4]})}, {}, store)
+    assert digest(known) == digest(load(iter(store.items()))[1])
+    body = store["a", 0]
+    message = (
+        r"\A`checkpoint` must hold a whole checkpoint; the state 'a' has changed since it was written: its checksum "
+        r"differs\. Hint: bring the folder back from a copy, or run the query from the start in an empty folder\.\Z"
+    )
+    flipped = [body[:i] + bytes([body[i] ^ 1 << i % 8]) + body[i + 1 :] for i in range(len(body))]
+    for harmed in [*flipped, body[:-1], body[:9], b"", store["b", 0]]:
+        with pytest.raises(ConfigurationError, match=message):
+            load(iter([(("a", 0), harmed)]))
+    del store["b", 0]
+    assert digest(known) != digest(load(iter(store.items()))[1])
+
+
+def test_rows_that_spark_skips_or_repeats_are_noticed() -> None:
+    progress = Progress(rows=50)
+    progress.check([Sighting(order=70, first=70, rows=5), Sighting(order=50, first=50, rows=20)], "trades")
+    progress.check([Sighting(rows=3)], "trades")  # rows of a DataFrame have no numbers
+    message = r"\A`checkpoint` must hold .*; its state has 50 rows of trades, and Spark goes on behind 52\. Hint: .*\Z"
+    with pytest.raises(ConfigurationError, match=message):
+        progress.check([Sighting(order=52, first=52, rows=20)], "trades")

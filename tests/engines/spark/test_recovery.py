@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,8 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import KINDS
 from tests.strategies import comparable
+from windrow.engines.checkpoint_lock import CheckpointLock
 from windrow.engines.spark.faults import explained
-from windrow.engines.spark.run import MANIFEST, claim
-from windrow.engines.spark.signature import VERSION
 from windrow.errors import ConfigurationError, SourceError, WindrowError
 
 if TYPE_CHECKING:
@@ -86,18 +85,19 @@ def answer(given: wr.Query, **options: Any) -> list[tuple[Any, ...]]:
     return comparable(given.collect(**options).to_pylist())
 
 
-def on_spark(spark: SparkSession, folder: Path) -> dict[str, Any]:
+def on_spark(spark: SparkSession, folder: Path, state: str = "state") -> dict[str, Any]:
     return {
         "engine": "spark",
         "spark": spark,
         "batch_rows": BATCH_ROWS,
-        "checkpoint": str(folder / "state"),
+        "checkpoint": str(folder / state),
         "restore": True,
     }
 
 
 def test_a_worker_that_dies(spark: SparkSession, tmp_path: Path) -> None:
-    """Once, it is done again; each time, it is told, and the run goes on from its checkpoint when that is mended."""
+    """Once, it is done again; each time, it is told. What it leaves is gone on from in another place; with a part
+    missing, or while another run has it, it is not."""
     trap, cause = tmp_path / "trap", tmp_path / "cause"
     given = query(trapped_sum("sum_dying", trap, dying(trap, cause)))
     expected = answer(given)
@@ -110,8 +110,18 @@ def test_a_worker_that_dies(spark: SparkSession, tmp_path: Path) -> None:
         given.run(**on_spark(spark, tmp_path))
     for path in (trap, cause):
         path.unlink()
-    assert expected == answer(given, **on_spark(spark, tmp_path))
-    again = given.run(**on_spark(spark, tmp_path))  # nothing is left to do, and all of it is told
+    copied, half = (on_spark(spark, tmp_path, name) for name in ("copied", "half"))
+    for options in (copied, half):
+        shutil.copytree(tmp_path / "state", options["checkpoint"])
+    shutil.rmtree(tmp_path / "state")
+    assert expected == answer(given, **copied)
+    lost = tmp_path / "half/spark/state/0/1/2.changelog"
+    lost.unlink()
+    with CheckpointLock(half["checkpoint"]), pytest.raises(ConfigurationError, match=r"^`checkpoint` must be used by "):
+        given.run(**half)
+    with pytest.raises(ConfigurationError, match=rf"^`checkpoint` .*{lost}"):
+        given.run(**half)
+    again = given.run(**copied)  # nothing is left to do, and all of it is told
     assert expected == comparable(again.table.to_pylist())
     assert (len(ROWS), len(ROWS)) == (again.metrics.rows_in, again.metrics.rows_used)
     assert again.table.num_rows == again.metrics.results
@@ -202,53 +212,3 @@ def write(given: wr.Query, spark: SparkSession, folder: Path) -> None:
         started.awaitTermination()
     except Exception as error:
         raise explained(error) from error
-
-
-def made(shards: int = 2) -> Any:
-    """As much of a query's frames as a claim looks at."""
-    return SimpleNamespace(bundle=SimpleNamespace(signature=["stream s"], shards=range(shards)))
-
-
-def test_a_folder_that_holds_a_run_is_refused_unless_it_is_restored(tmp_path: Path) -> None:
-    claim(tmp_path / "state", made(), restore=False)
-    message = (
-        f"`checkpoint` holds a run already, got {tmp_path / 'state'}. "
-        "Hint: go on from it with restore, or choose an empty folder."
-    )
-    with refused(ConfigurationError, message):
-        claim(tmp_path / "state", made(), restore=False)
-    claim(tmp_path / "state", made(), restore=True)
-
-
-def test_a_folder_of_other_state_is_refused(tmp_path: Path) -> None:
-    claim(tmp_path, made(), restore=False)
-    shards = (
-        "`checkpoint` must have as many shards as this run (3), got 2 shards. "
-        "Hint: set spark.sql.shuffle.partitions to 2, or begin with an empty checkpoint folder."
-    )
-    with refused(ConfigurationError, shards):
-        claim(tmp_path, made(3), restore=True)
-    manifest = tmp_path / MANIFEST
-    manifest.write_text(manifest.read_text().replace(f'"version": {VERSION}', '"version": 0'))
-    version = (
-        f"`checkpoint` must be of state format {VERSION}, got format 0. "
-        "Hint: begin with an empty checkpoint folder, or go on with the Windrow that wrote it."
-    )
-    with refused(ConfigurationError, version):
-        claim(tmp_path, made(), restore=True)
-
-
-def test_a_run_killed_while_it_claims_its_folder_can_be_restored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def half(path: Path, text: str) -> int:
-        path.write_bytes(text[: len(text) // 2].encode())
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", half)
-        with pytest.raises(KeyboardInterrupt):
-            claim(tmp_path, made(), restore=True)
-    for _ in range(2):
-        claim(tmp_path, made(), restore=True)
-    assert [MANIFEST] == [path.name for path in tmp_path.iterdir()]

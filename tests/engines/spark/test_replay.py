@@ -142,6 +142,12 @@ def test_a_restarted_stream_is_paced_from_where_it_goes_on() -> None:
     assert {"rows": 22} == stream.latestOffset({"rows": 20}, ReadMaxRows(10))
 
 
+def test_the_one_micro_batch_there_is_takes_all_rows_whatever_the_pace() -> None:
+    clock = Clock()
+    stream = ReplayStream(replay(25, rate=2.0), clock, clock.wait)
+    assert {"rows": 25, "ended": True} == stream.latestOffset({"rows": 0}, ReadAllAvailable())
+
+
 def test_with_available_now_a_paced_stream_waits_for_rows_until_the_end() -> None:
     clock = Clock()
     stream = ReplayStream(replay(25, rate=64.0), clock, clock.wait)

@@ -8,14 +8,16 @@ import pyarrow as pa
 import pytest
 
 from windrow.engines.spark.run import Options, deliver_in_order
-from windrow.engines.spark.wire import LATE, RESULT, pack
+from windrow.engines.spark.wire import LATE, RESULT, pack, seal
 from windrow.errors import ConfigurationError
 
 
 def body(kind: int, key: str, ends: list[int]) -> dict[str, Any]:
     columns: dict[str, list[Any]] = {"key": [key] * len(ends), "window_end": ends}
     batch = pa.record_batch(columns)
-    return {"kind": kind, "time": min(ends) if kind == RESULT else None, "body": pack([batch], batch.schema)}
+    time = min(ends) if kind == RESULT else None
+    sealed = seal(pack([batch], batch.schema), (kind, 0, time))
+    return {"kind": kind, "query": 0, "time": time, "body": sealed}
 
 
 def test_results_of_shards_side_by_side_are_put_in_order() -> None:

@@ -25,7 +25,7 @@ from windrow.engines.spark.chunks import Key
 from windrow.engines.spark.keys import shard_keys
 from windrow.engines.spark.low import bodies_of
 from windrow.engines.spark.shard import Outcome
-from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of
+from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of, opened
 from windrow.errors import SumOverflowError
 from windrow.operators.smoothing import EAGER, Flush, When
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Node, OrderedOutput, WindowAggregate
@@ -72,7 +72,8 @@ class Given:
             return
         assert outcome.body is not None
         into = {RESULT: self.results, LATE: self.late}[outcome.kind]
-        into.extend(row for batch in batches_of(outcome.body) for row in batch.to_pylist())
+        body = opened(outcome.body, (outcome.kind, outcome.query, outcome.time), "a result")
+        into.extend(row for batch in batches_of(body) for row in batch.to_pylist())
 
     def total(self, name: str) -> int:
         return sum(getattr(outcome, name) for outcome in self.counts)

@@ -1,28 +1,50 @@
 """Checkpoints: the state of all operators and how far each source was read, written as a whole or not at all.
 
-A checkpoint is a folder of Arrow IPC files, one a table, with a manifest. It is written beside the last one and
-becomes the last one by renaming, so a crash at any moment leaves a whole checkpoint. No pickle.
+A checkpoint is a folder of two files: the tables of all operators as Arrow streams one after another, and a manifest
+that says which they are and has the seals of that file and of each file of the ledger. It is written beside the last
+one and becomes the last one by renaming, so a crash at any moment leaves a whole checkpoint. The one before it stays
+for the case that a file of the last is damaged. No pickle.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.engines.local.ledger import Ledger, make_durable
+from windrow.engines.checkpoint_lock import unusable
+from windrow.engines.durable_files import (
+    Damaged,
+    Seal,
+    make_durable,
+    read_json,
+    read_streams,
+    write_json,
+    write_streams,
+)
+from windrow.engines.local.ledger import Ledger
 from windrow.engines.pipeline import Pipeline
-from windrow.errors import ConfigurationError
+from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
 from windrow.plan.nodes import Node
 
-VERSION = 3
+VERSION = 4
+MANIFEST = "manifest.json"
+STATE = "state.arrows"
+_NUMBER = re.compile(r"[1-9][0-9]*")
+_DRAFT = re.compile(r"[1-9][0-9]*\.draft")
+
+States: TypeAlias = "dict[str, dict[str, pa.Table]]"
+"""The tables of each stage, by its label and their names."""
 
 
 def fingerprint(*plans: Node) -> str:
@@ -37,71 +59,159 @@ class Checkpoints:
         self.folder = Path(folder)
         self.query = fingerprint(*plans)
         self.ledger = Ledger(self.folder)
+        self.last: int | None = None
+        """The checkpoint that this run began with or wrote last."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / ".writable").touch()
             (self.folder / ".writable").unlink()
         except OSError as error:
-            raise ConfigurationError(
-                f"must be a folder that can be written ({error.strerror})",
-                parameter="checkpoint",
-                value=str(folder),
-                hint="choose another folder or mend its permissions",
-            ) from error
+            raise unusable(self.folder, error) from error
 
-    def _numbered(self) -> list[tuple[int, Path]]:
-        found = [(int(p.name), p) for p in self.folder.iterdir() if p.name.isdigit() and (p / "manifest.json").exists()]
-        return sorted(found)
+    def begin(self) -> None:
+        """Refuse to begin anew where there is something to go on from."""
+        with self._readable():
+            numbers = self._numbers()
+        if numbers:
+            raise ConfigurationError(
+                "holds a run already",
+                parameter="checkpoint",
+                value=str(self.folder),
+                hint="go on from it with restore, or choose an empty folder",
+            )
+
+    def _numbers(self) -> list[int]:
+        return sorted(int(path.name) for path in self.folder.iterdir() if _NUMBER.fullmatch(path.name))
 
     def save(self, pipeline: Pipeline, read: dict[str, int]) -> Path:
-        numbered = self._numbered()
-        number = numbered[-1][0] + 1 if numbered else 1
+        """Write a checkpoint; when that fails, the last one stays as it was."""
+        number = 0
+        try:
+            number = max(self._numbers(), default=0) + 1
+            target = self._write(number, pipeline, read)
+        except OSError as error:
+            self._discard(number)
+            raise unusable(self.folder, error) from error
+        before, self.last = self.last, number
+        self._sweep({before, number})
+        return target
+
+    def _write(self, number: int, pipeline: Pipeline, read: dict[str, int]) -> Path:
         draft = self.folder / f"{number}.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
-        files = {}
-        for place, stage in enumerate(pipeline.stages):
-            for name, table in stage.operator.state().items():
-                file = f"{place}-{name}.arrow"
-                files[file] = [stage.label, name]
-                _write(draft / file, table)
+        given = self.ledger.commit(number)
+        states = [(stage.label, *named) for stage in pipeline.stages for named in stage.operator.state().items()]
+        seal = write_streams(draft / STATE, ((table.schema, table.to_batches()) for _, _, table in states))
         manifest = {
             "version": VERSION,
             "query": self.query,
             "read": read,
             "results": [end.results for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
-            "files": files,
-            "given": self.ledger.commit(number),
+            "state": asdict(seal),
+            "tables": [(label, name) for label, name, _ in states],
+            "given": {file: asdict(seal) for file, seal in given.items()},
         }
-        (draft / "manifest.json").write_text(json.dumps(manifest, indent=1))
-        make_durable(draft / "manifest.json")
-        make_durable(draft)
-        target = self.folder / str(number)
-        draft.replace(target)
+        make_durable(self.folder)  # the ledger's files have names before a manifest counts that names them
+        write_json(draft / MANIFEST, manifest)
+        target = draft.replace(self.folder / str(number))
         make_durable(self.folder)
-        for _, old in numbered[:-1]:
-            shutil.rmtree(old, ignore_errors=True)
         return target
+
+    def _discard(self, number: int) -> None:
+        """Make room again: the disk may be full."""
+        with suppress(OSError):
+            shutil.rmtree(self.folder / f"{number}.draft", ignore_errors=True)
+            if not (self.folder / str(number)).exists():
+                self.ledger.discard(number)
+
+    def _sweep(self, kept: set[int | None]) -> None:
+        """Remove older checkpoints, damaged ones, and what was left of those that never became whole."""
+        with suppress(OSError):
+            for path in self.folder.iterdir():
+                is_old = _NUMBER.fullmatch(path.name) and int(path.name) not in kept
+                if is_old or _DRAFT.fullmatch(path.name):
+                    shutil.rmtree(path, ignore_errors=True)
+            self.ledger.sweep()
 
     def restore(self, pipeline: Pipeline) -> dict[str, int]:
         """Bring the operators back; returns how many rows of each source are done. Nothing when there is none yet."""
-        numbered = self._numbered()
-        if not numbered:
+        with self._readable():
+            found = self._newest_whole()
+        if found is None:
             return {}
-        folder = numbered[-1][1]
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-        self._check(manifest)
-        states: dict[str, dict[str, pa.Table]] = {stage.label: {} for stage in pipeline.stages}
-        for file, (label, name) in manifest["files"].items():
-            states[label][name] = _read(folder / file)
+        self.last, manifest, states = found
         for stage in pipeline.stages:
-            stage.operator.restore(states[stage.label])
+            stage.operator.restore(states.get(stage.label, {}))
             stage.operator.counters = Counters(**manifest["counters"][stage.label])
         for end, results in zip(pipeline.ends, manifest["results"], strict=True):
             end.results = results
-        self.ledger.restore(manifest["given"])
+        self.ledger.restore(_seals(manifest["given"]))
         return dict(manifest["read"])
+
+    def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
+        """What was given before the checkpoint that was restored."""
+        with self._readable():
+            yield from self.ledger.replay(kind)
+
+    def _newest_whole(self) -> tuple[int, dict[str, Any], States] | None:
+        """The newest checkpoint of which every bit is as it was written; nothing is changed before one is found."""
+        damages: list[Damaged] = []
+        reached = 0
+        for number in reversed(self._numbers()):
+            try:
+                manifest = self._manifest(number)
+                reached = max(reached, sum(manifest["read"].values()))
+                states = self._states(number, manifest)
+                self.ledger.verify(_seals(manifest["given"]))
+            except Damaged as damage:
+                damages.append(damage)
+                continue
+            if damages:
+                _warn(damages, self.folder / str(number), sum(manifest["read"].values()), reached)
+            return number, manifest, states
+        if damages:
+            raise Damaged(damages[0].path, "; ".join([damages[0].what, *_others(damages)]))
+        return None
+
+    def _manifest(self, number: int) -> dict[str, Any]:
+        path = self.folder / str(number) / MANIFEST
+        try:
+            manifest: dict[str, Any] = read_json(path)
+        except Damaged:
+            manifest = _unsealed(path) or {}
+            if not manifest:
+                raise
+        self._check(manifest)
+        return manifest
+
+    def _states(self, number: int, manifest: dict[str, Any]) -> States:
+        names: list[list[str]] = manifest["tables"]
+        readers = read_streams(self.folder / str(number) / STATE, Seal(**manifest["state"]), len(names))
+        states: States = {}
+        for (label, name), reader in zip(names, readers, strict=True):
+            states.setdefault(label, {})[name] = reader.read_all()
+        return states
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except Damaged as damage:
+            raise ConfigurationError(
+                f"must hold a whole checkpoint; {damage}",
+                parameter="checkpoint",
+                value=str(self.folder),
+                hint="bring the folder back from a copy, or run the query from the start in an empty folder",
+            ) from damage
+        except OSError as error:
+            raise ConfigurationError(
+                f"must be a folder that can be read ({error.filename}: {(error.strerror or str(error)).lower()})",
+                parameter="checkpoint",
+                value=str(self.folder),
+                hint="mend the permissions of its files, or bring the folder back from a copy",
+            ) from error
 
     def _check(self, manifest: dict[str, Any]) -> None:
         if manifest["version"] != VERSION:
@@ -120,12 +230,30 @@ class Checkpoints:
             )
 
 
-def _write(path: Path, table: pa.Table) -> None:
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-    make_durable(path)
+def _seals(files: dict[str, dict[str, Any]]) -> dict[str, Seal]:
+    return {file: Seal(**seal) for file, seal in files.items()}
 
 
-def _read(path: Path) -> pa.Table:
-    with pa.OSFile(str(path), "rb") as file:
-        return pa.ipc.open_file(file).read_all()
+def _unsealed(path: Path) -> dict[str, Any] | None:
+    """The manifest of a version from before there were seals."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) and "version" in content else None
+
+
+def _others(damages: list[Damaged]) -> list[str]:
+    """All but the first, and each once: checkpoints share the files of the ledger."""
+    return [text for text in dict.fromkeys(map(str, damages)) if text != str(damages[0])]
+
+
+def _warn(damages: list[Damaged], used: Path, done: int, reached: int) -> None:
+    again = f"{reached - done:,} rows" if reached > done else "the rows"
+    told = "; ".join([str(damages[0]), *_others(damages)])
+    warnings.warn(
+        f"the last checkpoint is damaged: {told}. The run goes on from the one before, {used}; {again} behind its "
+        f"{done:,} are read again",
+        DamagedCheckpointWarning,
+        stacklevel=2,
+    )

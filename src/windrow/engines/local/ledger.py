@@ -1,20 +1,22 @@
 """What a run with checkpoints has given out: kept with them, so that a restored run gives the whole answer, once.
 
 Results and late rows since the last checkpoint are written beside it before it counts. A run that breaks off loses
-what came after its last checkpoint, and makes it again; what came before is read from here.
+what came after its last checkpoint, and makes it again; what came before is read from here. A file is never touched
+again, so that an older checkpoint finds what belonged to it: it knows the names of its files and their seals.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
+from windrow.engines.durable_files import Seal, read_streams, verify, write_streams
+
 RESULTS, LATE = "results", "late"
-_OURS = re.compile(rf"({RESULTS}|{LATE})(\.\d+)?-\d+\.arrow")
+_OURS = re.compile(rf"(?:{RESULTS}|{LATE})(?:\.\d+)?-\d+\.arrow")
 
 
 def kind_of(kind: str, query: int) -> str:
@@ -22,50 +24,48 @@ def kind_of(kind: str, query: int) -> str:
     return f"{kind}.{query}" if query else kind
 
 
-def make_durable(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk before going on: a power cut must not undo it."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 class Ledger:
     """Batches given out, by kind, in files named after the checkpoint that made them count."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.files: list[str] = []
+        self.files: dict[str, Seal] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}
 
     def note(self, kind: str, batch: pa.RecordBatch) -> None:
         self._pending.setdefault(kind, []).append(batch)
 
-    def commit(self, number: int) -> list[str]:
+    def commit(self, number: int) -> dict[str, Seal]:
         """Write what is pending; returns all files that count once the checkpoint does."""
         for kind, batches in self._pending.items():
             file = f"{kind}-{number}.arrow"
-            with (
-                pa.OSFile(str(self.folder / file), "wb") as out,
-                pa.ipc.new_stream(out, batches[0].schema) as writer,
-            ):
-                for batch in batches:
-                    writer.write_batch(batch)
-            make_durable(self.folder / file)
-            self.files.append(file)
+            self.files[file] = write_streams(self.folder / file, [(batches[0].schema, batches)])
         self._pending = {}
-        return list(self.files)
+        return dict(self.files)
 
-    def restore(self, files: list[str]) -> None:
-        """Only these files count; others were written by a checkpoint that never became whole."""
-        self.files = list(files)
-        for stray in self.folder.glob("*.arrow"):
-            if _OURS.fullmatch(stray.name) and stray.name not in self.files:
-                stray.unlink()
+    def discard(self, number: int) -> None:
+        """Remove what was written for a checkpoint that did not come about."""
+        for path in self.folder.glob(f"*-{number}.arrow"):
+            if _OURS.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    def verify(self, files: Mapping[str, Seal]) -> None:
+        """Raise `Damaged` unless these are as they were."""
+        for file, seal in files.items():
+            verify(self.folder / file, seal)
+
+    def restore(self, files: Mapping[str, Seal]) -> None:
+        """Only these count."""
+        self.files = dict(files)
+
+    def sweep(self) -> None:
+        """Remove what does not count: it is of a checkpoint that never became whole, or was damaged."""
+        for path in self.folder.glob("*.arrow"):
+            if _OURS.fullmatch(path.name) and path.name not in self.files:
+                path.unlink(missing_ok=True)
 
     def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
-        for file in self.files:
+        for file, seal in self.files.items():
             if file.startswith(kind + "-"):
-                with pa.OSFile(str(self.folder / file), "rb") as source, pa.ipc.open_stream(source) as reader:
+                for reader in read_streams(self.folder / file, seal, 1):
                     yield from reader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -18,6 +19,7 @@ from windrow.engines.accounts import (
     waiting_and_evicted,
 )
 from windrow.engines.build import How, build
+from windrow.engines.checkpoint_lock import CheckpointLock
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
 from windrow.engines.local.passes import passes, reading_order
@@ -89,8 +91,10 @@ class Runner:
         self.longest_stall = 0.0
         self.started = time.perf_counter()
         self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
-        if options.restore and self.checkpoints is not None:
+        if self.checkpoints is not None and options.restore:
             self.read.update(self.checkpoints.restore(self.pipeline))
+        elif self.checkpoints is not None:
+            self.checkpoints.begin()
 
     def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
         """Where results and late rows of a query go; after a restore, what was given before comes first."""
@@ -101,7 +105,7 @@ class Runner:
     def _noted(self, kind: str, deliver: Deliver) -> Deliver:
         if self.checkpoints is None:
             return deliver
-        for batch in self.checkpoints.ledger.replay(kind):
+        for batch in self.checkpoints.replay(kind):
             deliver(batch)
         return _noting(self.checkpoints.ledger, kind, deliver)
 
@@ -233,9 +237,7 @@ def run(
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Metrics:
     """Run a plan over its sources; results and late rows are handed over as they come."""
-    runner = Runner(plan, sources, options)
-    runner.deliver(on_result, on_late)
-    return runner.run(on_progress)
+    return run_together([plan], sources, [(on_result, on_late)], on_progress=on_progress, options=options)[1]
 
 
 def run_together(
@@ -247,13 +249,15 @@ def run_together(
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> tuple[list[Metrics], Metrics]:
     """Run several plans over the sources they share, in as few passes as may be: the metrics of each, and of all."""
+    options.check()
     found: dict[int, Metrics] = {}
     whole: list[Metrics] = []
-    for number, places in enumerate(passes(plans)):
-        folder = options.checkpoint and (f"{options.checkpoint}/pass-{number}" if number else options.checkpoint)
-        runner = Runner([plans[place] for place in places], sources, replace(options, checkpoint=folder))
-        for own, place in enumerate(places):
-            runner.deliver(*deliveries[place], own)
-        whole.append(runner.run(on_progress))
-        found.update(zip(places, map(runner.metrics_of, runner.pipeline.ends), strict=True))
+    with CheckpointLock(options.checkpoint) if options.checkpoint else nullcontext():
+        for number, places in enumerate(passes(plans)):
+            folder = options.checkpoint and (f"{options.checkpoint}/pass-{number}" if number else options.checkpoint)
+            runner = Runner([plans[place] for place in places], sources, replace(options, checkpoint=folder))
+            for own, place in enumerate(places):
+                runner.deliver(*deliveries[place], own)
+            whole.append(runner.run(on_progress))
+            found.update(zip(places, map(runner.metrics_of, runner.pipeline.ends), strict=True))
     return [found[place] for place in range(len(plans))], reduce(Metrics.plus, whole)

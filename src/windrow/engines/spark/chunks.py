@@ -1,8 +1,8 @@
 """State as chunks: tables cut by pane or by time, so that a micro-batch writes only what it changed.
 
-A chunk is an Arrow IPC stream, compressed. Tables of cells are sorted by pane, the rows of a join by time; they are cut
-at multiples of a power of two of panes or units, so that a chunk keeps its place while the window moves on. Other
-tables are cut by rows.
+A chunk is an Arrow IPC stream, compressed, and sealed under its key. Tables of cells are sorted by pane, the rows of a
+join by time; they are cut at multiples of a power of two of panes or units, so that a chunk keeps its place while the
+window moves on. Other tables are cut by rows.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+
+from windrow.engines.spark.wire import opened, seal
 
 Key: TypeAlias = tuple[str, int]
 
@@ -74,7 +76,7 @@ def save(tables: Mapping[str, pa.Table], known: dict[Key, bytes], store: Store) 
         plain = _written(piece, None)
         now[key] = blake2b(plain, digest_size=16).digest()
         if known.get(key) != now[key]:
-            store.put(key, _written(piece, _COMPRESSED).to_pybytes())
+            store.put(key, seal(_written(piece, _COMPRESSED).to_pybytes(), key))
     for key in known.keys() - now.keys():
         store.remove(key)
     return now
@@ -92,7 +94,7 @@ def load(chunks: Iterator[tuple[Key, bytes]]) -> tuple[dict[str, pa.Table], dict
     pieces: dict[str, list[tuple[int, pa.Table]]] = {}
     known: dict[Key, bytes] = {}
     for (name, number), body in chunks:
-        piece = pa.ipc.open_stream(body).read_all()
+        piece = pa.ipc.open_stream(opened(body, (name, number), f"the state {name!r}")).read_all()
         pieces.setdefault(name, []).append((number, piece))
         known[name, number] = blake2b(_written(piece, None), digest_size=16).digest()
     tables = {
@@ -100,3 +102,11 @@ def load(chunks: Iterator[tuple[Key, bytes]]) -> tuple[dict[str, pa.Table], dict
         for name, parts in pieces.items()
     }
     return tables, known
+
+
+def digest(known: Mapping[Key, bytes]) -> str:
+    """What is known of all chunks in one: none is missing, and none is of another time."""
+    whole = blake2b(digest_size=16)
+    for (name, number), one in sorted(known.items()):
+        whole.update(f"{name} {number} ".encode() + one)
+    return whole.hexdigest()

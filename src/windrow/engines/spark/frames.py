@@ -12,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from windrow.engines.spark.bundle import Bundle, Reading, bundled
-from windrow.engines.spark.control import end_class
+from windrow.engines.spark.control import check_closing, end_class
 from windrow.engines.spark.inputs import FrameSource
 from windrow.engines.spark.keys import shard_keys
 from windrow.engines.spark.low import Lowering, bodies_of
@@ -25,7 +25,7 @@ from windrow.engines.spark.spool import spooled
 from windrow.engines.spark.temporary import temporary_folder
 from windrow.engines.spark.types import for_spark, named, spark_schema
 from windrow.engines.spark.watch import OBSERVED, observed_as
-from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of
+from windrow.engines.spark.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of, unsealed
 from windrow.engines.spark.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.operators.smoothing import EAGER, Flush, When, flush_of
@@ -51,7 +51,7 @@ class Settings:
     """Tasks that read a micro-batch of a replayed source; as many as shards unless given."""
     rate: float | None = None
     close: bool = False
-    """End the streams now, whatever may still come."""
+    """End the streams once all that is there has been read, whatever may still come."""
     spool: Path | None = None
     """Where data in memory is put for the workers to read."""
     flush: str = EAGER.when.value
@@ -97,7 +97,7 @@ class Frames:
             settle()
             for batch in batches:
                 for body in batch.column("body"):
-                    yield from (for_spark(piece, schema) for piece in batches_of(body.as_buffer()))
+                    yield from (for_spark(piece, schema) for piece in batches_of(unsealed(body.as_buffer())))
 
         mine = self.outcomes.filter(f"kind = {kind} and query = {self.query}")
         return mine.select("body").mapInArrow(decode, spark_schema(schema))
@@ -185,7 +185,7 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
     """The low level inside the reader: rows never pass through the JVM."""
 
     def work(elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
-        return bodies_of(reading, elements, order=span.first, ends=span.ends)
+        return bodies_of(reading, elements, order=span.first, first=span.first, ends=span.ends)
 
     name = f"windrow_{uuid4().hex}"
     partitions = settings.partitions or len(shard_keys_of(spark))
@@ -204,6 +204,8 @@ def _spool_of(settings: Settings, lowering: Lowering) -> Path:
 
 def _end(spark: SparkSession, lowerings: list[Lowering], settings: Settings) -> DataFrame:
     """The end of the streams that come as DataFrames, which do not tell it themselves."""
+    if settings.close:
+        check_closing(spark)
     name = f"windrow_end_{uuid4().hex}"
     spark.dataSource.register(end_class(name, lowerings, settings.close))
     return spark.readStream.format(name).load()

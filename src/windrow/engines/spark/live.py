@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.engines.metrics import Metrics
+from windrow.engines.spark.addresses import FILES
+from windrow.engines.spark.checkpoint import LATE, SPARK, claim, refuse_moved_output, working_folder
 from windrow.engines.spark.connectors import Output, writer
 from windrow.engines.spark.faults import clear_words
 from windrow.engines.spark.frames import Frames, frames
 from windrow.engines.spark.own_thread import on_own_thread
-from windrow.engines.spark.run import Options, claim, session_of, working_folder
+from windrow.engines.spark.run import Options, session_of
 from windrow.engines.spark.watch import Watch
 from windrow.plan.check import gives_early
 from windrow.plan.nodes import Node
@@ -40,12 +42,12 @@ def run_live(
     options = options or Options()
     options.check()
     started = time.perf_counter()
-    with clear_words(), working_folder(options) as folder:
+    with clear_words(), working_folder(options.checkpoint, restore=options.restore) as folder:
         spark = session_of(sources) or options.session()
 
         def work() -> Metrics:
             made = frames(spark, plan, sources, options.settings(folder))
-            claim(folder, made, restore=options.restore)
+            claim(folder, made, ledger=False)
             bounded = not any(getattr(source, "is_frame", False) for source in sources.values())
             running = _started(made, output, late, folder, early=gives_early(plan), now=once or bounded)
             return _watched(running, on_progress, options)
@@ -57,13 +59,15 @@ def run_live(
 def _started(
     made: Frames, output: str, late: str | None, folder: Path, *, early: bool, now: bool
 ) -> list[StreamingQuery]:
-    started = [_start(writer(made.results, output, {}, early=early), folder / "spark", now=now)]
+    started = [_start(writer(made.results, output, {}, early=early), folder / SPARK, now=now)]
     if late is not None:
-        started.append(_start(writer(made.late, late, {}), folder / "late", now=now))
+        started.append(_start(writer(made.late, late, {}), folder / LATE, now=now))
     return started
 
 
 def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
+    if output.place.format in FILES:
+        refuse_moved_output(output.place.target)
     prepared = output.writer.option("checkpointLocation", str(checkpoint))
     return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
 

@@ -71,13 +71,16 @@ def bodies_of(
     elements: Iterable[pa.RecordBatch | Punctuation],
     *,
     order: int = 0,
+    first: int | None = None,
     ends: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The low levels of several queries over one stream, which is read once."""
+    """The low levels of several queries over one stream, which is read once, from its row `first` on where it has
+    numbers.
+    """
     settle()
     for lowering in lowerings:
         make_known(lowering.own)
-    tasks = [Task(lowering, order) for lowering in lowerings]
+    tasks = [Task(lowering, order, first) for lowering in lowerings]
     for element in elements:
         for task in tasks:
             yield from task.take(element)
@@ -88,7 +91,7 @@ def bodies_of(
 class Task:
     """The rows of one stream that one task of Spark reads in one micro-batch."""
 
-    def __init__(self, lowering: Lowering, order: int) -> None:
+    def __init__(self, lowering: Lowering, order: int, first: int | None = None) -> None:
         self.lowering = lowering
         branch = lowering.branch
         self.stream = branch.stream
@@ -100,7 +103,7 @@ class Task:
         self.singles = Singles(self.stream.name, policy, Grid(keys=per), self.stream.schema)
         self.promised: list[GroupPunctuations] = []
         self.sent = 0
-        self.seen = Sighting(order=order, wall=time.time())
+        self.seen = Sighting(order=order, first=first, wall=time.time())
         self.merging = None
         if branch.merging is not None:
             self.merging = PaneAggregate(branch.merging, shape_of(branch.top))

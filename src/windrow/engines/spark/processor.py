@@ -22,7 +22,7 @@ from windrow.engines.spark.bundle import Bundle, Shards
 from windrow.engines.spark.chunks import Key
 from windrow.engines.spark.shard import Outcome
 from windrow.engines.spark.signature import check_facts
-from windrow.engines.spark.wire import COUNTED
+from windrow.engines.spark.wire import COUNTED, damaged, opened, seal
 from windrow.engines.spark.worker import settle
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.chunks: MapState = handle.getMapState("chunks", "name string, number bigint", "body binary")
-        self.facts: ValueState = handle.getValueState("facts", "json string")
+        self.facts: ValueState = handle.getValueState("facts", "body binary")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """Spark's name for: these rows came for this key."""
@@ -60,13 +60,15 @@ class ShardProcessor(StatefulProcessor):
         saved = self.facts.get()
         if saved is None:
             return Shards(self.bundle, number), {}
-        facts = json.loads(saved[0])
+        facts = _facts(saved[0], number)
         mark, shard, known = _kept.pop((facts["lineage"], number), ("", None, {}))
         if shard is not None and mark == facts["mark"] and shard.bundle == self.bundle:
             return shard, known
         shard = Shards(self.bundle, number)
         check_facts(facts, shard.facts())
         tables, known = chunks.load(((str(k[0]), int(k[1])), bytes(v[0])) for k, v in self.chunks.iterator())
+        if facts["chunks"] != chunks.digest(known):
+            raise damaged(f"the state of shard {number} is not complete")
         shard.restore(facts, tables)
         shard.lineage = facts["lineage"]
         return shard, known
@@ -74,10 +76,16 @@ class ShardProcessor(StatefulProcessor):
     def _save(self, shard: Shards, known: dict[Key, bytes]) -> None:
         mark = uuid4().hex
         now = chunks.save(shard.tables(), known, _MapStore(self.chunks))
-        self.facts.update((json.dumps({**shard.facts(), "mark": mark, "lineage": shard.lineage}),))
+        facts = {**shard.facts(), "mark": mark, "lineage": shard.lineage, "chunks": chunks.digest(now)}
+        self.facts.update((seal(json.dumps(facts).encode(), shard.number),))
         _kept[shard.lineage, shard.number] = mark, shard, now
         while sum(map(_bytes, _kept.values())) > KEPT_BYTES:
             _kept.popitem(last=False)
+
+
+def _facts(saved: bytes, number: int) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(opened(bytes(saved), number, f"the state of shard {number}"))
+    return facts
 
 
 def _bytes(kept: tuple[str, Shards, dict[Key, bytes]]) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from windrow.engines.spark.wire import damaged
 from windrow.plan.nodes import Stream
 from windrow.plan.schema import domain_of
 from windrow.semantics.progress import END, START, Ordered, Slack, SlackRows
@@ -21,6 +22,8 @@ class Sighting:
 
     order: int = 0
     """Where the task's rows stand among those of the micro-batch."""
+    first: int | None = None
+    """The number of its first row in the stream, where rows have one."""
     rows: int = 0
     filtered: int = 0
     high: int = START
@@ -55,6 +58,16 @@ class Progress:
     recent: list[int] = field(default_factory=list)
     ended: bool = False
     bound: int = START
+
+    def check(self, sightings: Iterable[Sighting], stream: str) -> None:
+        """Refuse a micro-batch that does not begin with the row behind the last one: Spark's logs and this state are
+        not of one checkpoint, or one of them has changed.
+        """
+        rows = self.rows
+        for seen in sorted(sightings, key=lambda one: one.order):
+            if seen.first is not None and seen.first != rows:
+                raise damaged(f"its state has {rows:,} rows of {stream}, and Spark goes on behind {seen.first:,}")
+            rows += seen.rows
 
     def see(self, sightings: Iterable[Sighting], slack_rows: int) -> None:
         """Take in what the tasks of one micro-batch saw."""

@@ -99,7 +99,7 @@ class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise shrunk(self.replay.source, first)
         if start.get("ended"):
             return start
-        last = min(total, first + self._most(limit), self._due(first))
+        last = total if self._takes_all(limit) else min(total, first + self._most(limit), self._due(first))
         return offset(last, last == total)
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802
@@ -111,9 +111,11 @@ class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self.replay.read(partition)
 
+    def _takes_all(self, limit: ReadLimit) -> bool:
+        """Whether this is the one micro-batch there is, as with `Trigger.Once`."""
+        return isinstance(limit, ReadAllAvailable) and not self.must_finish
+
     def _most(self, limit: ReadLimit) -> int:
-        if isinstance(limit, ReadAllAvailable) and not self.must_finish:
-            return self.replay.total
         return limit.max_rows if isinstance(limit, ReadMaxRows) else self.replay.batch_rows
 
     def _due(self, first: int) -> int:

@@ -6,31 +6,28 @@ run is over, the ledger holds the whole answer, whatever happened on the way.
 
 from __future__ import annotations
 
-import json
-import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
+from windrow.engines.durable_files import read_json, write_json
 from windrow.engines.metrics import Metrics
+from windrow.engines.spark.checkpoint import GIVEN, METRICS, SPARK, claim, whole, working_folder
 from windrow.engines.spark.faults import clear_words
 from windrow.engines.spark.frames import BATCH_ROWS, Frames, Settings, frames_together
 from windrow.engines.spark.inputs import FrameSource
+from windrow.engines.spark.logs import given_files, last
 from windrow.engines.spark.own_thread import on_own_thread
 from windrow.engines.spark.session import check, embedded
 from windrow.engines.spark.shard import Job
-from windrow.engines.spark.signature import VERSION, check_facts
-from windrow.engines.spark.temporary import temporary_folder
 from windrow.engines.spark.watch import OBSERVED, Watch, metrics_of
-from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of
+from windrow.engines.spark.wire import COUNTED, COUNTS, LATE, RESULT, batches_of, damaged, opened
 from windrow.errors import ConfigurationError
 from windrow.operators.grid import to_units
 from windrow.operators.kernels.input import span
@@ -46,9 +43,6 @@ if TYPE_CHECKING:
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
 _LEDGER = "query int, kind int, time bigint, body binary"
-MANIFEST = "windrow.json"
-METRICS = "metrics.json"
-"""What the last micro-batch told, for a run that is restored and finds nothing left to do."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ def _run(
     names = {node.name for plan in plans for node in walk(plan) if isinstance(node, Stream)}
     sources = {name: source for name, source in sources.items() if name in names}
     given = [{RESULT: on_result, LATE: on_late or (lambda _: None)} for on_result, on_late in deliveries]
-    with clear_words(), working_folder(options) as folder:
+    with clear_words(), working_folder(options.checkpoint, restore=options.restore) as folder:
         spark = session_of(sources) or options.session()
         settings = options.settings(folder)
 
@@ -145,7 +139,7 @@ def _run(
             if options.follow:
                 return run.go_on(made, given)
             each = run.to_the_end(made)
-            run.hand_over(made, given)
+            run.hand_over(made, given, each)
             return each
 
         each = on_own_thread(spark, work, options.stop)
@@ -159,44 +153,6 @@ def session_of(sources: Mapping[str, Source]) -> SparkSession | None:
             check(source.frame.sparkSession)
             return source.frame.sparkSession
     return None
-
-
-@contextmanager
-def working_folder(options: Options) -> Iterator[Path]:
-    """Where the run keeps its checkpoint and its ledger: the user's folder, or one that is gone afterwards."""
-    if options.checkpoint:
-        yield Path(options.checkpoint).absolute()
-        return
-    folder = temporary_folder("run")
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def claim(folder: Path, made: Frames, *, restore: bool) -> None:
-    """The folder belongs to this query from now on, or is refused."""
-    mine = {"version": VERSION, "query": made.bundle.signature, "shards": len(made.bundle.shards)}
-    manifest = folder / MANIFEST
-    if manifest.exists():
-        if not restore:
-            raise ConfigurationError(
-                "holds a run already",
-                parameter="checkpoint",
-                value=str(folder),
-                hint="go on from it with restore, or choose an empty folder",
-            )
-        check_facts(json.loads(manifest.read_text()), mine)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    _replace_text(manifest, json.dumps(mine))
-
-
-def _replace_text(path: Path, text: str) -> None:
-    """Write a file so that a run that is killed here leaves no half of it."""
-    draft = path.with_name(f"{path.name}.draft")
-    draft.write_text(text)
-    draft.replace(path)
 
 
 def _whole(made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]]) -> list[Metrics]:
@@ -228,7 +184,8 @@ def deliver_in_order(
     held: list[pa.RecordBatch] = []
     last: Any = None
     for row in rows:
-        batches = list(batches_of(bytes(row["body"])))
+        name = row["kind"], row["query"], row["time"]
+        batches = list(batches_of(opened(bytes(row["body"]), name, "a result in its ledger")))
         if row["kind"] != RESULT or time is None:
             _hand_on(batches, deliveries[row["kind"]])
             continue
@@ -250,6 +207,24 @@ def _sorted(batches: list[pa.RecordBatch], time: str | None, ties: bool) -> list
         return batches
     table = pa.Table.from_batches(batches)
     return (in_order(table, time) if ties else table.sort_by(time)).combine_chunks().to_batches()
+
+
+def _deliver(ledger: DataFrame, frame: Frames, given: dict[int, Deliver]) -> None:
+    """What one query gave, in order."""
+    rows = ledger.filter(f"query = {frame.query}").orderBy("time").toLocalIterator(prefetchPartitions=True)
+    deliver_in_order(rows, given, frame.job.time, ties=_ties(frame.job))
+
+
+class _Counting:
+    """Hands batches on and counts their rows."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self.deliver = deliver
+        self.rows = 0
+
+    def __call__(self, batch: pa.RecordBatch) -> None:
+        self.rows += batch.num_rows
+        self.deliver(batch)
 
 
 class _Streaming:
@@ -276,23 +251,24 @@ class _Streaming:
 
     def to_the_end(self, made: Sequence[Frames]) -> list[Metrics]:
         """Drain; then, where the streams do not end by themselves, end them."""
-        claim(self.folder, made[0], restore=self.options.restore)
+        claim(self.folder, made[0], ledger=True)
         self._drain(made[0].outcomes)
         if any(isinstance(source, FrameSource) for source in self.sources.values()):
             closing = replace(self.settings, close=True)
             self._drain(frames_together(self.spark, self.plans, self.sources, closing)[0].outcomes)
         if not self.told.exists():
             return [Metrics() for _ in self.plans]
-        return [Metrics.from_dict(told) for told in json.loads(self.told.read_text())]
+        with whole(self.folder):
+            return [Metrics.from_dict(told) for told in read_json(self.told)["each"]]
 
     def go_on(self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]]) -> list[Metrics]:
         """Hand over what each micro-batch gave, until the run is stopped."""
-        claim(self.folder, made[0], restore=self.options.restore)
+        claim(self.folder, made[0], ledger=True)
         # Without a checkpoint nobody asks for what was given before, so that the ledger need not grow.
         growing = self._growing(made[0].outcomes, {} if self.options.checkpoint else {"retention": "1m"})
         query = growing.start()
         watch = self._watched(query)
-        told, handed = watch.metrics, set[str]()
+        told, handed = watch.metrics, set[Path]()
         try:
             while not watch.has_ended():
                 if watch.metrics is not told:
@@ -303,16 +279,18 @@ class _Streaming:
         return watch.each
 
     def _hand_over_new(
-        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], handed: set[str]
-    ) -> set[str]:
+        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], handed: set[Path]
+    ) -> set[Path]:
         """What is in files of the ledger that were not handed over yet; all files that were by now."""
-        reader = self.spark.read.schema(_LEDGER)
-        found = set(reader.parquet(str(self.folder / "given")).inputFiles())
+        with whole(self.folder):
+            found = set(given_files(self.folder / GIVEN, but=handed))
         new = found - handed
         if new:
-            self.hand_over(made, deliveries, reader.parquet(*new))
-        for uri in () if self.options.checkpoint else new:
-            Path(unquote(urlparse(uri).path)).unlink(missing_ok=True)
+            ledger = self.spark.read.schema(_LEDGER).parquet(*map(str, sorted(new)))
+            for frame, given in zip(made, deliveries, strict=True):
+                _deliver(ledger, frame, given)
+        for path in () if self.options.checkpoint else new:
+            path.unlink(missing_ok=True)
         return found
 
     def _growing(self, outcomes: DataFrame, options: Mapping[str, str]) -> DataStreamWriter:
@@ -322,8 +300,8 @@ class _Streaming:
             given.writeStream.format("parquet")
             .outputMode("append")
             .options(**options)
-            .option("path", str(self.folder / "given"))
-            .option("checkpointLocation", str(self.folder / "spark"))
+            .option("path", str(self.folder / GIVEN))
+            .option("checkpointLocation", str(self.folder / SPARK))
         )
 
     def _drain(self, outcomes: DataFrame) -> None:
@@ -332,25 +310,41 @@ class _Streaming:
     def _watched(self, query: StreamingQuery) -> Watch:
         watch = Watch(
             query,
-            lambda metrics: self._told(metrics, watch.each),
+            lambda metrics: self._told(metrics, watch),
             json_lines=self.options.json_lines,
             queries=len(self.plans),
             stop=self.options.stop,
         )
         return watch
 
-    def _told(self, metrics: Metrics, each: Sequence[Metrics]) -> None:
-        _replace_text(self.told, json.dumps([one.to_dict() for one in each]))
+    def _told(self, metrics: Metrics, watch: Watch) -> None:
+        with whole(self.folder):
+            write_json(self.told, {"batch": watch.batch, "each": [one.to_dict() for one in watch.each]})
         if self.on_progress is not None:
             self.on_progress(metrics)
 
     def hand_over(
-        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], part: DataFrame | None = None
+        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], each: Sequence[Metrics]
     ) -> None:
-        """Everything the ledger holds, or a part of it."""
-        ledger = self.spark.read.schema(_LEDGER).parquet(str(self.folder / "given")) if part is None else part
-        for frame, given in zip(made, deliveries, strict=True):
-            rows = ledger.filter(f"query = {frame.query}").orderBy("time")
-            deliver_in_order(
-                rows.toLocalIterator(prefetchPartitions=True), given, frame.job.time, ties=_ties(frame.job)
-            )
+        """Everything the ledger holds, which is as many results as the query gave."""
+        ledger = self._ledger()
+        for frame, given, metrics in zip(made, deliveries, each, strict=True):
+            counting = _Counting(given[RESULT])
+            if ledger is not None:
+                _deliver(ledger, frame, {**given, RESULT: counting})
+            if self._is_told() and counting.rows != metrics.results:
+                raise damaged(f"its ledger has {counting.rows:,} of {metrics.results:,} results")
+
+    def _is_told(self) -> bool:
+        """Whether the metrics are of the last micro-batch; a run that was killed may have missed to write them."""
+        return self.told.exists() and bool(read_json(self.told)["batch"] == last(self.folder / SPARK / "commits"))
+
+    def _ledger(self) -> DataFrame | None:
+        """A folder of the user's may have been moved since, so its files are found by their names."""
+        folder = self.folder / GIVEN
+        reader = self.spark.read.schema(_LEDGER)
+        if self.options.checkpoint is None:
+            return reader.parquet(str(folder))
+        with whole(self.folder):
+            files = given_files(folder)
+        return reader.parquet(*map(str, files)) if files else None

@@ -25,7 +25,7 @@ from windrow.engines.spark.low import make_known
 from windrow.engines.spark.progress import Progress, Sighting, slack_rows_of
 from windrow.engines.spark.signature import VERSION, signature
 from windrow.engines.spark.spread import Spread
-from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack
+from windrow.engines.spark.wire import COUNTS, LATE, RESULT, pack, seal
 from windrow.operators.base import Batch, Counters, GroupPunctuations
 from windrow.operators.early import Early
 from windrow.operators.grid import to_units
@@ -121,8 +121,9 @@ class Shard:
 
     def _give(self, kind: int, batch: pa.RecordBatch, schema: pa.Schema) -> None:
         if len(schema):
-            body = pack([fitted(batch, schema)], schema)
-            self.given.append(Outcome(kind, self.query, self._first(kind, batch), body))
+            first = self._first(kind, batch)
+            body = seal(pack([fitted(batch, schema)], schema), (kind, self.query, first))
+            self.given.append(Outcome(kind, self.query, first, body))
 
     def _first(self, kind: int, batch: pa.RecordBatch) -> int | None:
         """What results can be put in order by: their least time, or, with early ones, when they came."""
@@ -185,6 +186,7 @@ class Shard:
     ) -> None:
         """After the rows of a micro-batch, the promises for single groups, then those for all rows of a stream."""
         for stream, progress, seen in zip(self.job.streams, self.progress, sightings, strict=True):
+            progress.check(seen, stream.name)
             progress.see(seen, slack_rows_of(stream))
             progress.ended = progress.ended or whole
         self._witness()

@@ -17,7 +17,7 @@ from windrow.plan.types import type_of
 from windrow.semantics.expressions import columns_of
 from windrow.semantics.windows import Session, SlideByTuple
 
-VERSION = 2
+VERSION = 3
 """Of the saved state. State of another version is refused."""
 
 

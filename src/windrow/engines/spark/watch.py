@@ -146,7 +146,8 @@ class Watch:
         self._stop = stop or Event()
         self._clock = clock
         self._started = clock()
-        self._last = -1
+        self.batch = -1
+        """The last micro-batch that was told of."""
 
     def look(self) -> Metrics:
         """Tell of the micro-batches that have come since the last look; the latest metrics."""
@@ -163,8 +164,8 @@ class Watch:
     def _new(self) -> Iterator[Any]:
         for progress in self.query.recentProgress:
             batch = _part(progress, "batchId")
-            if batch > self._last and observed(progress) is not None:
-                self._last = batch
+            if batch > self.batch and observed(progress) is not None:
+                self.batch = batch
                 yield progress
 
     def to_the_end(self) -> Metrics:

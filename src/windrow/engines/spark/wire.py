@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
 
-from windrow.errors import InternalError
+from windrow.errors import ConfigurationError, InternalError
 
 _NOTE = b"windrow"
 BODIES = "shard int, body binary"
@@ -54,3 +55,40 @@ def batches_of(body: bytes | pa.Buffer) -> Iterator[pa.RecordBatch]:
 
 def bodies_batch(shards: list[int], bodies: list[bytes]) -> pa.RecordBatch:
     return pa.record_batch([pa.array(shards, pa.int32()), pa.array(bodies, pa.binary())], names=["shard", "body"])
+
+
+# What is kept on disk is sealed, and looked at only when it is as it was: Arrow does not promise to survive bytes that
+# it did not write.
+
+_SEAL = 16
+
+
+def seal(body: bytes, name: object) -> bytes:
+    """A body behind a checksum over it and over what it is called."""
+    return _checksum(body, name) + body
+
+
+def unsealed(body: pa.Buffer) -> pa.Buffer:
+    """A sealed body that has not been on any disk."""
+    return body.slice(_SEAL)
+
+
+def opened(body: bytes, name: object, what: str) -> bytes:
+    """A sealed body, if it is as it was; else the error for a checkpoint in which `what` is damaged."""
+    content = body[_SEAL:]
+    if body[:_SEAL] != _checksum(content, name):
+        raise damaged(f"{what} has changed since it was written: its checksum differs")
+    return content
+
+
+def damaged(what: str) -> ConfigurationError:
+    """The error for a checkpoint that is not whole."""
+    return ConfigurationError(
+        f"must hold a whole checkpoint; {what}",
+        parameter="checkpoint",
+        hint="bring the folder back from a copy, or run the query from the start in an empty folder",
+    )
+
+
+def _checksum(body: bytes, name: object) -> bytes:
+    return blake2b(body, digest_size=_SEAL, key=blake2b(repr(name).encode(), digest_size=_SEAL).digest()).digest()

@@ -1,0 +1,46 @@
+"""Runs of the local engine that break off behind one of their checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import windrow as wr
+from tests.soak.queries import BATCH_ROWS
+from tests.strategies import comparable
+from windrow.engines.local.checkpoint import Checkpoints
+
+
+class Broken(Exception):
+    """The power went off."""
+
+
+@contextmanager
+def breaking_after(saves: int) -> Iterator[None]:
+    """The power goes off as soon as so many checkpoints were written."""
+    done: list[Any] = []
+    save = Checkpoints.save
+
+    def save_and_break(self: Checkpoints, *given: Any) -> Any:
+        done.append(save(self, *given))
+        if len(done) == saves:
+            raise Broken
+        return done[-1]
+
+    with mock.patch.object(Checkpoints, "save", save_and_break), suppress(Broken):
+        yield
+
+
+def leave_checkpoint(query: wr.Query, folder: Path, saves: int) -> None:
+    """The checkpoint of a run that broke off after so many."""
+    with breaking_after(saves):
+        query.run(engine="local", checkpoint=str(folder), checkpoint_every=1, batch_rows=BATCH_ROWS)
+
+
+def answer(query: wr.Query, **options: Any) -> tuple[list[Any], list[Any]]:
+    """Results and late rows, in any order."""
+    result = query.run(engine="local", batch_rows=BATCH_ROWS, **options)
+    return comparable(result.table.to_pylist()), comparable(result.late.to_pylist())
