@@ -39,7 +39,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        with clear_endings(), warnings.catch_warnings():
+        with warnings.catch_warnings(), clear_endings():
             warnings.showwarning = _show(warnings.showwarning)
             return super().invoke(ctx)
 

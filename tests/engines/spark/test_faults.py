@@ -240,9 +240,10 @@ def test_faults_known_by_a_line(text: str, message: str) -> None:
 
 
 DAMAGED_CHECKPOINT = (
-    "`checkpoint` is damaged: something that Spark keeps in it is missing, cut off or changed{}. Hint: put back a copy "
-    "of the whole folder, or begin with an empty one."
+    "`checkpoint` must hold a whole checkpoint; {} is missing, cut off or changed. Hint: bring the folder back from a "
+    "copy, or run the query from the start in an empty folder."
 )
+SOMETHING = DAMAGED_CHECKPOINT.format("something that Spark keeps there")
 HALF = (
     "`checkpoint` is used by another run, or lacks some of its files. Hint: let one run at a time use it; where it was "
     "copied, copy the whole folder, or begin with an empty one."
@@ -254,29 +255,29 @@ HALF = (
     [
         (
             "Failed to read log file file:/c/commits/4. Incomplete log file",
-            DAMAGED_CHECKPOINT.format(", see /c/commits/4"),
+            DAMAGED_CHECKPOINT.format("/c/commits/4"),
         ),
         (
             "Unexpected end-of-input in field name\n at [Source: REDACTED "
             "(`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled); line: 1, column: 12]",
-            DAMAGED_CHECKPOINT.format(""),
+            SOMETHING,
         ),
         (
             "com.fasterxml.jackson.databind.exc.MismatchedInputException: No content to map due to end-of-input",
-            DAMAGED_CHECKPOINT.format(""),
+            SOMETHING,
         ),
         (
             "[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/c is in an inconsistent state",
-            DAMAGED_CHECKPOINT.format(", see /c"),
+            DAMAGED_CHECKPOINT.format("/c"),
         ),
         (
             "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state.  SQLSTATE: 58030",
-            DAMAGED_CHECKPOINT.format(""),
+            SOMETHING,
         ),
         (
             "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE] An error occurred during loading state. Error "
             "reading streaming state file of file:/c/state/0/1/5.changelog does not exist.",
-            DAMAGED_CHECKPOINT.format(", see /c/state/0/1/5.changelog"),
+            DAMAGED_CHECKPOINT.format("/c/state/0/1/5.changelog"),
         ),
         ("Multiple streaming queries are concurrently using file:/c/commits. SQLSTATE: XXKST", HALF),
         ("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 3.", HALF),

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TypeAlias
 from urllib.parse import unquote
 
+from windrow.engines.spark.wire import damaged
 from windrow.errors import ConfigurationError, SourceError, WindrowError
 
 Match: TypeAlias = "re.Match[str]"
@@ -128,13 +129,8 @@ def _other_query(found: Match) -> WindrowError:
 
 
 def _damaged(found: Match) -> WindrowError:
-    named = next((part for part in found.groups() if part), None)
-    where = f", see {_path(named)}" if named else ""
-    return ConfigurationError(
-        f"is damaged: something that Spark keeps in it is missing, cut off or changed{where}",
-        parameter="checkpoint",
-        hint="put back a copy of the whole folder, or begin with an empty one",
-    )
+    named = next((_path(part) for part in found.groups() if part), "something that Spark keeps there")
+    return damaged(f"{named} is missing, cut off or changed")
 
 
 def _half(_: Match) -> WindrowError:

@@ -42,12 +42,11 @@ def run_live(
     options = options or Options()
     options.check()
     started = time.perf_counter()
-    with working_folder(options.checkpoint, restore=options.restore) as folder, clear_words():
+    with clear_words(), working_folder(options.checkpoint, restore=options.restore) as folder:
         spark = session_of(sources) or options.session()
 
         def work() -> Metrics:
-            settings = options.settings(folder)
-            made = frames(spark, plan, sources, settings)
+            made = frames(spark, plan, sources, options.settings(folder))
             claim(folder, made, ledger=False)
             bounded = not any(getattr(source, "is_frame", False) for source in sources.values())
             running = _started(made, output, late, folder, early=gives_early(plan), now=once or bounded)

@@ -11,7 +11,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -66,20 +66,25 @@ def check_logs(checkpoint: Path, given: Path | None = None) -> None:
         raise Damaged(given / SINK / str(last(done)), "is missing")
 
 
-def given_files(given: Path) -> list[Path]:
-    """The files that the log of a folder names, in this folder, wherever it was when they were written."""
+def given_files(given: Path, but: Collection[Path] = ()) -> list[Path]:
+    """The files that the log of a folder names, in this folder, wherever it was when they were written.
+
+    Those in `but` are named without a look whether they are whole.
+    """
     found = entries(given / SINK)
     whole = max((number for number, path in found.items() if path.suffix), default=0)
     names: list[Path] = []
     for number in range(whole, max(found, default=-1) + 1):
         if number not in found:
             raise Damaged(given / SINK / str(number), "is missing")
-        names += [_given(given, entry) for entry in _lines(found[number])]
+        names += [_given(given, entry, but) for entry in _lines(found[number])]
     return names
 
 
-def _given(given: Path, entry: dict[str, Any]) -> Path:
+def _given(given: Path, entry: dict[str, Any], but: Collection[Path]) -> Path:
     path = given / unquote(entry["path"].rpartition("/")[2])
+    if path in but:
+        return path
     try:
         size = path.stat().st_size
     except OSError as error:

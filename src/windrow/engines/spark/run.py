@@ -13,7 +13,6 @@ from functools import reduce
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
@@ -128,7 +127,7 @@ def _run(
     names = {node.name for plan in plans for node in walk(plan) if isinstance(node, Stream)}
     sources = {name: source for name, source in sources.items() if name in names}
     given = [{RESULT: on_result, LATE: on_late or (lambda _: None)} for on_result, on_late in deliveries]
-    with working_folder(options.checkpoint, restore=options.restore) as folder, clear_words():
+    with clear_words(), working_folder(options.checkpoint, restore=options.restore) as folder:
         spark = session_of(sources) or options.session()
         settings = options.settings(folder)
 
@@ -210,6 +209,12 @@ def _sorted(batches: list[pa.RecordBatch], time: str | None, ties: bool) -> list
     return (in_order(table, time) if ties else table.sort_by(time)).combine_chunks().to_batches()
 
 
+def _deliver(ledger: DataFrame, frame: Frames, given: dict[int, Deliver]) -> None:
+    """What one query gave, in order."""
+    rows = ledger.filter(f"query = {frame.query}").orderBy("time").toLocalIterator(prefetchPartitions=True)
+    deliver_in_order(rows, given, frame.job.time, ties=_ties(frame.job))
+
+
 class _Counting:
     """Hands batches on and counts their rows."""
 
@@ -263,7 +268,7 @@ class _Streaming:
         growing = self._growing(made[0].outcomes, {} if self.options.checkpoint else {"retention": "1m"})
         query = growing.start()
         watch = self._watched(query)
-        told, handed = watch.metrics, set[str]()
+        told, handed = watch.metrics, set[Path]()
         try:
             while not watch.has_ended():
                 if watch.metrics is not told:
@@ -274,14 +279,18 @@ class _Streaming:
         return watch.each
 
     def _hand_over_new(
-        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], handed: set[str]
-    ) -> set[str]:
+        self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], handed: set[Path]
+    ) -> set[Path]:
         """What is in files of the ledger that were not handed over yet; all files that were by now."""
-        found = self._given()
-        for frame, given in zip(made, deliveries, strict=True):
-            self._deliver(found - handed, frame, given)
-        for uri in () if self.options.checkpoint else found - handed:
-            Path(unquote(urlparse(uri).path)).unlink(missing_ok=True)
+        with whole(self.folder):
+            found = set(given_files(self.folder / GIVEN, but=handed))
+        new = found - handed
+        if new:
+            ledger = self.spark.read.schema(_LEDGER).parquet(*map(str, sorted(new)))
+            for frame, given in zip(made, deliveries, strict=True):
+                _deliver(ledger, frame, given)
+        for path in () if self.options.checkpoint else new:
+            path.unlink(missing_ok=True)
         return found
 
     def _growing(self, outcomes: DataFrame, options: Mapping[str, str]) -> DataStreamWriter:
@@ -318,28 +327,24 @@ class _Streaming:
         self, made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]], each: Sequence[Metrics]
     ) -> None:
         """Everything the ledger holds, which is as many results as the query gave."""
-        files = self._given()
+        ledger = self._ledger()
         for frame, given, metrics in zip(made, deliveries, each, strict=True):
             counting = _Counting(given[RESULT])
-            self._deliver(files, frame, {**given, RESULT: counting})
+            if ledger is not None:
+                _deliver(ledger, frame, {**given, RESULT: counting})
             if self._is_told() and counting.rows != metrics.results:
                 raise damaged(f"its ledger has {counting.rows:,} of {metrics.results:,} results")
-
-    def _deliver(self, files: set[str], frame: Frames, given: dict[int, Deliver]) -> None:
-        """What one query gave in these files of the ledger."""
-        if files:
-            ledger = self.spark.read.schema(_LEDGER).parquet(*files).filter(f"query = {frame.query}")
-            rows = ledger.orderBy("time").toLocalIterator(prefetchPartitions=True)
-            deliver_in_order(rows, given, frame.job.time, ties=_ties(frame.job))
 
     def _is_told(self) -> bool:
         """Whether the metrics are of the last micro-batch; a run that was killed may have missed to write them."""
         return self.told.exists() and bool(read_json(self.told)["batch"] == last(self.folder / SPARK / "commits"))
 
-    def _given(self) -> set[str]:
-        """The files of the ledger, by their names: a folder of the user's may have been moved since."""
+    def _ledger(self) -> DataFrame | None:
+        """A folder of the user's may have been moved since, so its files are found by their names."""
         folder = self.folder / GIVEN
+        reader = self.spark.read.schema(_LEDGER)
         if self.options.checkpoint is None:
-            return set(self.spark.read.schema(_LEDGER).parquet(str(folder)).inputFiles())
+            return reader.parquet(str(folder))
         with whole(self.folder):
-            return set(map(str, given_files(folder)))
+            files = given_files(folder)
+        return reader.parquet(*map(str, files)) if files else None
