@@ -123,7 +123,7 @@ class Shard:
         self.promises: list[tuple[int, pa.RecordBatch]] = []
         self.leads = [lead_among_rows(stream) for stream in job.streams]
         """How far rows of each stream may be ahead of its others."""
-        self.early: list[tuple[int, pa.RecordBatch, int | None]] = []
+        self.aside: list[tuple[int, pa.RecordBatch, int | None]] = []
         """Rows of this micro-batch that a task knew to be too far ahead, and of what if not of the other rows."""
         self.waiting: list[Taken] = []
         """Rows of this micro-batch whose order says something, or of which some may be early."""
@@ -163,7 +163,7 @@ class Shard:
         elif note["kind"] == "promises":
             self.promises += [(place, batch.replace_schema_metadata(None)) for batch in batches]
         elif note["kind"] == "early":
-            self.early += [(place, batch.replace_schema_metadata(None), note["against"]) for batch in batches]
+            self.aside += [(place, batch.replace_schema_metadata(None), note["against"]) for batch in batches]
         else:
             taken = Taken([place, *note["order"]], place, batches, cells, is_copy=note["kind"] == "copies")
             if self.leads[place] is not None or (self.job.spread.in_order and not taken.is_copy):
@@ -192,7 +192,7 @@ class Shard:
         for taken in sorted(self.waiting, key=lambda one: one.order):
             self._feed(taken)
         self._advance(self.sightings, whole, self.promises)
-        self.sightings, self.promises, self.waiting, self.early = [[] for _ in self.progress], [], [], []
+        self.sightings, self.promises, self.waiting, self.aside = [[] for _ in self.progress], [], [], []
         yield from self.handed_over()
         yield self.counts()
 
@@ -207,7 +207,7 @@ class Shard:
         for taken in self.waiting:
             if self.leads[taken.place] is not None:
                 taken.batches = [self._in_reach(taken, batch, reaches[taken.place]) for batch in taken.batches]
-        for place, data, against in self.early:
+        for place, data, against in self.aside:
             self._feed_early(place, data, reaches[place] if against is None else against)
 
     def _in_reach(self, taken: Taken, batch: pa.RecordBatch, reach: int) -> pa.RecordBatch:
