@@ -260,3 +260,11 @@ def test_metrics_keep_it() -> None:
     assert metrics.sources["trades"].jump is not None
     assert metrics == Metrics.from_dict(metrics.to_dict())
     assert 2 * metrics.rows_lost == metrics.plus(metrics).rows_lost
+
+
+def test_a_row_somewhat_ahead_is_named_beside_the_slack_that_would_have_kept_the_others() -> None:
+    stream = wr.stream(pa.table({"t": [1, 20, 2, 3, 4, 30]}), time="t", progress=wr.ordered())
+    (warning,) = warned(lambda: stream.window(range=10).agg(n=wr.count()).collect())
+    assert 18 == warning.slack
+    assert "a slack of 18 would have kept them" in str(warning)
+    assert "Row 2 of stream (time 20) moved progress 19 ahead, and 3 rows after it came too late." in str(warning)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _HOME = str(Path(__file__).parents[1])
 _LEADS = {Domain.TIME: (3_600_000_000, 60_000_000, 1_000_000), Domain.INTEGER: (1_000, 100, 10)}
 """Bounds to suggest for how far a row may be ahead; the first that is well below what it was."""
+_PATIENCE = {Domain.TIME: 86_400_000_000, Domain.INTEGER: 1_000_000}
+"""The most slack to suggest where a single row far ahead is what made others late."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +123,13 @@ def _outcome(node: Node, one: bool) -> str:
 def needed_slack(plan: Node, metrics: Metrics) -> Iterator[tuple[str, int, Domain]]:
     """The streams whose late rows more slack would have kept, and how much of it.
 
-    None where punctuations come with the data, where a stream that lags is not waited for, and where a row far ahead
-    made the others late.
+    None where punctuations come with the data, where a stream that lags is not waited for, and where a row so far ahead
+    made the others late that nobody would wait for them.
     """
     for name, behind, stream in _behind(plan, metrics):
-        if _jump(name, metrics) is None and stream.idle is None and not isinstance(stream.policy, External):
-            domain = shape_of(stream).domain
+        domain = shape_of(stream).domain
+        patient = _jump(name, metrics) is None or behind <= _PATIENCE[domain]
+        if patient and stream.idle is None and not isinstance(stream.policy, External):
             yield name, rounded_up(behind, domain), domain
 
 

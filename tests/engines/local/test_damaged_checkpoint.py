@@ -205,6 +205,15 @@ def test_a_run_that_does_not_go_on_is_refused_where_there_is_one(state: Path, ex
     assert expected == run(state, restore=True)
 
 
+def test_a_folder_of_a_run_on_spark_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "windrow.json").write_text("{}")
+    message = "`checkpoint` must be of a run in process; this one is of a run on Spark, got {}. Hint: go on with "
+    message += "engine='spark', or choose an empty folder."
+    for restore in (False, True):
+        with pytest.raises(wr.ConfigurationError, match=f"^{re.escape(message.format(tmp_path))}$"):
+            run(tmp_path, restore=restore)
+
+
 def test_files_that_may_not_be_read(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path) -> bytes:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))

@@ -69,6 +69,13 @@ class Checkpoints:
             (self.folder / ".writable").unlink()
         except OSError as error:
             raise unusable(self.folder, error) from error
+        if (self.folder / "windrow.json").exists():  # where one of Spark says what it is of
+            raise ConfigurationError(
+                "must be of a run in process; this one is of a run on Spark",
+                parameter="checkpoint",
+                value=str(self.folder),
+                hint="go on with engine='spark', or choose an empty folder",
+            )
 
     def begin(self) -> None:
         """Refuse to begin anew where there is something to go on from."""
