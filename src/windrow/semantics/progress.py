@@ -33,6 +33,7 @@ class Punctuation:
 
     A moment is kept as whole microseconds, the units of timestamps; `is_moment` says that it was one.
 
+    >>> from datetime import datetime
     >>> Punctuation(datetime(1970, 1, 1, 0, 1))
     Punctuation(value=60000000, group=None)
     """

@@ -49,7 +49,10 @@ def open_sink(
             value=target,
             hint="Spark writes to addresses: windrow run --engine spark --output, or to_spark().writeStream",
         )
-    path = Path(target)
+    return _file_sink(Path(target), schema)
+
+
+def _file_sink(path: Path, schema: pa.Schema) -> Sink:
     ending = path.suffix.lower()
     if ending == ".parquet":
         from windrow.sinks.parquet import ParquetSink
@@ -66,7 +69,7 @@ def open_sink(
     raise ConfigurationError(
         "must end in a known way",
         parameter="output",
-        value=str(target),
+        value=str(path),
         allowed=ENDINGS,
         hint="name a file such as answer.parquet, or - for the terminal",
     )

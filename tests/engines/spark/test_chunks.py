@@ -90,9 +90,9 @@ def test_state_that_has_changed_is_refused() -> None:
 
 
 def test_rows_that_spark_skips_or_repeats_are_noticed() -> None:
-    progress = Progress(rows=50)
-    progress.check([Sighting(order=70, first=70, rows=5), Sighting(order=50, first=50, rows=20)], "trades")
+    progress = Progress(read=50)
+    progress.check([Sighting(order=70, first=70, last=75), Sighting(order=50, first=50, last=70)], "trades")
     progress.check([Sighting(rows=3)], "trades")  # rows of a DataFrame have no numbers
-    message = r"\A`checkpoint` must hold .*; its state has 50 rows of trades, and Spark goes on behind 52\. Hint: .*\Z"
+    message = r"\A`checkpoint` must hold .*; its state has 75 rows of trades, and Spark goes on behind 77\. Hint: .*\Z"
     with pytest.raises(ConfigurationError, match=message):
-        progress.check([Sighting(order=52, first=52, rows=20)], "trades")
+        progress.check([Sighting(order=77, first=77, last=97)], "trades")

@@ -185,7 +185,7 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
     """The low level inside the reader: rows never pass through the JVM."""
 
     def work(elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
-        return bodies_of(reading, elements, order=span.first, first=span.first, ends=span.ends)
+        return bodies_of(reading, elements, order=span.first, numbers=(span.first, span.last), ends=span.ends)
 
     name = f"windrow_{uuid4().hex}"
     partitions = settings.partitions or len(shard_keys_of(spark))

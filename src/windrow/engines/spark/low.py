@@ -74,16 +74,17 @@ def bodies_of(
     elements: Iterable[pa.RecordBatch | Punctuation],
     *,
     order: int = 0,
-    first: int | None = None,
+    numbers: tuple[int, int] | None = None,
     ends: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The low levels of several queries over one stream, which is read once, from its row `first` on where it has
-    numbers.
+    """The low levels of several queries over one stream, which is read once.
+
+    Where its rows have numbers, these are those of the first that is read and of the one behind the last.
     """
     settle()
     for lowering in lowerings:
         make_known(lowering.own)
-    tasks = [Task(lowering, order, first) for lowering in lowerings]
+    tasks = [Task(lowering, order, numbers) for lowering in lowerings]
     for element in elements:
         for task in tasks:
             yield from task.take(element)
@@ -94,11 +95,12 @@ def bodies_of(
 class Task:
     """The rows of one stream that one task of Spark reads in one micro-batch."""
 
-    def __init__(self, lowering: Lowering, order: int, first: int | None = None) -> None:
+    def __init__(self, lowering: Lowering, order: int, numbers: tuple[int, int] | None = None) -> None:
         self.lowering = lowering
         branch = lowering.branch
         self.stream = branch.stream
-        self.seen = Sighting(order=order, first=first, wall=time.time())
+        first, last = numbers or (None, 0)
+        self.seen = Sighting(order=order, first=first, last=last, wall=time.time())
         self.input = Input(self.stream.name, self.stream.time, AtEnd(), lead=_limit(self.stream, self.seen.wall))
         lead = lead_among_rows(self.stream)
         self.stretches = None if lead is None else Stretches(self.stream.name, lead, slack_rows_of(self.stream))

@@ -30,7 +30,9 @@ class Sighting:
     order: int = 0
     """Where the task's rows stand among those of the micro-batch."""
     first: int | None = None
-    """The number of its first row in the stream, where rows have one."""
+    """The number of its first row in the stream, where rows have one: punctuations in a column are rows, too."""
+    last: int = 0
+    """The number of the row behind its last."""
     rows: int = 0
     filtered: int = 0
     early: int = 0
@@ -81,6 +83,8 @@ class Sighting:
 class Progress:
     """One stream as all shards know it."""
 
+    read: int = 0
+    """The number of the row that comes next, where rows have one."""
     rows: int = 0
     filtered: int = 0
     early: int = 0
@@ -100,11 +104,12 @@ class Progress:
         """Refuse a micro-batch that does not begin with the row behind the last one: Spark's logs and this state are
         not of one checkpoint, or one of them has changed.
         """
-        rows = self.rows
         for seen in sorted(sightings, key=lambda one: one.order):
-            if seen.first is not None and seen.first != rows:
-                raise damaged(f"its state has {rows:,} rows of {stream}, and Spark goes on behind {seen.first:,}")
-            rows += seen.rows
+            if seen.first is None:
+                continue
+            if seen.first != self.read:
+                raise damaged(f"its state has {self.read:,} rows of {stream}, and Spark goes on behind {seen.first:,}")
+            self.read = seen.last
 
     def see(self, sightings: Sequence[Sighting], stream: Stream) -> None:
         """Take in what the tasks of one micro-batch saw."""

@@ -30,15 +30,12 @@ def span(times):
 def cut_points(times, high, slack, bound, origin, step, cuts, bounds, first, notes):
     """Cuts under the slack policy: before row `cuts[j]` the punctuation `bounds[j]` must have been seen.
 
-    `high` is the largest time seen before, `bound` the punctuation in force. A cut is needed only at a row below
-    the punctuation that its predecessors imply; rows in time never need one. Blocks without such a row are
-    skipped by their minimum and maximum: in these no row but the first can be a jump. `first` is the number of the
-    first row; `notes` are of kernels/disorder. Returns (number of cuts, new high, smallest time); -1 cuts when `cuts`
-    is too short.
+    `high` is the largest time seen before, `bound` the punctuation in force. A cut is needed only at a row below the
+    punctuation that its predecessors imply. Blocks without such a row are skipped by their minimum and maximum: there
+    no row but the first can be a jump. `first` is the number of the first row; `notes` are of kernels/disorder.
+    Returns (number of cuts, new high, smallest time); -1 cuts when `cuts` is too short.
     """
-    found = 0
-    reach = slack + step
-    smallest = times[0]
+    found, reach, smallest = 0, slack + step, times[0]
     for begin in range(0, len(times), BLOCK):
         end = min(begin + BLOCK, len(times))
         least, most = span(times[begin:end])
