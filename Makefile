@@ -34,7 +34,7 @@ bench: $(VENV)/.dev ## every benchmark, one after the other
 papers: $(VENV)/.dev ## the experiments of the papers: tables here, pictures in build/papers
 	@set -e; for file in benchmarks/papers/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
-soak: $(VENV)/.dev ## the randomised tests with many examples, and Spark killed again and again (hours)
+soak: $(VENV)/.dev ## the randomised tests with many examples, Spark killed and checkpoints damaged again and again (hours)
 	@WINDROW_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m soak
 
 docs: $(VENV)/.dev ## run every snippet of README, docs and examples

@@ -14,8 +14,8 @@ from tests.strategies import comparable
 from windrow.engines.local.checkpoint import Checkpoints
 
 
-class Broken(Exception):
-    """The power went off."""
+class Broken(BaseException):
+    """The power went off; nobody may catch that, and the command line makes no message of it."""
 
 
 @contextmanager
