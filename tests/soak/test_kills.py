@@ -95,7 +95,7 @@ def live(
         if sent is not signal.SIGKILL:
             end(process, sent)
         kill(process)
-    said_last = (folder / "stderr").read_text()
+    said_last = f"{process.returncode}: {(folder / 'stderr').read_text()}"
     assert process.returncode in ((0, -sent) if sent is signal.SIGKILL else (0, 128 + sent, -sent)), said_last
     if way == "run":  # in a frame's own query py4j, which the user called, has its say
         assert process.returncode != 128 + sent or "Traceback" not in said_last, said_last
