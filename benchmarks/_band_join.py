@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Element
 from windrow.operators.handshake.driver import MakeLocal
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
-from windrow.plan.check import shape_of
-from windrow.plan.join_choice import choose_join, shapes_below
-from windrow.plan.joins import joined_names
+from windrow.physical.join_choice import choose_join, shapes_below
+from windrow.plan.checks.joins import joined_names
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, Stream
-from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import LEFT, RIGHT, Between
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
 SECOND = 1_000_000
 _R: dict[str, pa.DataType] = {"ts": pa.int64(), "x": pa.int32(), "y": pa.float32(), "z": pa.string()}

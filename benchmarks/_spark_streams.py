@@ -24,8 +24,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import windrow as wr
-from windrow.engines.spark.session import embedded
-from windrow.engines.spark.watch import metrics_of
+from windrow.engines.spark.running.observing import metrics_of
+from windrow.engines.spark.session.sessions import embedded
 
 SLIDE = SLACK = 1_000_000
 """A second each; rows are up to half of it out of order, so none is late."""

@@ -18,7 +18,7 @@ from _harness import Settings, amount, begin, duration, table, verdict
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.semantics.progress import END
+from windrow.semantics.progress.policies import END
 
 WINDOW = 1_000_000
 BATCH_ROWS = 4_096

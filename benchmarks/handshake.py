@@ -17,15 +17,15 @@ from _band_join import full_windows, measured, points, spaced, sustained
 from _harness import Settings, amount, begin, duration, side_by_side, table, verdict
 
 import windrow as wr
-from windrow.aggregates.arrays import tabled
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.arrays import tabled
+from windrow.aggregates.kinds.base import Integers
 from windrow.engines.local import Options, run
+from windrow.operators.baselines.handshake_simulation import balance
 from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.codes import coded_bounds
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import PROBES
-from windrow.operators.handshake.simulation import balance
-from windrow.operators.kernels import join_scan as kernels
+from windrow.operators.kernels.joins import scan as kernels
 from windrow.semantics.joins import LEFT, RIGHT
 
 MINUTES = 15

@@ -22,14 +22,14 @@ import pyarrow as pa
 from _harness import Settings, amount, begin, side_by_side, table, verdict
 
 import windrow as wr
-from windrow.aggregates.arrays import tabled
-from windrow.engines.build import How, build
+from windrow.aggregates.kinds.arrays import tabled
 from windrow.engines.local import Options, run
 from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
+from windrow.pipeline.build import How, build
 from windrow.plan.columns import prune
 from windrow.plan.nodes import Node
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 
 SECOND = 1_000_000
 ROWS, KEYS = 2_000_000, (1_000, 100_000, 1_000_000)

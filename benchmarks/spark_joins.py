@@ -26,8 +26,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import windrow as wr
-from windrow.engines.spark.watch import metrics_of
-from windrow.plan.joins import joined_names
+from windrow.engines.spark.running.observing import metrics_of
+from windrow.plan.checks.joins import joined_names
 from windrow.plan.nodes import Join, JoinKind
 from windrow.query import Query
 from windrow.query.fluent import to_expression

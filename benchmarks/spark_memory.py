@@ -33,7 +33,7 @@ def load_of(rows: int) -> Load:
 
 def run(folder: str, rows: int) -> dict[str, Any]:
     """The query in this process; what it counted."""
-    from windrow.engines.spark.session import embedded
+    from windrow.engines.spark.session.sessions import embedded
 
     spark = embedded(shards=2, memory=MEMORY, **{"spark.master": "local[2]"})
     result = asked(f"{folder}/*.parquet", load_of(rows)).run(engine="spark", memory=MEMORY)

@@ -47,7 +47,7 @@ def _is_on_spark(item: pytest.Item) -> bool:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Two cores, two shards; it starts with the first test that asks for it and ends with the process."""
-    from windrow.engines.spark.session import embedded
+    from windrow.engines.spark.session.sessions import embedded
 
     # Workers run where the session was started, which may be any test's folder, and must find what tests send them.
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from windrow.engines.metrics import Metrics as RealMetrics
+from windrow.pipeline.metrics import Metrics as RealMetrics
 
 
 @dataclass

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from windrow.semantics.expressions import Column, Expression
-from windrow.semantics.progress import END, START, Punctuation
-from windrow.semantics.windows import Landmark, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.progress.policies import END, START, Punctuation
+from windrow.semantics.scalars.expressions import Column, Expression
+from windrow.semantics.windows.kinds import Landmark, Session, SlideBy, SlideByTuple, Sliding, Window
 
 Aggregate: TypeAlias = tuple[str, str, str | None, tuple[Any, ...]]
 Element: TypeAlias = dict[str, Any] | Punctuation

@@ -25,10 +25,10 @@ from windrow.plan.nodes import (
     Union,
 )
 from windrow.plan.nodes import WindowAggregate as Windowed
-from windrow.semantics.amounts import Amount
-from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.progress import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
-from windrow.semantics.windows import Emit, Landmark, Session, Sliding
+from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
+from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+from windrow.semantics.windows.kinds import Emit, Landmark, Session, Sliding
 
 MINUTE = 60_000_000
 TRADES = pa.table(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import tabled
+from windrow.aggregates.kinds.arrays import tabled
 
 PORTS = 65_536
 COLUMNS = ("srcIP", "srcPort", "destIP", "destPort")

@@ -16,18 +16,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from windrow.engines.accounts import state_bytes
-from windrow.engines.build import build
-from windrow.engines.pipeline import Pipeline, Stage
+from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Batch
-from windrow.operators.grid import Grid
-from windrow.operators.ordering import Sort
-from windrow.operators.progress import Input
-from windrow.operators.window_aggregate import WindowOperator
-from windrow.plan.check import shape_of
+from windrow.operators.input.grid import Grid
+from windrow.operators.input.input import Input
+from windrow.operators.rowwise.sort import Sort
+from windrow.pipeline.accounts import state_bytes
+from windrow.pipeline.build import build
+from windrow.pipeline.graph import Pipeline, Stage
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.columns import prune
 from windrow.plan.nodes import Lateness, Node, WindowAggregate
-from windrow.semantics.progress import END, Punctuation
+from windrow.semantics.progress.policies import END, Punctuation
 
 Arrival: TypeAlias = tuple[str, pa.RecordBatch | Punctuation]
 Ints: TypeAlias = npt.NDArray[np.int64]

@@ -10,12 +10,12 @@ from _in_order import Held, out_of_order, skewed, units, weighed
 from _pictures import Panel
 
 import windrow as wr
-from windrow.engines.build import build
-from windrow.engines.pipeline import Pipeline, Stage
-from windrow.operators.grid import Grid
-from windrow.operators.meld import Meld
-from windrow.operators.ordering import Sort
-from windrow.operators.progress import Input
+from windrow.operators.input.grid import Grid
+from windrow.operators.input.input import Input
+from windrow.operators.rowwise.meld import Meld
+from windrow.operators.rowwise.sort import Sort
+from windrow.pipeline.build import build
+from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.columns import prune
 from windrow.plan.nodes import Node
 

@@ -19,7 +19,7 @@ from _pictures import Panel
 import windrow as wr
 from windrow.functions import AggregateSpec
 from windrow.plan.nodes import Lateness, Node
-from windrow.semantics.progress import Policy, Punctuation
+from windrow.semantics.progress.policies import Policy, Punctuation
 
 PIECE = 50
 """Rows that arrive at a time, and so the grain of the clock."""

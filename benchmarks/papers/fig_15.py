@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _band_join import full_windows, measured
 from _harness import amount, begin, table
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
 from windrow.operators.handshake.driver import MakeLocal
 from windrow.operators.handshake.outlet import Outlet

@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _harness import Settings, begin, table
 from strategies import PER_PANE, PER_WINDOW, SHAPE_ROWS, SPACING, by_shape, disordered
 
-from windrow.plan.calibration import calibrated
-from windrow.plan.costs import Statistics, thesis_time
-from windrow.semantics.windows import Sliding
+from windrow.physical.calibration import calibrated
+from windrow.physical.costs import Statistics, thesis_time
+from windrow.semantics.windows.kinds import Sliding
 
 AXES = ("rows a pane", "time of panes / time of wid")
 

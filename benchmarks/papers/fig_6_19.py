@@ -28,10 +28,10 @@ from _harness import Settings, amount, begin, duration, table, verdict
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
+from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Element
-from windrow.operators.window_aggregate import WindowOperator
 from windrow.query import Query
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 
 STRATEGIES = ("wid", "panes", "buffer", "adaptive")
 BATCH_ROWS = 1 << 16

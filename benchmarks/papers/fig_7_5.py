@@ -23,7 +23,7 @@ from _in_order import Arrival, feed, out_of_order
 from _pictures import Panel, save
 
 import windrow as wr
-from windrow.aggregates.arrays import tabled
+from windrow.aggregates.kinds.arrays import tabled
 from windrow.plan.nodes import Node
 
 MINUTES, RATE, CONNECTIONS = 300, 200, 50

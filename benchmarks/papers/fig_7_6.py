@@ -25,8 +25,8 @@ from _in_order import feed, in_order, out_of_order, skewed, units
 from _pictures import Panel, save
 
 import windrow as wr
-from windrow.engines.accounts import state_bytes
-from windrow.engines.pipeline import Pipeline
+from windrow.pipeline.accounts import state_bytes
+from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
 
 RATE, SECONDS, FLOWS = 4_000, 130, 4_000

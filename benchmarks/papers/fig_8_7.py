@@ -25,8 +25,8 @@ from _pictures import Panel, save
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.engines.pipeline import Pipeline
-from windrow.operators.window_aggregate import WindowOperator
+from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.pipeline.graph import Pipeline
 
 GROUPS = (66_000, 130_000, 260_000, 520_000)
 SIZES = {"1/2": 0.5, "1": 1.0, "2": 2.0}

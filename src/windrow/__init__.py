@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from windrow.query.frames import spark_source as spark_source
     from windrow.query.frames import spark_watch as spark_watch
     from windrow.query.frames import transform as transform
-    from windrow.semantics.progress import Punctuation as Punctuation
+    from windrow.semantics.progress.policies import Punctuation as Punctuation
 
 __version__ = "0.1.0"
 
@@ -76,7 +76,7 @@ _HOMES = {
     ),
     "windrow.query": "GroupedQuery Query Result Results Script explain run script sql stream",
     "windrow.query.frames": "spark_listener spark_session spark_source spark_watch transform",
-    "windrow.semantics.progress": "Punctuation",
+    "windrow.semantics.progress.policies": "Punctuation",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from windrow.errors import QueryError
-from windrow.plan.builder import Length
-from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.expressions import Expression
-from windrow.semantics.progress import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
+from windrow.plan.build.queries import Length
+from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
+from windrow.semantics.scalars.amounts import Amount, Domain
+from windrow.semantics.scalars.expressions import Expression
 
 
 @dataclass(frozen=True)

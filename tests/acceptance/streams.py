@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import windrow as wr
 from tests.strategies import comparable
-from windrow.semantics.progress import END, START, Policy, Punctuation, bounds
+from windrow.semantics.progress.policies import END, START, Policy, Punctuation, bounds
 
 KINDS: dict[str, pa.DataType] = {"ts": pa.int64(), "k": pa.string(), "x": pa.int64()}
 SCHEMA = pa.schema(KINDS)

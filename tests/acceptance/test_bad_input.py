@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import windrow as wr
-from windrow.engines.durable_files import read_json, write_json
+from windrow.durable.sealed_files import read_json, write_json
 from windrow.errors import SumOverflowError
 
 TRADES = pa.table(

@@ -12,9 +12,9 @@ import windrow as wr
 from tests.acceptance.streams import CUTS, SCHEMA, in_order, melded, outcome, promised, rows, table
 from tests.strategies import comparable
 from windrow.plan.nodes import WindowAggregate
-from windrow.semantics import oracle
-from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import AtEnd, Ordered, Policy, Punctuation, Slack, SlackRows
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.progress.policies import AtEnd, Ordered, Policy, Punctuation, Slack, SlackRows
+from windrow.semantics.scalars.amounts import Amount
 
 POLICIES: dict[str, tuple[Policy, int]] = {
     "slack": (Slack(Amount.of(12)), 12),

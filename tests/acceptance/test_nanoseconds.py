@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.plan.nodes import AggregateCall
-from windrow.semantics import oracle
-from windrow.semantics.expressions import Column
-from windrow.semantics.windows import Sliding
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Sliding
 
 NS = pa.timestamp("ns")
 FIRST = 1_704_067_200_000_000_000

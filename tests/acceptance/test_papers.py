@@ -14,13 +14,13 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import melded
 from tests.strategies import comparable
-from windrow.plan.check import walk
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Filter, Project, Stream, WindowAggregate
-from windrow.semantics import oracle
-from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import AtEnd, Ordered, Policy, Slack
-from windrow.semantics.scalar import evaluate
-from windrow.semantics.windows import Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.progress.policies import AtEnd, Ordered, Policy, Slack
+from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.scalars.evaluate import evaluate
+from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
 
 PAPERS = Path(__file__).parents[1] / "golden" / "papers"
 RUNNING = sorted(path.stem for path in PAPERS.glob("*.sql"))

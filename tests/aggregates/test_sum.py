@@ -12,7 +12,7 @@ import pytest
 
 import windrow as wr
 from windrow.errors import SumOverflowError
-from windrow.semantics.reference import float_sum
+from windrow.semantics.oracle.reference import float_sum
 
 STRATEGIES = ("panes", "wid", "buffer")
 NASTY = {

@@ -13,9 +13,9 @@ import pytest
 import windrow as wr
 from tests.strategies import comparable
 from windrow.plan.nodes import AggregateCall
-from windrow.semantics import oracle
-from windrow.semantics.expressions import Column
-from windrow.semantics.windows import Session, Sliding
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Session, Sliding
 
 POOLS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "text": (pa.string(), ["", "a", "b", "B", "ä", "a\x00b", "日本", "z" * 300]),

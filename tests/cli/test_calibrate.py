@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from windrow.cli import main
 from windrow.engines.local import calibrating
-from windrow.plan.calibration import calibrated
-from windrow.plan.costs import MEASURED
+from windrow.physical.calibration import calibrated
+from windrow.physical.costs import MEASURED
 
 
 def test_constants_are_measured_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

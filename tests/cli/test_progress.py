@@ -6,9 +6,9 @@ import pytest
 
 from tests.fake_engine import Metrics
 from windrow.cli import progress
-from windrow.engines.metrics import SourceMetrics
-from windrow.semantics.amounts import Domain
-from windrow.semantics.progress import END, START
+from windrow.pipeline.metrics import SourceMetrics
+from windrow.semantics.progress.policies import END, START
+from windrow.semantics.scalars.amounts import Domain
 
 
 def metrics(**values: Any) -> Any:

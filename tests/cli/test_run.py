@@ -227,7 +227,7 @@ def test_an_answer_from_the_local_engine(flags: list[str], declared: str) -> Non
 def test_in_process_an_address_is_refused_without_starting_spark(
     address: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("windrow.engines.spark.inputs.embedded", None)
+    monkeypatch.setattr("windrow.engines.spark.connect.frame_sources.embedded", None)
     text = f"CREATE STREAM s FROM '{address}' PROGRESS ON t; SELECT t FROM s"
     done = windrow("-e", text)
     message = f"Error: `s` must be a path on this machine in process, got {address}. Hint: {hint}."
@@ -237,7 +237,7 @@ def test_in_process_an_address_is_refused_without_starting_spark(
 
 
 def test_an_address_that_nobody_reads_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windrow.engines.spark.inputs.embedded", None)
+    monkeypatch.setattr("windrow.engines.spark.connect.frame_sources.embedded", None)
     for address, told in (
         ("https://host/t.csv", "must be a place that Spark reads"),
         ("console:", "can only be written"),

@@ -29,7 +29,7 @@ if CONNECT:
 def connected() -> SparkSession:
     from pyspark.sql import SparkSession
 
-    from windrow.engines.spark.session import EMBEDDED
+    from windrow.engines.spark.session.sessions import EMBEDDED
 
     settings = {**EMBEDDED, "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
     builder = SparkSession.builder.remote(settings.pop("spark.master").replace("*", "2"))

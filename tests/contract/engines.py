@@ -15,13 +15,13 @@ import pytest
 import windrow as wr
 from tests.contract.hearing import Given, Hearing, Row, batch_by_batch, row_by_row
 from tests.contract.reference import Expected, Reference
-from tests.engines.local.test_sessions import standing
+from tests.engines.local.answers.test_sessions import standing
 from tests.strategies import comparable
-from windrow.plan.check import walk
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Late, Node, Stream, WindowAggregate
-from windrow.semantics.moments import microseconds
-from windrow.semantics.progress import Punctuation
-from windrow.semantics.windows import Session
+from windrow.semantics.progress.policies import Punctuation
+from windrow.semantics.scalars.moments import microseconds
+from windrow.semantics.windows.kinds import Session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from windrow.plan.nodes import Stream
-from windrow.plan.schema import domain_of
-from windrow.semantics.moments import value_of
-from windrow.semantics.progress import END, START, Punctuation, Slack, bounds
+from windrow.plan.types.schema import domain_of
+from windrow.semantics.progress.policies import END, START, Punctuation, Slack, bounds
+from windrow.semantics.scalars.moments import value_of
 
 Row: TypeAlias = dict[str, Any]
 Heard: TypeAlias = "list[tuple[str, Row] | Punctuation]"

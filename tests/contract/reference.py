@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.contract.hearing import Given, Heard, Row
-from windrow.operators.lateness import COLUMNS
-from windrow.plan.check import inputs_of, shape_of, walk
+from windrow.operators.late.judging import COLUMNS
+from windrow.plan.checks.nodes import inputs_of, shape_of, walk
+from windrow.plan.checks.windows import within_of
 from windrow.plan.nodes import (
     LEFT,
     RIGHT,
@@ -24,13 +25,12 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.plan.windows import within_of
-from windrow.semantics import oracle
 from windrow.semantics.joins import LastRows, Pair, Timed, join
-from windrow.semantics.moments import value_of
-from windrow.semantics.progress import START, Punctuation
-from windrow.semantics.scalar import evaluate
-from windrow.semantics.windows import Session, Sliding, Window
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.progress.policies import START, Punctuation
+from windrow.semantics.scalars.evaluate import evaluate
+from windrow.semantics.scalars.moments import value_of
+from windrow.semantics.windows.kinds import Session, Sliding, Window
 
 Place = tuple[int, Row]
 """When a row came, and the row."""

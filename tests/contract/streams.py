@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import windrow as wr
 from windrow.functions import AggregateSpec
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 
 SIZE = 24
 """Rows of a stream in a micro-batch."""

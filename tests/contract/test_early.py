@@ -7,7 +7,7 @@ from dataclasses import replace
 import windrow as wr
 from tests.contract.engines import Engine, plain, rounded_names
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, punctuated
-from tests.engines.local.test_early import replayed, told
+from tests.engines.local.answers.test_early import replayed, told
 from windrow.plan.nodes import WindowAggregate
 
 

@@ -16,8 +16,8 @@ from tests.contract.engines import Engine, check, check_late, given, plain, roun
 from tests.contract.hearing import Given, Heard, Row
 from tests.contract.reference import Expected, Reference
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, rows, timed
-from windrow.engines.metrics import SourceMetrics
 from windrow.errors import UnsupportedError
+from windrow.pipeline.metrics import SourceMetrics
 from windrow.query import Query
 from windrow.query.frames import spark_watch, transform
 
@@ -130,7 +130,7 @@ def test_streaming_frames_with_a_watermark_in_sql(on_frames: Engine, spark: Spar
 
 
 def test_late_rows_of_the_windrow_format(on_frames: Engine, spark: SparkSession, tmp_path: Path) -> None:
-    from windrow.engines.spark.format import WindrowSource
+    from windrow.engines.spark.connect.format import WindrowSource
 
     pq.write_table(pa.Table.from_pylist(ROWS, SCHEMA), tmp_path / "rows.parquet")
     spark.dataSource.register(WindrowSource)

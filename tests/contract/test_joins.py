@@ -12,7 +12,7 @@ from tests.contract.engines import Engine, check_each, check_late, given
 from tests.contract.reference import Reference
 from tests.contract.streams import SCHEMA, SIZE, punctuated, rows
 from tests.contract.test_frames import drained, files, same, static, streaming, whole
-from windrow.plan.joins import joined_names, usual_time
+from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.nodes import Join, JoinKind, Late
 from windrow.query import Query
 from windrow.query.fluent import to_expression

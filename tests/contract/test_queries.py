@@ -13,7 +13,7 @@ from tests.contract.engines import Engine, check_each
 from tests.contract.streams import SCHEMA, SIZE, punctuated
 from windrow.errors import UnsupportedError
 from windrow.query import Query
-from windrow.semantics.reference import REFERENCE
+from windrow.semantics.oracle.reference import REFERENCE
 
 ELEMENTS = punctuated(21, -30)
 OTHERS = punctuated(22, -30)

@@ -11,7 +11,7 @@ import windrow as wr
 from tests.contract.engines import Engine, check, same_on_connect
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, punctuated, rows
 from windrow.query import Query
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 
 
 def stream(name: str, elements: list[Any], **more: Any) -> Query:

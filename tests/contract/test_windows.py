@@ -12,7 +12,7 @@ from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, punctuated
 from windrow.functions import AggregateSpec
 from windrow.plan.nodes import Stream
 from windrow.query import Query
-from windrow.semantics.progress import Policy
+from windrow.semantics.progress.policies import Policy
 
 PER_K = wr.punctuated(per="k")
 HUGE, NEGATIVE = 1 << 50, -(1 << 50) - 7

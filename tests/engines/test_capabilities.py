@@ -13,19 +13,19 @@ import pytest
 
 import windrow as wr
 from windrow.aggregates import UserAggregate
-from windrow.engines.build import build
 from windrow.engines.capabilities import TABLE, Feature, No, Yes, page
-from windrow.engines.spark.frames import _refuse_mix
-from windrow.engines.spark.inputs import FrameSource
-from windrow.engines.spark.spread import Spread, spread
+from windrow.engines.spark.connect.frame_sources import FrameSource
+from windrow.engines.spark.query.frames import _refuse_mix
 from windrow.errors import WindrowError
-from windrow.operators.partials import why_not_partial
-from windrow.plan.check import walk
-from windrow.plan.joins import joined_names, usual_time
+from windrow.operators.panes.partials import why_not_partial
+from windrow.pipeline.build import build
+from windrow.plan.checks.joins import joined_names, usual_time
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Join, JoinKind, Late, WindowAggregate
 from windrow.query.fluent import to_expression
 from windrow.query.running import check_options
 from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows
+from windrow.sharded.division import Spread, spread
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = pa.table({"k": ["a"], "x": [1], "t": [1], "p": pa.nulls(1, pa.int64())})

@@ -9,7 +9,7 @@ from windrow.errors import WindrowError
 from windrow.language import parse
 from windrow.plan.nodes import Join, Node, Stream
 from windrow.plan.tree import inputs_of
-from windrow.semantics.expressions import Call, Column
+from windrow.semantics.scalars.expressions import Call, Column
 
 _LINK: dict[str, pa.DataType] = {
     "srcIP": pa.string(),

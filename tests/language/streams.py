@@ -10,8 +10,8 @@ import pytest
 from windrow.errors import WindrowError
 from windrow.language import parse
 from windrow.plan.nodes import Node, Stream, WindowAggregate
-from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import Ordered, Slack
+from windrow.semantics.progress.policies import Ordered, Slack
+from windrow.semantics.scalars.amounts import Amount
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

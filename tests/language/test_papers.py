@@ -8,12 +8,12 @@ import pytest
 
 from tests.language.streams import MINUTE, SECOND
 from windrow.language import parse, to_sql
-from windrow.plan.check import walk
+from windrow.plan.checks.nodes import walk
 from windrow.plan.conditions import conjuncts
 from windrow.plan.nodes import Filter, Join, JoinTime, Project, Stream, Union, WindowAggregate
-from windrow.semantics.expressions import Call, Column, Literal
 from windrow.semantics.joins import Between, JoinWindow, SameWindow
-from windrow.semantics.windows import Landmark, Rows, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+from windrow.semantics.windows.kinds import Landmark, Rows, SlideBy, SlideByTuple, Sliding, Window
 
 PAPERS = Path(__file__).parents[1] / "golden" / "papers"
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tests.engines.local.test_oracle import SCHEMA, STREAM
+from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
+from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Batch
-from windrow.operators.partials import PaneAggregate, Partials
-from windrow.operators.window_aggregate import WindowOperator
-from windrow.plan.check import shape_of
+from windrow.operators.panes.partials import PaneAggregate, Partials
+from windrow.physical.planner import Choice
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Strategy, WindowAggregate
-from windrow.plan.planner import Choice
-from windrow.semantics.expressions import Column
-from windrow.semantics.windows import Sliding, Window
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Sliding, Window
 
 TUMBLING = Sliding("ts", 10, 10)
 SLIDING = Sliding("ts", 20, 10)

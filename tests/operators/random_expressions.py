@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import QueryError
-from windrow.plan.types import type_of
-from windrow.semantics.expressions import Call, Column, Expression, Literal
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
 UTC = timezone.utc
 TEXTS = ["", "a", "b", "ab", "aXb", "Ab ", " b", "ä", "ßx", "a\nb", "a%b", "a_b", "a\\b", "1", " 7 ", "-3", "+4", "1.5"]

@@ -15,10 +15,10 @@ import pytest
 from tests.operators.random_expressions import COLUMNS, Expressions, batch_of, random_rows
 from windrow.errors import DataError, QueryError
 from windrow.operators.evaluate import Predicate, evaluate, mask
-from windrow.plan.types import type_of
-from windrow.semantics import scalar
-from windrow.semantics.expressions import FUNCTIONS, Call, Column, Expression, Literal
-from windrow.semantics.moments import microseconds
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.scalars import evaluate as scalar
+from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal
+from windrow.semantics.scalars.moments import microseconds
 
 UTC = timezone.utc
 

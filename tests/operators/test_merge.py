@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
-from tests.engines.local.test_oracle import STREAM
+from tests.engines.local.answers.test_oracle import STREAM
 from tests.operators.low_levels import (
     ALL,
     BOUNDED,
@@ -26,14 +26,14 @@ from tests.operators.low_levels import (
     row,
 )
 from windrow.errors import SumOverflowError
+from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Batch, Element
-from windrow.operators.partials import PaneAggregate, Partials, why_not_partial
-from windrow.operators.sharding import shards_of
-from windrow.operators.window_aggregate import WindowOperator
+from windrow.operators.panes.partials import PaneAggregate, Partials, why_not_partial
 from windrow.plan.nodes import AggregateCall, Lateness, WindowAggregate
-from windrow.semantics.expressions import Column
-from windrow.semantics.progress import END, START, Punctuation
-from windrow.semantics.windows import Emit, Landmark
+from windrow.semantics.progress.policies import END, START, Punctuation
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Emit, Landmark
+from windrow.sharded.routing import shards_of
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.plan.nodes import AggregateCall, Node, Stream, WindowAggregate
-from windrow.semantics.expressions import Call, Column, Expression, Literal
-from windrow.semantics.windows import Sliding, Window
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.semantics.windows.kinds import Sliding, Window
 
 MINUTE = 60_000_000
 COUNT = AggregateCall("number", "count")

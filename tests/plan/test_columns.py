@@ -4,12 +4,12 @@ import pyarrow as pa
 import pytest
 
 from tests.plan.streams import MINUTE, call, columns, counters, trades, windowed
-from windrow.plan.check import shape_of, walk
+from windrow.plan.checks.nodes import shape_of, walk
 from windrow.plan.columns import columns_read, prune, prune_together
 from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Stream, Union
-from windrow.semantics.expressions import Column
-from windrow.semantics.progress import External
-from windrow.semantics.windows import Rows, Sliding
+from windrow.semantics.progress.policies import External
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Rows, Sliding
 
 EVERYTHING = ["symbol", "price", "tags", "time", "promise"]
 TOTAL = AggregateCall("total", "sum", call("+", Column("price"), 1))

@@ -6,8 +6,8 @@ import pytest
 from tests.plan.streams import columns
 from windrow.language import parse_expression
 from windrow.plan.conditions import Band, Conditions, Equality, conditions_of, split_interval
-from windrow.semantics.expressions import Column
 from windrow.semantics.joins import LEFT, RIGHT, Between
+from windrow.semantics.scalars.expressions import Column
 
 SCHEMA = columns(
     a_k=pa.string(),

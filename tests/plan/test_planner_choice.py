@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import UnsupportedError
-from windrow.plan.check import walk
-from windrow.plan.costs import Statistics, estimates
-from windrow.plan.estimates import kept_by
+from windrow.physical.costs import Statistics, estimates
+from windrow.physical.explain.estimates import kept_by
+from windrow.physical.planner import CLEARLY, choose, decided
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import AggregateCall, Filter, Late, Strategy, Stream, Union, WindowAggregate
-from windrow.plan.planner import CLEARLY, choose, decided
-from windrow.semantics.expressions import Column
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, Sliding, Window
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, Sliding, Window
 
 STREAM = Stream("s", pa.schema([("ts", pa.timestamp("us"))]), "ts")
 NUMBERS = Stream("s", pa.schema([("ts", pa.int64())]), "ts")

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.spark.explain import explain_spread
+from windrow.engines.spark.query.explain import explain_spread
 from windrow.errors import ConfigurationError
-from windrow.plan.explain import explain
+from windrow.physical.explain.plans import explain
 
 QUERY = (
     wr.stream(pa.table({"k": ["a"], "t": [1]}), time="t", progress=wr.slack(3))

@@ -15,9 +15,9 @@ import windrow as wr
 from tests.strategies import comparable
 from windrow.errors import QueryError, WindrowError
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late, WindowAggregate
-from windrow.semantics.expressions import Call, Column
 from windrow.semantics.joins import AsOf, Between, JoinWindow, SameWindow, join
-from windrow.semantics.windows import Sliding
+from windrow.semantics.scalars.expressions import Call, Column
+from windrow.semantics.windows.kinds import Sliding
 
 FLOW = {"k": pa.int64(), "x": pa.int64(), "ts": pa.int64()}
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.metrics import Metrics
+from windrow.pipeline.metrics import Metrics
 from windrow.query import Query
 from windrow.query.late_rows import SQL, sentences
 

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 import windrow as wr
 from windrow.cli import main
-from windrow.engines.spark import inputs
-from windrow.engines.spark.inputs import FrameSource
+from windrow.engines.spark.connect import frame_sources as inputs
+from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.query.outputs import Outputs
 
 ROWS = pa.table({"t": [1, 2, 30], "k": ["a", "b", "a"]})

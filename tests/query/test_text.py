@@ -9,8 +9,8 @@ import pytest
 import windrow as wr
 from windrow.errors import QueryError
 from windrow.plan.nodes import Stream
-from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import AtEnd, Slack
+from windrow.semantics.progress.policies import AtEnd, Slack
+from windrow.semantics.scalars.amounts import Amount
 
 TIME = pa.array([0, 1], pa.timestamp("us", tz="UTC"))
 TABLE = pa.table({"symbol": ["a", "b"], "price": [1, 2], "time": TIME})

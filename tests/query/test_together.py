@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
-from windrow.engines.metrics import Metrics
 from windrow.errors import ConfigurationError
-from windrow.plan.costs import Statistics
+from windrow.physical.costs import Statistics
+from windrow.pipeline.metrics import Metrics
 from windrow.plan.nodes import Strategy
 
 ROWS = pa.table(
@@ -116,7 +116,7 @@ def test_statistics_choose_for_every_query_on_spark(monkeypatch: pytest.MonkeyPa
         asked.extend(plan.strategy for plan in plans)
         return [Metrics() for _ in plans], Metrics()
 
-    monkeypatch.setattr("windrow.engines.spark.run.run_together", run_together)
+    monkeypatch.setattr("windrow.engines.spark.running.run.run_together", run_together)
     queries = [counted(trades(), "10 s", "10 s"), counted(trades(), "20 s", "20 s")]
     wr.run(queries, engine="spark", statistics=Statistics(groups=1e5, rows=0.01))
     queries[0].run(engine="spark", statistics=Statistics(groups=1e5, rows=0.01))

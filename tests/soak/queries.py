@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 import windrow as wr
-from windrow.plan.joins import joined_names, usual_time
+from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.nodes import Join, JoinKind, Late
 from windrow.query.fluent import to_expression
-from windrow.semantics.expressions import Call, Column
 from windrow.semantics.joins import Between, JoinWindow
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
+from windrow.semantics.scalars.expressions import Call, Column
 
 BATCH_ROWS = 150
 BATCHES = 12

@@ -25,7 +25,7 @@ from tests.strategies import comparable
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from windrow.engines.metrics import Metrics
+    from windrow.pipeline.metrics import Metrics
 
 pytestmark = [pytest.mark.soak]
 FLIPS = int(os.environ.get("WINDROW_SPARK_FLIPS", "50"))

@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 
 from tests.soak.queries import BATCH_ROWS, CASES
 from windrow.cli.exits import Interrupted, clear_endings
-from windrow.engines.spark.session import embedded
+from windrow.engines.spark.session.sessions import embedded
 
 if TYPE_CHECKING:
     import windrow as wr

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import QueryError, SourceError
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 from windrow.sources.base import Element, cut, narrow, refuse_repeated, require, resume
 
 A: Any = pa.int64()

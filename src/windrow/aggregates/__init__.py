@@ -5,14 +5,14 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from windrow.aggregates.avg import Avg
-from windrow.aggregates.base import Aggregate
 from windrow.aggregates.collect import Collect
 from windrow.aggregates.count import Count
 from windrow.aggregates.count_distinct import CountDistinct
-from windrow.aggregates.custom import UserAggregate
 from windrow.aggregates.edges import FirstLast
 from windrow.aggregates.extremes import MinMax
 from windrow.aggregates.frequent import HeavyHitters, Mode, TopK
+from windrow.aggregates.kinds.base import Aggregate
+from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.aggregates.quantile import Median, Quantile
 from windrow.aggregates.sum import Sum
 from windrow.aggregates.variance import Variance

@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow
-from windrow.aggregates.base import Aggregate, Array, Mean, Part, State, ValidCount
-from windrow.semantics.expressions import Expression
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Aggregate, Array, Mean, Part, State, ValidCount
+from windrow.semantics.scalars.expressions import Expression
 
 
 class Avg(Aggregate):

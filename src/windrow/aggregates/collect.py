@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, lists
-from windrow.aggregates.base import Array, Runs, State
-from windrow.aggregates.holistic import Holistic
+from windrow.aggregates.kinds.arrays import arrow, lists
+from windrow.aggregates.kinds.base import Array, Runs, State
+from windrow.aggregates.kinds.holistic import Holistic
 
 
 class Collect(Holistic):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow
-from windrow.aggregates.base import Array, Runs, State
-from windrow.aggregates.holistic import Holistic
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Array, Runs, State
+from windrow.aggregates.kinds.holistic import Holistic
 
 
 class CountDistinct(Holistic):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from windrow.aggregates.base import Extreme, Part
-from windrow.aggregates.one_value import OneValue
-from windrow.semantics.expressions import Expression
+from windrow.aggregates.kinds.base import Extreme, Part
+from windrow.aggregates.kinds.one_value import OneValue
+from windrow.semantics.scalars.expressions import Expression
 
 
 class MinMax(OneValue):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import where_present
-from windrow.aggregates.base import Array, Runs, State
-from windrow.aggregates.holistic import Holistic, check_number, counted, frequencies
+from windrow.aggregates.kinds.arrays import where_present
+from windrow.aggregates.kinds.base import Array, Runs, State
+from windrow.aggregates.kinds.holistic import Holistic, check_number, counted, frequencies
 
 
 class Mode(Holistic):

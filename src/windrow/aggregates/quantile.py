@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.base import Array, Runs, State
-from windrow.aggregates.holistic import Holistic, check_number, interpolated
+from windrow.aggregates.kinds.base import Array, Runs, State
+from windrow.aggregates.kinds.holistic import Holistic, check_number, interpolated
 
 
 class Quantile(Holistic):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow
-from windrow.aggregates.base import Aggregate, Array, Part, SquareDeviation, State, ValidCount
-from windrow.semantics.expressions import Expression
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Aggregate, Array, Part, SquareDeviation, State, ValidCount
+from windrow.semantics.scalars.expressions import Expression
 
 
 class Variance(Aggregate):

@@ -17,8 +17,8 @@ def command() -> None:
     """
     from windrow.cli.progress import stepping
     from windrow.engines.local.calibrating import STEPS
-    from windrow.plan.calibration import keep
-    from windrow.plan.costs import MEASURED
+    from windrow.physical.calibration import keep
+    from windrow.physical.costs import MEASURED
 
     constants = MEASURED
     with stepping("calibrating", len(STEPS)) as step:

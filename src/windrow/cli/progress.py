@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from windrow.errors import DataError
-from windrow.plan.check import walk
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Node, WindowAggregate
-from windrow.semantics.amounts import Domain
-from windrow.semantics.casting import to_string
-from windrow.semantics.moments import moment
-from windrow.semantics.progress import END, START
-from windrow.semantics.windows import Sliding
+from windrow.semantics.progress.policies import END, START
+from windrow.semantics.scalars.amounts import Domain
+from windrow.semantics.scalars.casting import to_string
+from windrow.semantics.scalars.moments import moment
+from windrow.semantics.windows.kinds import Sliding
 
 if TYPE_CHECKING:
-    from windrow.engines.metrics import Metrics
+    from windrow.pipeline.metrics import Metrics
     from windrow.query import Query
 
 Report: TypeAlias = "Callable[[Metrics], None]"

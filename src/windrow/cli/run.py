@@ -16,7 +16,7 @@ from windrow.cli.texts import read_queries, text_options
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from windrow.engines.metrics import Metrics
+    from windrow.pipeline.metrics import Metrics
     from windrow.query import Query
     from windrow.query.outputs import Outputs
 
@@ -146,7 +146,7 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     """Run queries to their sinks, report on the way; close with the account of the rows of each, and what was lost."""
     from windrow.cli.progress import closing_line, native_line, strategy_lines, warning_lines
-    from windrow.plan.notes import week_notes
+    from windrow.physical.explain.notes import week_notes
 
     queries = [_adjusted(query, settings) for query in queries]
     for note in dict.fromkeys(note for query in queries for note in week_notes(query.plan)):
@@ -174,8 +174,8 @@ def _is_live(query: Query, settings: dict[str, Any]) -> bool:
 
 def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
     from windrow.cli.progress import closing_line, reporting
-    from windrow.engines.spark.live import run_live
-    from windrow.engines.spark.run import Options
+    from windrow.engines.spark.running.following import run_live
+    from windrow.engines.spark.running.run import Options
 
     if not settings["output"]:
         raise ConfigurationError(
@@ -224,7 +224,7 @@ def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
 
 def _treats_late_rows(query: Query) -> bool:
     """Whether the query itself says what becomes of late rows; --late asks for them only where it does not."""
-    from windrow.plan.check import walk
+    from windrow.plan.checks.nodes import walk
     from windrow.plan.nodes import Join, Late, WindowAggregate
 
     return any(isinstance(node, (WindowAggregate, Join)) and node.late is not Late.DROP for node in walk(query.plan))
@@ -237,7 +237,7 @@ def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _domain_of(query: Query) -> Any:
-    from windrow.plan.check import shape_of, walk
+    from windrow.plan.checks.nodes import shape_of, walk
     from windrow.plan.nodes import Stream
 
     return next(shape_of(node).domain for node in walk(query.plan) if isinstance(node, Stream))

@@ -12,7 +12,7 @@ import numpy as np
 
 from windrow.generate.disorder import Disorder
 from windrow.generate.rows import MARK, SOURCE, TIME, Ints, Rows, count, join, take
-from windrow.semantics.progress import END
+from windrow.semantics.progress.policies import END
 
 _ARRIVAL = "arrival"
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, TypeAlias
 
 from windrow.errors import ConfigurationError
-from windrow.semantics.amounts import Amount, Domain
+from windrow.semantics.scalars.amounts import Amount, Domain
 
 Duration: TypeAlias = Amount | str | timedelta
 

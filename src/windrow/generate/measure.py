@@ -9,7 +9,7 @@ from datetime import timedelta
 import numpy as np
 
 from windrow.generate.rows import Ints
-from windrow.semantics.progress import START
+from windrow.semantics.progress.policies import START
 
 _FINE = 1024
 """Buckets for each power of two: a quantile is at most 0.1 percent too high, and exact below this many units."""

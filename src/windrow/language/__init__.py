@@ -1,10 +1,8 @@
 """SQL text to plans and plans to SQL text; sqlglot is the parser, the window clause is our dialect."""
 
-from windrow.language.clauses import StreamDeclaration
-from windrow.language.places import find_name
-from windrow.language.render import to_sql
-from windrow.language.render_windows import stream_sql
-from windrow.language.script import (
+from windrow.language.expressions.positions import find_name
+from windrow.language.grammar.clauses import StreamDeclaration
+from windrow.language.queries.script import (
     Script,
     StreamNames,
     declared_paths,
@@ -13,6 +11,8 @@ from windrow.language.script import (
     parse_expression,
     stream_names,
 )
+from windrow.language.render.queries import to_sql
+from windrow.language.render.windows import stream_sql
 
 __all__ = [
     "Script",

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers
-from windrow.semantics.progress import Punctuation
+from windrow.aggregates.kinds.base import Integers
+from windrow.semantics.progress.policies import Punctuation
 
 if TYPE_CHECKING:
-    from windrow.operators.shared_panes import SharedCells
+    from windrow.operators.panes.shared import SharedCells
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
 _NO_TIMES: Integers = np.empty(0, np.int64)

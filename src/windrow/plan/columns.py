@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from windrow.plan.check import inputs_of, map_inputs, shape_of, walk
+from windrow.plan.checks.nodes import inputs_of, map_inputs, shape_of, walk
+from windrow.plan.checks.windows import attribute_of
 from windrow.plan.nodes import (
     Distinct,
     Filter,
@@ -21,11 +22,10 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.plan.windows import attribute_of
-from windrow.semantics.expressions import columns_of
 from windrow.semantics.joins import RIGHT, AsOf
-from windrow.semantics.progress import External
-from windrow.semantics.windows import Rows, SlideByTuple
+from windrow.semantics.progress.policies import External
+from windrow.semantics.scalars.expressions import columns_of
+from windrow.semantics.windows.kinds import Rows, SlideByTuple
 
 _Read: TypeAlias = dict[str, set[str]]
 

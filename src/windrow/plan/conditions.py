@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.plan.kinds import Family, family_of
-from windrow.plan.types import type_of
-from windrow.semantics.expressions import Call, Column, Expression, Literal, columns_of
+from windrow.plan.types.expressions import type_of
+from windrow.plan.types.kinds import Family, family_of
 from windrow.semantics.joins import LEFT, RIGHT, Between
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal, columns_of
 
 Number: TypeAlias = int | float
 

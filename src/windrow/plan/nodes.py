@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.expressions import Expression
 from windrow.semantics.joins import LEFT, RIGHT, JoinKind, JoinWindow
-from windrow.semantics.progress import AtEnd, Idle, Policy
-from windrow.semantics.windows import MOST_EMPTY, Emit, Window
+from windrow.semantics.progress.policies import AtEnd, Idle, Policy
+from windrow.semantics.scalars.amounts import Amount, Domain
+from windrow.semantics.scalars.expressions import Expression
+from windrow.semantics.windows.kinds import MOST_EMPTY, Emit, Window
 
 
 class Late(Enum):

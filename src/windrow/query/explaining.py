@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from windrow.plan.calibration import calibrated
-from windrow.plan.costs import Statistics
-from windrow.plan.explain import explain
+from windrow.physical.calibration import calibrated
+from windrow.physical.costs import Statistics
+from windrow.physical.explain.plans import explain
 from windrow.plan.nodes import Node
 from windrow.query.running import check_options, engine_of
 
@@ -24,6 +24,6 @@ def explain_on(
     text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())
     if engine != "spark":
         return text
-    from windrow.engines.spark.explain import explain_spread
+    from windrow.engines.spark.query.explain import explain_spread
 
     return f"{text}\n\n{explain_spread(plan, sources)}"

@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.errors import ConfigurationError, QueryError
 from windrow.functions import AggregateSpec
 from windrow.functions import idle as make_idle
-from windrow.plan.builder import (
+from windrow.plan.build.queries import (
     Length,
     WindowSpec,
     align,
@@ -24,7 +24,8 @@ from windrow.plan.builder import (
     is_aggregated,
     rename_streams,
 )
-from windrow.plan.check import shape_of, walk
+from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.progress import timed_by
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -35,24 +36,23 @@ from windrow.plan.nodes import (
     Stream,
     WindowAggregate,
 )
-from windrow.plan.progress import timed_by
-from windrow.plan.types import column_type
+from windrow.plan.types.expressions import column_type
 from windrow.query.binding import fresh_names
 from windrow.query.joining import Joins
 from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.query.running import Result, gather, stream_batches
 from windrow.query.settings import WindowSettings
-from windrow.semantics.expressions import Call, Column, Expression, Literal
-from windrow.semantics.progress import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
-from windrow.semantics.windows import Align, Window
+from windrow.semantics.progress.policies import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.semantics.windows.kinds import Align, Window
 
 if TYPE_CHECKING:
     import pandas
     import polars
     from pyspark.sql import DataFrame, SparkSession
 
-    from windrow.engines.metrics import Metrics
-    from windrow.plan.costs import Statistics
+    from windrow.physical.costs import Statistics
+    from windrow.pipeline.metrics import Metrics
     from windrow.sources.base import Source
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryListener
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from windrow.engines.metrics import Metrics
-    from windrow.engines.spark.frames import Frames
-    from windrow.engines.spark.watch import Watch
+    from windrow.engines.spark.query.frames import Frames
+    from windrow.engines.spark.running.observing import Watch
+    from windrow.pipeline.metrics import Metrics
     from windrow.query.fluent import Query
 
 SETTINGS = (
@@ -26,11 +26,11 @@ SETTINGS = (
 
 def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str, Any]) -> Frames:
     """The query on Spark: in the session of its DataFrames, else in the one given, else in an embedded one."""
-    from windrow.engines.spark.prerequisites import check_packages
+    from windrow.engines.spark.session.prerequisites import check_packages
 
     check_packages()
-    from windrow.engines.spark.frames import Settings, frames
-    from windrow.engines.spark.run import Options, session_of
+    from windrow.engines.spark.query.frames import Settings, frames
+    from windrow.engines.spark.running.run import Options, session_of
 
     for name in settings:
         if name not in SETTINGS:
@@ -59,24 +59,24 @@ def transform(query: str | Callable[[Query], Query], *, name: str = "input", **s
 
 def spark_session(*, shards: int | None = None, memory: str | None = None, **conf: str) -> SparkSession:
     """The running session, or the one that spark-submit gives, or an embedded one, set up for Windrow."""
-    from windrow.engines.spark.prerequisites import check_packages
+    from windrow.engines.spark.session.prerequisites import check_packages
 
     check_packages()
-    from windrow.engines.spark.session import embedded
+    from windrow.engines.spark.session.sessions import embedded
 
     return embedded(shards=shards, memory=memory, **conf)
 
 
 def spark_source() -> type[DataSource]:
     """The format `windrow` for `spark.dataSource.register`: replays a file or a recipe as a disordered stream."""
-    from windrow.engines.spark.format import WindrowSource
+    from windrow.engines.spark.connect.format import WindrowSource
 
     return WindrowSource
 
 
 def spark_listener(on_progress: Callable[[Metrics], None], json_lines: str | None = None) -> StreamingQueryListener:
     """A listener for `spark.streams.addListener` that tells the metrics of each micro-batch of Windrow's queries."""
-    from windrow.engines.spark.listener import MetricsListener
+    from windrow.engines.spark.running.listener import MetricsListener
 
     return MetricsListener(on_progress, json_lines)
 
@@ -85,6 +85,6 @@ def spark_watch(
     query: StreamingQuery, on_progress: Callable[[Metrics], None] | None = None, json_lines: str | None = None
 ) -> Watch:
     """Watches a running query on any kind of session: `to_the_end()` waits for it, `look()` tells what is new."""
-    from windrow.engines.spark.watch import Watch
+    from windrow.engines.spark.running.observing import Watch
 
     return Watch(query, on_progress, json_lines)

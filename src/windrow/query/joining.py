@@ -8,16 +8,16 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from windrow.errors import QueryError
-from windrow.plan.builder import Length, choice, rename_streams
-from windrow.plan.check import shape_of, walk
+from windrow.plan.build.joins import Both, apart, between, last_rows, sliding, tumbling
+from windrow.plan.build.queries import Length, choice, rename_streams
+from windrow.plan.checks.joins import check_times
+from windrow.plan.checks.nodes import shape_of, walk
 from windrow.plan.conditions import conjunction, split_interval
-from windrow.plan.join_builder import Both, apart, between, last_rows, sliding, tumbling
-from windrow.plan.joins import check_times
 from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, JoinStrategy, JoinTime, Late, Node, Stream
-from windrow.plan.types import column_type
+from windrow.plan.types.expressions import column_type
 from windrow.query.binding import fresh_names
-from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import AsOf, JoinWindow
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source

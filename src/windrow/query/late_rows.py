@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.errors import DataError, LateRowsWarning
-from windrow.plan.check import shape_of, walk
-from windrow.plan.lateness import loses_unasked
+from windrow.plan.checks.lateness import loses_unasked
+from windrow.plan.checks.nodes import shape_of, walk
 from windrow.plan.nodes import Join, Late, Node, Stream, WindowAggregate
-from windrow.semantics.amounts import Domain, in_words, render, roughly, rounded_up
-from windrow.semantics.casting import to_string
-from windrow.semantics.disorder import Jump
-from windrow.semantics.moments import moment
-from windrow.semantics.progress import External
-from windrow.semantics.windows import Sliding
+from windrow.semantics.progress.disorder import Jump
+from windrow.semantics.progress.policies import External
+from windrow.semantics.scalars.amounts import Domain, in_words, render, roughly, rounded_up
+from windrow.semantics.scalars.casting import to_string
+from windrow.semantics.scalars.moments import moment
+from windrow.semantics.windows.kinds import Sliding
 
 if TYPE_CHECKING:
-    from windrow.engines.metrics import Metrics
+    from windrow.pipeline.metrics import Metrics
 
 _HOME = str(Path(__file__).parents[1])
 _LEADS = {Domain.TIME: (3_600_000_000, 60_000_000, 1_000_000), Domain.INTEGER: (1_000, 100, 10)}

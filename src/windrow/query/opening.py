@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
-from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import Slack
+from windrow.semantics.progress.policies import Slack
+from windrow.semantics.scalars.amounts import Amount
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
@@ -26,13 +26,13 @@ def open_data(data: Any, *, name: str, schema: pa.Schema | None = None, in_proce
     """
     kind = type(data)
     if kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql."):
-        from windrow.engines.spark.inputs import open_frame
+        from windrow.engines.spark.connect.frame_sources import open_frame
 
         return open_frame(data, name=name, schema=schema)
     if isinstance(data, str) and _URI.match(data):
         if in_process:
             raise _refused(data, name)
-        from windrow.engines.spark.inputs import open_uri
+        from windrow.engines.spark.connect.frame_sources import open_uri
 
         return open_uri(data, name=name, schema=schema)
     from windrow.sources import open_source
@@ -42,7 +42,7 @@ def open_data(data: Any, *, name: str, schema: pa.Schema | None = None, in_proce
 
 def timed(source: Source, time: str) -> Source:
     """The source, told which of its columns the punctuations among its elements are about."""
-    from windrow.sources.iterables import IterableSource
+    from windrow.sources.iterables.elements import IterableSource
 
     if not isinstance(source, IterableSource) or source.time == time:
         return source
@@ -50,7 +50,7 @@ def timed(source: Source, time: str) -> Source:
 
 
 def _refused(uri: str, name: str) -> ConfigurationError:
-    from windrow.engines.spark.addresses import is_address
+    from windrow.engines.spark.connect.addresses import is_address
 
     return ConfigurationError(
         "must be a path on this machine in process",
@@ -67,8 +67,8 @@ def watermark_slack(source: Source, time: str) -> Slack | None:
     """
     if not getattr(source, "is_frame", False):
         return None
-    from windrow.engines.spark.inputs import FrameSource
-    from windrow.engines.spark.types import refuse_unread, watermark_of
+    from windrow.engines.spark.connect.frame_sources import FrameSource
+    from windrow.engines.spark.query.types import refuse_unread, watermark_of
 
     assert isinstance(source, FrameSource)
     refuse_unread(source.frame.schema, [time])

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from windrow.engines.spark.addresses import FILES, STORES, split
+from windrow.engines.spark.connect.addresses import FILES, STORES, split
 
 _SIGNS = re.compile(r"[*?\[]")
 _BRACES = re.compile(r"\{([^{}]*)\}")

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.aggregates.base import value_type
+from windrow.aggregates.kinds.base import value_type
 from windrow.errors import ConfigurationError
-from windrow.plan.calibration import calibrated
-from windrow.plan.check import check_supported, gives_early, shape_of, walk
+from windrow.physical.calibration import calibrated
+from windrow.physical.planner import decided
+from windrow.plan.checks.nodes import check_supported, gives_early, shape_of, walk
 from windrow.plan.nodes import Node, OrderedOutput, Stream
-from windrow.plan.planner import decided
-from windrow.plan.schema import in_order
+from windrow.plan.types.schema import in_order
 from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.outputs import refuse_overwriting
 from windrow.sinks.base import fitted
 from windrow.sources.live import watched
 
 if TYPE_CHECKING:
-    from windrow.engines.metrics import Metrics
+    from windrow.pipeline.metrics import Metrics
     from windrow.sources.base import Source
 
 OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
@@ -119,11 +119,11 @@ def _engine(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     Imported here, because engines bring compiled kernels or a JVM with them.
     """
     if name == "spark":
-        from windrow.engines.spark.prerequisites import check_packages
+        from windrow.engines.spark.session.prerequisites import check_packages
 
         check_packages()
-        from windrow.engines.spark.run import Options as SparkOptions
-        from windrow.engines.spark.run import run_together as run_on_spark
+        from windrow.engines.spark.running.run import Options as SparkOptions
+        from windrow.engines.spark.running.run import run_together as run_on_spark
 
         return run_on_spark, SparkOptions
     from windrow.engines.local import Options, run_together
@@ -174,7 +174,7 @@ def gathered(plan: Node, answers: list[pa.RecordBatch], late: list[pa.RecordBatc
 
     Early results, and what takes them back, stay in the order in which they came, and so does ordered output.
     """
-    from windrow.operators.lateness import late_columns
+    from windrow.operators.late.judging import late_columns
 
     shape = shape_of(plan)
     table = pa.Table.from_batches(answers, shape.answer)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from windrow.errors import QueryError
-from windrow.plan.builder import Length, choice
+from windrow.plan.build.queries import Length, choice
 from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
-from windrow.semantics.amounts import Amount
-from windrow.semantics.windows import MOST_EMPTY, Emit
+from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.windows.kinds import MOST_EMPTY, Emit
 
 Settable = TypeVar("Settable", bound="WindowSettings")
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.errors import QueryError
-from windrow.plan.check import walk
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Node, Stream
-from windrow.plan.types import nearest
+from windrow.plan.types.expressions import nearest
 from windrow.query.fluent import Query
 from windrow.query.opening import open_data, timed, watermark_slack
-from windrow.semantics.progress import AtEnd
+from windrow.semantics.progress.policies import AtEnd
 
 if TYPE_CHECKING:
     from windrow.language import StreamDeclaration, StreamNames

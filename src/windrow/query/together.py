@@ -18,7 +18,7 @@ from windrow.query.outputs import refuse_overwriting
 from windrow.query.running import OnBatch, OnProgress, Result, engine_of, execute_together, gathered
 
 if TYPE_CHECKING:
-    from windrow.engines.metrics import Metrics
+    from windrow.pipeline.metrics import Metrics
     from windrow.sources.base import Source
 
 
@@ -125,7 +125,7 @@ def explain(queries: Sequence[Query], engine: str | None = None) -> str:
 def _shared(queries: Sequence[Query], places: list[int], engine: str | None) -> Iterator[str]:
     """What these queries share on the engine that they would run on."""
     from windrow.engines.local.passes import passes
-    from windrow.engines.sharing import describe
+    from windrow.pipeline.sharing import describe
 
     plans: dict[int, Node] = {place + 1: queries[place].plan for place in places}
     if (engine or _engine_of(queries)) == "spark":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.plan.check import gives_early, shape_of
+from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node
 from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.outputs import refuse_overwriting
@@ -56,7 +56,7 @@ def open_outputs(
 
     A `live` answer may never end: the terminal shows it row by row, and all of it.
     """
-    from windrow.operators.lateness import late_columns
+    from windrow.operators.late.judging import late_columns
 
     with ExitStack() as stack:
         sink = stack.enter_context(

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
-from windrow.semantics.ordering import null_last_key
-from windrow.semantics.progress import END, START
+from windrow.semantics.progress.policies import END, START
+from windrow.semantics.scalars.ordering import null_last_key
 
 Row: TypeAlias = dict[str, Any]
 Timed: TypeAlias = tuple[int, Row]

@@ -25,14 +25,15 @@ def open_source(data: Any, *, name: str = "stream", schema: pa.Schema | None = N
     [[3], [1]]
     """
     if isinstance(data, (str, Path)):
-        from windrow.sources.files import open_files
+        from windrow.sources.files.file_source import open_files
 
         return open_files(data, name=name, schema=schema, dictionary=dictionary)
     return _open_memory(data, name, schema)
 
 
 def _open_memory(data: Any, name: str, schema: pa.Schema | None) -> Source:
-    from windrow.sources import iterables, memory
+    from windrow.sources import memory
+    from windrow.sources.iterables import elements as iterables
 
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])

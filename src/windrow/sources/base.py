@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 
 from windrow.errors import QueryError, SourceError
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from windrow.sources.base import Source
-from windrow.sources.iterables import IterableSource
+from windrow.sources.iterables.elements import IterableSource
 from windrow.sources.memory import ReaderSource
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from windrow.errors import SourceError
 from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, refuse_repeated, require, resume
 from windrow.sources.conform import conform, plain_schema
-from windrow.sources.gathering import gathered_in_time
+from windrow.sources.iterables.gathering import gathered_in_time
 
 
 @dataclass(frozen=True)

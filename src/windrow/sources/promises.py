@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.errors import DataError
-from windrow.semantics.moments import microseconds, moment
-from windrow.semantics.progress import END, Punctuation
+from windrow.semantics.progress.policies import END, Punctuation
+from windrow.semantics.scalars.moments import microseconds, moment
 
 _UNITS = (("milliseconds", 1_000, 1), ("seconds", 1_000_000, 1), ("nanoseconds", 1, 1_000))
 _LONG_AGO, _RECENT, _FAR = (microseconds(datetime(year, 1, 1)) for year in (1980, 2000, 2200))

@@ -22,10 +22,10 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import COUNTED, SCHEMA, rows, table
 from tests.strategies import comparable
-from windrow.engines.durable_files import read_json
+from windrow.durable.sealed_files import read_json
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 
 
 class Broken(Exception):

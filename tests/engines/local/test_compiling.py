@@ -5,17 +5,12 @@ from __future__ import annotations
 import pytest
 
 from windrow.engines.local.compiling import compile_for, small_joins, small_queries
-from windrow.operators.kernels import (
-    amending,
-    hashing,
-    input,
-    join_index,
-    join_scan,
-    low_table,
-    multisets,
-    sessions,
-    sliding,
-)
+from windrow.operators.kernels import hashing, input
+from windrow.operators.kernels.joins import index as join_index
+from windrow.operators.kernels.joins import scan as join_scan
+from windrow.operators.kernels.panes import amending, sliding
+from windrow.operators.kernels.panes import fixed_table as low_table
+from windrow.operators.kernels.rows import multisets, sessions
 from windrow.plan.nodes import Node
 
 QUERIES = {**dict(small_queries()), **dict(small_joins())}

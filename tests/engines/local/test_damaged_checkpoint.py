@@ -24,8 +24,8 @@ from tests.soak.broken_off import Broken, breaking_after
 from tests.soak.damage import REFUSED, RESCUED, RIGHT, restored, trials
 from tests.strategies import comparable
 from windrow.cli import main
-from windrow.engines import durable_files
-from windrow.engines.durable_files import read_json
+from windrow.durable import sealed_files as durable_files
+from windrow.durable.sealed_files import read_json
 from windrow.engines.local.checkpoint import Checkpoints
 
 TYPES: dict[str, pa.DataType] = {"t": pa.int64(), "k": pa.string()}

@@ -10,9 +10,9 @@ import windrow as wr
 from tests.acceptance.streams import rows, table
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.engines.metrics import Metrics
-from windrow.plan.costs import Statistics
-from windrow.semantics.progress import END, Punctuation
+from windrow.physical.costs import Statistics
+from windrow.pipeline.metrics import Metrics
+from windrow.semantics.progress.policies import END, Punctuation
 
 #        t   0   5  12   3  25  14  40
 # bound  -   -   -   7  20  20  35     (slack 5; windows of 10 close at 10, 20, 30, 40)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.engines.local.test_oracle import STREAM
+from tests.engines.local.answers.test_oracle import STREAM
 from windrow.engines.local.passes import passes, reading_order, streams_of
 from windrow.plan.nodes import AggregateCall, Node, Union, WindowAggregate
-from windrow.semantics.progress import Ordered
-from windrow.semantics.windows import Sliding
+from windrow.semantics.progress.policies import Ordered
+from windrow.semantics.windows.kinds import Sliding
 
 A, B, C = (replace(STREAM, name=name, policy=Ordered()) for name in "abc")
 COUNT = (AggregateCall("n", "count"),)

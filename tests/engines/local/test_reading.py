@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from windrow.engines.local.reading import read_ahead
-from windrow.semantics.progress import Punctuation
+from windrow.semantics.progress.policies import Punctuation
 
 
 def numbered(count: int, *, broken: bool = False) -> Iterator[Punctuation]:

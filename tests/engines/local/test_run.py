@@ -10,9 +10,9 @@ import pytest
 from windrow.engines.local import Options, run
 from windrow.errors import ConfigurationError
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Stream, Union, WindowAggregate
-from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.progress import External, Ordered
-from windrow.semantics.windows import Sliding
+from windrow.semantics.progress.policies import External, Ordered
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+from windrow.semantics.windows.kinds import Sliding
 from windrow.sources.base import Source
 from windrow.sources.memory import TableSource
 

@@ -14,13 +14,13 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
-from tests.engines.local.test_oracle import KEYS, SCHEMA, STREAM, Split, approximately
-from windrow.engines.build import build
+from tests.engines.local.answers.test_oracle import KEYS, SCHEMA, STREAM, Split, approximately
 from windrow.engines.local import Metrics, Options, run, run_together
-from windrow.engines.pipeline import Pipeline
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
-from windrow.operators.shared_panes import SharedPanes
+from windrow.operators.panes.shared import SharedPanes
+from windrow.pipeline.build import build
+from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -34,11 +34,11 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.semantics import oracle
-from windrow.semantics.amounts import Amount
-from windrow.semantics.expressions import Call, Column, Expression, Literal
-from windrow.semantics.progress import END, External, Ordered, Policy, Punctuation, Slack, SlackRows
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.progress.policies import END, External, Ordered, Policy, Punctuation, Slack, SlackRows
+from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []

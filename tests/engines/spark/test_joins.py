@@ -18,8 +18,8 @@ from tests.contract.hearing import row_by_row
 from tests.contract.reference import Reference, holds, joined_row
 from tests.engines.spark.test_two_levels import Cluster, micro_batches
 from tests.strategies import EXTREME_FLOATS, SPREAD, comparable
-from windrow.plan.check import shape_of, walk
-from windrow.plan.joins import joined_names, usual_time
+from windrow.plan.checks.joins import joined_names, usual_time
+from windrow.plan.checks.nodes import shape_of, walk
 from windrow.plan.nodes import (
     LEFT,
     RIGHT,
@@ -35,10 +35,10 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows, SameWindow, Timed, join, three_step
-from windrow.semantics.progress import START, External, Punctuation
-from windrow.semantics.windows import Sliding
+from windrow.semantics.progress.policies import START, External, Punctuation
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.semantics.windows.kinds import Sliding
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []

@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from tests import strategies as streams
-from tests.engines.local.test_lead import CALLS, POLICIES, TIMES, counted
-from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM
+from tests.engines.local.answers.test_lead import CALLS, POLICIES, TIMES, counted
+from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM
 from tests.engines.spark.test_two_levels import Cluster, MicroBatch
-from windrow.engines.spark import low
 from windrow.errors import DataError
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Project, Stream, Union, WindowAggregate
-from windrow.semantics import oracle
-from windrow.semantics.amounts import Amount
-from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.lead import EarlyRow, reach
-from windrow.semantics.progress import LIMIT, START, Lead, Ordered, Policy, Punctuation, Slack, bounds
-from windrow.semantics.windows import Sliding
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.progress.lead import EarlyRow, reach
+from windrow.semantics.progress.policies import LIMIT, START, Lead, Ordered, Policy, Punctuation, Slack, bounds
+from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+from windrow.semantics.windows.kinds import Sliding
+from windrow.sharded import pre_aggregate as low
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

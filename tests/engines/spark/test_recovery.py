@@ -18,8 +18,8 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import KINDS
 from tests.strategies import comparable
-from windrow.engines.checkpoint_lock import CheckpointLock
-from windrow.engines.spark.faults import explained
+from windrow.durable.folder_lock import CheckpointLock
+from windrow.engines.spark.session.faults import explained
 from windrow.errors import ConfigurationError, SourceError, WindrowError
 
 if TYPE_CHECKING:

@@ -14,31 +14,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
-from tests.engines.local.test_early import replayed, told
-from tests.engines.local.test_group_punctuations import CARRIED, whole_groups
-from tests.engines.local.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
-from tests.engines.local.test_sessions import standing
+from tests.engines.local.answers.test_early import replayed, told
+from tests.engines.local.answers.test_group_punctuations import CARRIED, whole_groups
+from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
+from tests.engines.local.answers.test_sessions import standing
 from tests.engines.local.test_together import bounded_queries
-from tests.operators.test_rows_aggregate import LENGTHS
-from windrow.engines.spark import chunks
-from windrow.engines.spark.bundle import Shards, bundled
-from windrow.engines.spark.chunks import Key
-from windrow.engines.spark.keys import shard_keys
-from windrow.engines.spark.low import bodies_of
-from windrow.engines.spark.shard import Outcome
-from windrow.engines.spark.wire import COUNTS, LATE, RESULT, batches_of, opened
+from tests.operators.aggregate.test_last_rows import LENGTHS
+from windrow.engines.spark.query.shard_keys import shard_keys
 from windrow.errors import SumOverflowError
-from windrow.operators.lateness import COLUMNS
-from windrow.operators.smoothing import EAGER, Flush, When
+from windrow.operators.aggregate.smoothing import EAGER, Flush, When
+from windrow.operators.late.judging import COLUMNS
+from windrow.plan.checks.windows import within_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Node, OrderedOutput, WindowAggregate
-from windrow.plan.windows import within_of
-from windrow.semantics import oracle
-from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.early import early_results
-from windrow.semantics.expressions import Call, Column, Literal
-from windrow.semantics.in_order import in_order
-from windrow.semantics.progress import END, External, Punctuation
-from windrow.semantics.windows import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.oracle import answers as oracle
+from windrow.semantics.oracle.early_results import early_results
+from windrow.semantics.oracle.in_order import in_order
+from windrow.semantics.progress.policies import END, External, Punctuation
+from windrow.semantics.scalars.amounts import Amount, Domain
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.sharded import chunks
+from windrow.sharded.bundle import Shards, bundled
+from windrow.sharded.chunks import Key
+from windrow.sharded.pre_aggregate import bodies_of
+from windrow.sharded.shard import Outcome
+from windrow.sharded.wire import COUNTS, LATE, RESULT, batches_of, opened
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []

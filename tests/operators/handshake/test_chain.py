@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.operators.handshake.test_simulation import drawn_script
+from tests.operators.baselines.test_handshake_simulation import drawn_script
+from windrow.operators.baselines.handshake_simulation import Meetings, Rows, Settlement
 from windrow.operators.handshake.chain import Chain
 from windrow.operators.handshake.outlet import PAIRS, Outlet
-from windrow.operators.handshake.simulation import Meetings, Rows, Settlement
 from windrow.semantics.joins import LEFT, RIGHT
 
 pytestmark = [pytest.mark.soak] if os.environ.get("WINDROW_SOAK") else []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from windrow.operators.handshake.kept import Kept
 from windrow.operators.joins.results import Picked
-from windrow.semantics.progress import END
+from windrow.semantics.progress.policies import END
 
 
 def rows(times: list[int], start: int) -> Picked:

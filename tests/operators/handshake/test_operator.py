@@ -25,17 +25,17 @@ from tests.operators.joins.cases import (
     plans,
 )
 from tests.operators.joins.test_operator import FLAGS, driven_by
-from windrow.engines.build import How, build
 from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.operator import PATIENCE, HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.operator import JoinOperator
-from windrow.plan.check import shape_of
-from windrow.plan.join_choice import choose_join, shapes_below
-from windrow.plan.joins import usual_time
+from windrow.physical.join_choice import choose_join, shapes_below
+from windrow.pipeline.build import How, build
+from windrow.plan.checks.joins import usual_time
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
 from windrow.semantics.joins import LEFT, RIGHT, Between
-from windrow.semantics.progress import END, Punctuation
+from windrow.semantics.progress.policies import END, Punctuation
 
 pytestmark = [pytest.mark.soak] if os.environ.get("WINDROW_SOAK") else []
 SHAPES = st.tuples(st.integers(1, 4), st.sampled_from((1, 2, 3, 1024)))

@@ -18,17 +18,17 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tests.strategies import BASES
-from windrow.engines.build import How, build
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.operator import JoinOperator
-from windrow.plan.check import shape_of
-from windrow.plan.joins import joined_names, usual_time
+from windrow.pipeline.build import How, build
+from windrow.plan.checks.joins import joined_names, usual_time
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late, Stream
 from windrow.semantics import joins
-from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import LEFT, RIGHT, Between, JoinWindow, LastRows, SameWindow
-from windrow.semantics.progress import END, START, Punctuation
-from windrow.semantics.scalar import evaluate
+from windrow.semantics.progress.policies import END, START, Punctuation
+from windrow.semantics.scalars.evaluate import evaluate
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
 Arrival: TypeAlias = tuple[int, "dict[str, Any] | Punctuation"]
 _LEFT: dict[str, pa.DataType] = {

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.plan.streams import columns
 from windrow.operators.base import Batch, LateRows
 from windrow.operators.joins.asof import AsOfJoin
-from windrow.plan.check import shape_of
-from windrow.plan.joins import joined_names
+from windrow.plan.checks.joins import joined_names
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Stream
-from windrow.semantics.expressions import Call, Column
 from windrow.semantics.joins import LEFT, AsOf, JoinKind, Row, join
-from windrow.semantics.progress import END, START, Punctuation
+from windrow.semantics.progress.policies import END, START, Punctuation
+from windrow.semantics.scalars.expressions import Call, Column
 
 LEFTS = columns(ts=pa.int64(), k=pa.int32(), x=pa.int64())
 RIGHTS = columns(ts=pa.int64(), k=pa.int64(), y=pa.float64(), z=pa.string())

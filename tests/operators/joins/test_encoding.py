@@ -13,8 +13,8 @@ import pytest
 
 from windrow.operators.joins.encoding import Encoder
 from windrow.plan.conditions import Conditions, Equality
-from windrow.semantics.expressions import Column
 from windrow.semantics.joins import LEFT, RIGHT, Between
+from windrow.semantics.scalars.expressions import Column
 
 DICTIONARY = pa.dictionary(pa.int8(), pa.string())
 MOMENT = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)

@@ -25,7 +25,7 @@ from tests.operators.joins.cases import (
 )
 from windrow.plan.nodes import Join, JoinKind, JoinTime, Late
 from windrow.semantics.joins import LEFT, RIGHT, Between, LastRows
-from windrow.semantics.progress import END, START, Punctuation
+from windrow.semantics.progress.policies import END, START, Punctuation
 
 
 def pieces(arrived: list[Arrival], cuts: list[bool]) -> Iterator[tuple[int, Any]]:

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 
 from tests.operators.joins.cases import NAMES, PREDICATES, SCHEMAS, STREAMS, both, equal
-from windrow.engines.build import How, build
 from windrow.operators.base import Batch
 from windrow.operators.joins import probing, results, runs, store
 from windrow.operators.joins.operator import JoinOperator
-from windrow.plan.joins import usual_time
+from windrow.pipeline.build import How, build
+from windrow.plan.checks.joins import usual_time
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy
 from windrow.semantics.joins import LEFT, RIGHT, Between
-from windrow.semantics.progress import END, Punctuation
+from windrow.semantics.progress.policies import END, Punctuation
 
 ROWS, SPREAD, BATCH = 1_500, 10_000, 150
 Columns = dict[str, npt.NDArray[Any]]

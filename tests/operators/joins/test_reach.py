@@ -7,7 +7,7 @@ import pytest
 
 from windrow.operators.joins.reach import first_met, met_by, reach_of
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, SameWindow, TimeWindow
-from windrow.semantics.progress import END, START
+from windrow.semantics.progress.policies import END, START
 
 WINDOWS: list[TimeWindow] = [
     Between(-3, 5),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from windrow.operators.evaluate import mask
 from windrow.operators.joins.scales import Interval, Scale
 from windrow.plan.conditions import Band
-from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import LEFT, RIGHT
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
 WHOLE: dict[pa.DataType, int] = {pa.int8(): 7, pa.int32(): 31, pa.uint32(): 32, pa.int64(): 63}
 FLOATS = (pa.float32(), pa.float64())

@@ -13,7 +13,7 @@ import pytest
 
 from windrow.operators.kernels import digits
 from windrow.operators.state.keys import NO_VALIDITY
-from windrow.semantics.reference import float_sum
+from windrow.semantics.oracle.reference import float_sum
 
 BASE, WIDTH = -1088, 68
 """Digits for the whole range of doubles."""

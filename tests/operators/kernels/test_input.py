@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from windrow.operators.disorder import Disorder
+from windrow.operators.input.disorder import Disorder
 from windrow.operators.kernels import input as kernels
-from windrow.semantics.amounts import Amount
-from windrow.semantics.progress import START, Policy, Slack, SlackRows, bounds
+from windrow.semantics.progress.policies import START, Policy, Slack, SlackRows, bounds
+from windrow.semantics.scalars.amounts import Amount
 
 
 def disordered(chance: random.Random, size: int) -> list[int]:

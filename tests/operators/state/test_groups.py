@@ -12,8 +12,8 @@ import pytest
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
+from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.state.groups import COMPACT_ABOVE, Groups
-from windrow.operators.window_aggregate import WindowOperator
 
 
 def by_polars(data: pa.Table, range_: int, slide: int, keys: list[str]) -> pl.DataFrame:

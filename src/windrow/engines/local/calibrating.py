@@ -13,15 +13,15 @@ from windrow.operators.state.cells import CellTable
 from windrow.operators.state.columns import Lifted
 from windrow.operators.state.layout import Layout
 from windrow.operators.state.timeline import Timeline
-from windrow.operators.windows.adaptive import AdaptWid
+from windrow.operators.windows.adaptive.windower import AdaptWid
 from windrow.operators.windows.base import Plan, Rows
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
-from windrow.plan.costs import COLUMN, Constants
+from windrow.physical.costs import COLUMN, Constants
 from windrow.plan.nodes import AggregateCall
-from windrow.semantics.expressions import Column
-from windrow.semantics.windows import Sliding
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Sliding
 
 ROWS, GROUPS, PANES = 1 << 18, 1 << 13, 8
 FEW = 1 << 10

@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.engines.checkpoint_lock import unusable
-from windrow.engines.durable_files import (
+from windrow.durable.folder_lock import unusable
+from windrow.durable.sealed_files import (
     Damaged,
     Seal,
     make_durable,
@@ -33,9 +33,9 @@ from windrow.engines.durable_files import (
 )
 from windrow.engines.local.ledger import Ledger
 from windrow.engines.local.other_query import first_difference, words_of
-from windrow.engines.pipeline import Pipeline
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
+from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
 
 VERSION = 5

@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.local.run import Options, run
-from windrow.operators.sharding import shards_of
-from windrow.operators.smoothing import why_not_smooth
-from windrow.plan.check import walk
-from windrow.plan.joins import joined_names
+from windrow.operators.aggregate.smoothing import why_not_smooth
+from windrow.plan.checks.joins import joined_names
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import (
     AggregateCall,
     Filter,
@@ -25,11 +24,12 @@ from windrow.plan.nodes import (
     Stream,
     WindowAggregate,
 )
-from windrow.semantics.amounts import Amount
-from windrow.semantics.expressions import Call, Column, Expression, Literal
 from windrow.semantics.joins import Between
-from windrow.semantics.progress import Lead, Policy, Slack, SlackRows
-from windrow.semantics.windows import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.progress.policies import Lead, Policy, Slack, SlackRows
+from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.sharded.routing import shards_of
 from windrow.sources import open_source
 
 _KINDS: dict[str, pa.DataType] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from windrow.engines.durable_files import Seal, read_streams, verify, write_streams
+from windrow.durable.sealed_files import Seal, read_streams, verify, write_streams
 
 RESULTS, LATE = "results", "late"
 _OURS = re.compile(rf"(?:{RESULTS}|{LATE})(?:\.\d+)?-\d+\.arrow")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from windrow.plan.explain import explain
+from windrow.physical.explain.plans import explain
 from windrow.plan.nodes import Node
 
 _RAILS = re.compile(r"\A[│├└─\s]+")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from windrow.engines.build import build
-from windrow.operators.progress import Input
-from windrow.plan.check import walk
+from windrow.operators.input.input import Input
+from windrow.pipeline.build import build
+from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Node, Stream
 
 

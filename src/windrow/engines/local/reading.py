@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers
-from windrow.operators.progress import Input
-from windrow.semantics.progress import END, START, Punctuation
-from windrow.sources.read_ahead import ReadAhead
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.input.input import Input
+from windrow.semantics.progress.policies import END, START, Punctuation
+from windrow.sources.iterables.read_ahead import ReadAhead
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
 

@@ -11,7 +11,18 @@ from functools import reduce
 
 import pyarrow as pa
 
-from windrow.engines.accounts import (
+from windrow.durable.folder_lock import CheckpointLock
+from windrow.engines.local.checkpoint import Checkpoints
+from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
+from windrow.engines.local.passes import passes, reading_order
+from windrow.engines.local.reading import Reader, interleaved, read_ahead
+from windrow.errors import ConfigurationError
+from windrow.operators.aggregate.smoothing import EAGER, Flush, flush_of
+from windrow.operators.base import Batch
+from windrow.operators.input.input import Input
+from windrow.physical.calibration import calibrated
+from windrow.physical.costs import Statistics
+from windrow.pipeline.accounts import (
     account_of,
     lost_rows,
     open_windows,
@@ -20,24 +31,13 @@ from windrow.engines.accounts import (
     strategies,
     waiting_and_evicted,
 )
-from windrow.engines.build import How, build
-from windrow.engines.checkpoint_lock import CheckpointLock
-from windrow.engines.local.checkpoint import Checkpoints
-from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
-from windrow.engines.local.passes import passes, reading_order
-from windrow.engines.local.reading import Reader, interleaved, read_ahead
-from windrow.engines.metrics import Metrics, SourceMetrics, known, percentile, slowest
-from windrow.engines.pipeline import Deliver, End, Stage
-from windrow.errors import ConfigurationError
-from windrow.operators.base import Batch
-from windrow.operators.progress import Input
-from windrow.operators.smoothing import EAGER, Flush, flush_of
-from windrow.plan.calibration import calibrated
+from windrow.pipeline.build import How, build
+from windrow.pipeline.graph import Deliver, End, Stage
+from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentile, slowest
 from windrow.plan.columns import columns_read, prune_together
-from windrow.plan.costs import Statistics
 from windrow.plan.nodes import Node
-from windrow.semantics.amounts import Amount, Domain
-from windrow.semantics.progress import END, START, External, Punctuation
+from windrow.semantics.progress.policies import END, START, External, Punctuation
+from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sources.base import Source
 from windrow.sources.live import in_time
 

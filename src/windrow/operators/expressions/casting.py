@@ -17,7 +17,7 @@ from windrow.operators.expressions.values import (
     microseconds,
     pc,
 )
-from windrow.plan.kinds import Family, family_of
+from windrow.plan.types.kinds import Family, family_of
 
 _WHOLE = r"^-?[0-9]+$"
 _DECIMAL = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"

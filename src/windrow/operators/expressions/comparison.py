@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow.operators.expressions.row_by_row import row_by_row
 from windrow.operators.expressions.values import Datum, convert, is_scalar, microseconds, pc
-from windrow.plan.kinds import NUMBERS, TIMESTAMP, Family, family_of
+from windrow.plan.types.kinds import NUMBERS, TIMESTAMP, Family, family_of
 
 _ARROW = {
     "=": "equal",

@@ -13,10 +13,10 @@ from windrow.operators.expressions.masks import only_valid, places, stored, trut
 from windrow.operators.expressions.threshold import threshold
 from windrow.operators.expressions.tree import column_of, compute, entries, evaluate
 from windrow.operators.expressions.values import Array
-from windrow.operators.kernels import panes
-from windrow.plan.kinds import Family, family_of, name_of
-from windrow.plan.types import type_of
-from windrow.semantics.expressions import Call, Expression, columns_of
+from windrow.operators.kernels.panes import assign as panes
+from windrow.plan.types.expressions import type_of
+from windrow.plan.types.kinds import Family, family_of, name_of
+from windrow.semantics.scalars.expressions import Call, Expression, columns_of
 
 _look_up: Any = panes.look_up
 
@@ -24,7 +24,7 @@ _look_up: Any = panes.look_up
 def mask(predicate: Expression, batch: pa.RecordBatch) -> Mask:
     """1 where the predicate is true, 0 where it is false or NULL. For many batches keep a `Predicate`.
 
-    >>> from windrow.semantics.expressions import Column, Literal
+    >>> from windrow.semantics.scalars.expressions import Column, Literal
     >>> mask(Call(">", (Column("x"), Literal(1))), pa.record_batch({"x": [1, None, 3]})).tolist()
     [0, 0, 1]
     """

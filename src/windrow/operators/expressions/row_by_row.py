@@ -8,8 +8,8 @@ from itertools import repeat
 import pyarrow as pa
 
 from windrow.operators.expressions.values import Array, Datum, from_python, is_scalar, python_values
-from windrow.semantics import scalar
-from windrow.semantics.expressions import Call, Column
+from windrow.semantics.scalars import evaluate as scalar
+from windrow.semantics.scalars.expressions import Call, Column
 
 
 def row_by_row(function: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum:

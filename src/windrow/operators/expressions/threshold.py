@@ -13,9 +13,9 @@ import pyarrow as pa
 from windrow.operators.base import Mask
 from windrow.operators.expressions.masks import only_valid, stored
 from windrow.operators.expressions.values import Array
-from windrow.plan.types import column_type
-from windrow.semantics.expressions import Call, Column, Expression, Literal
-from windrow.semantics.moments import microseconds, parse_moment
+from windrow.plan.types.expressions import column_type
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.semantics.scalars.moments import microseconds, parse_moment
 
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,

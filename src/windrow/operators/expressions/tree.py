@@ -12,10 +12,10 @@ import pyarrow as pa
 from windrow.errors import DataError
 from windrow.operators.expressions.strict import apply
 from windrow.operators.expressions.values import Array, Datum, decoded, expanded, nothing, pc, settled
-from windrow.plan.type_rules import RULES
-from windrow.plan.types import column_type, type_of
-from windrow.semantics.expressions import Call, Column, Expression, Literal, columns_of
-from windrow.semantics.moments import TOO_FINE, microseconds
+from windrow.plan.types.expressions import column_type, type_of
+from windrow.plan.types.functions import RULES
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal, columns_of
+from windrow.semantics.scalars.moments import TOO_FINE, microseconds
 
 
 def evaluate(expression: Expression, batch: pa.RecordBatch) -> Array:

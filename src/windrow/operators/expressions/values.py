@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow.errors import DataError
-from windrow.semantics import moments
+from windrow.semantics.scalars import moments
 
 pc: Any = pyarrow.compute  # the stubs know fewer argument types than the functions take
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Encoded, Flags, Probes
 
 Unsigned: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]

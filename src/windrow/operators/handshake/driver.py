@@ -8,13 +8,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
 from windrow.operators.handshake.chain import Chain
 from windrow.operators.handshake.outlet import Found, Outlet
 from windrow.operators.handshake.scanning import Scan, Try
 from windrow.semantics.joins import LEFT, RIGHT
-from windrow.semantics.progress import END
+from windrow.semantics.progress.policies import END
 
 MakeLocal: TypeAlias = Callable[[Outlet, Try | None], Scan]
 BLOCK = 1024

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.results import Picked
-from windrow.semantics.progress import END
+from windrow.semantics.progress.policies import END
 
 CHUNK = 1 << 16
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
 from windrow.operators.handshake.outlet import PAIRS, Outlet
 from windrow.operators.handshake.scanning import Scan, Try, near

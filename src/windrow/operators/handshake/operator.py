@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import tabled
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.arrays import tabled
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.driver import BLOCK, Driver, MakeLocal
@@ -27,12 +27,12 @@ from windrow.operators.joins.late import Gate
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met
 from windrow.operators.joins.results import Columns, Picked, Results
+from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
-from windrow.plan.joins import schema_of
 from windrow.plan.nodes import Join
-from windrow.plan.schema import Shape
+from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows
-from windrow.semantics.progress import END, START, Punctuation, check_advance
+from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 PIECE = 1 << 14
 """Rows that are put in before pairs are collected: so many wait at most, however large batches are."""

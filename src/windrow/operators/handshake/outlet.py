@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from typing import TypeAlias
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 
 Found: TypeAlias = tuple[Integers, Integers]
 """Ids of left and of right rows, pair by pair."""

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned
 from windrow.operators.handshake.codes import Codes, coded_bounds, codes_of, shift_for
 from windrow.operators.handshake.outlet import Found, Outlet
 from windrow.operators.joins.results import gathered
-from windrow.operators.kernels import join_scan as kernels
+from windrow.operators.kernels.joins import scan as kernels
 from windrow.semantics.joins import LEFT
 
 Try: TypeAlias = Callable[[Found], Found]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, tabled
-from windrow.aggregates.base import Array, Integers, value_type
+from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.aggregates.kinds.base import Array, Integers, value_type
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded, settled
@@ -23,15 +23,15 @@ from windrow.operators.joins.payload import loaded_columns, saved_columns
 from windrow.operators.joins.reach import met_by
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.keys import present
-from windrow.operators.state.waiting import RowsOfPartitions
+from windrow.operators.store.waiting_rows import RowsOfPartitions
+from windrow.plan.checks.joins import conditions, schema_of
 from windrow.plan.conditions import Equality
-from windrow.plan.joins import conditions, schema_of
-from windrow.plan.kinds import common
 from windrow.plan.nodes import LEFT, RIGHT, Join
-from windrow.plan.schema import Shape
-from windrow.plan.types import type_of
+from windrow.plan.types.expressions import type_of
+from windrow.plan.types.kinds import common
+from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import AsOf, JoinKind
-from windrow.semantics.progress import END, START, Punctuation, check_advance
+from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 SIDES = ("left", "right")
 PLACE = "place"

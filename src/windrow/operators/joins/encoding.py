@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Array, Integers, Numbers, value_type
+from windrow.aggregates.kinds.base import Array, Integers, Numbers, value_type
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import convert, microseconds
 from windrow.operators.joins.reach import met_by
@@ -18,8 +18,8 @@ from windrow.operators.joins.scales import Interval, Scale
 from windrow.operators.kernels import hashing
 from windrow.operators.state.keys import as_float64, as_int64, byte_strings, float_keys, present, validity
 from windrow.plan.conditions import Conditions, Equality
-from windrow.plan.kinds import NUMBERS, Family, family_of
-from windrow.plan.types import type_of
+from windrow.plan.types.expressions import type_of
+from windrow.plan.types.kinds import NUMBERS, Family, family_of
 from windrow.semantics.joins import LEFT, RIGHT, TimeWindow
 
 Words: TypeAlias = npt.NDArray[np.uint64]

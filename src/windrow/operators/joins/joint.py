@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import of_type
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.arrays import of_type
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import GroupPunctuations
 from windrow.plan.nodes import Join, JoinTime
-from windrow.plan.schema import Shape
+from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, LastRows
-from windrow.semantics.progress import START
+from windrow.semantics.progress.policies import START
 
 
 class Joint:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Counters, EarlyRows, LateRows
-from windrow.operators.early_rows import told_early
+from windrow.operators.input.early_rows import told_early
 from windrow.operators.joins.encoding import Flags
-from windrow.operators.lateness import Missed, late_batch, late_schema_of_join
+from windrow.operators.late.judging import Missed, late_batch, late_schema_of_join
 from windrow.plan.nodes import Join, Late
-from windrow.plan.schema import Shape
+from windrow.plan.types.schema import Shape
 
 
 class Gate:

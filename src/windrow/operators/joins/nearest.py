@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.aggregates.base import Array, Integers
+from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.expressions.values import decoded
 from windrow.operators.state.keys import ordered_keys, validity
-from windrow.operators.state.waiting import RowsOfPartitions
+from windrow.operators.store.waiting_rows import RowsOfPartitions
 from windrow.semantics.joins import AsOf
 
 NONE = -1

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import tabled
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.arrays import tabled
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
 from windrow.operators.joins.joint import Joint
@@ -24,12 +24,12 @@ from windrow.operators.joins.reach import first_met, stay_of
 from windrow.operators.joins.results import Columns, Picked, Results
 from windrow.operators.joins.runs import Layout
 from windrow.operators.joins.store import Store
+from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
-from windrow.plan.joins import schema_of
 from windrow.plan.nodes import Join
-from windrow.plan.schema import Shape
+from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows, SameWindow
-from windrow.semantics.progress import END, START, Punctuation, check_advance
+from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 
 class JoinOperator:

@@ -9,12 +9,12 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Flags, Probes
 from windrow.operators.joins.results import Columns, Picked
 from windrow.operators.joins.runs import Laid, Run, matches
 from windrow.operators.joins.store import Store
-from windrow.operators.state.waiting import time_order
+from windrow.operators.store.waiting_rows import time_order
 from windrow.semantics.joins import LEFT
 
 _IN_CACHE = 1 << 18

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.semantics.joins import LEFT, AsOf, Between, SameWindow, TimeWindow
-from windrow.semantics.progress import END, START
+from windrow.semantics.progress.policies import END, START
 
 
 def met_by(window: TimeWindow, side: int, times: Integers) -> tuple[Integers, Integers]:

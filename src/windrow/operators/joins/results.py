@@ -10,22 +10,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, concatenated
-from windrow.aggregates.base import Array, Integers
+from windrow.aggregates.kinds.arrays import arrow, concatenated
+from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.base import Batch
 from windrow.operators.evaluate import Predicate
 from windrow.operators.expressions.values import settled
-from windrow.operators.grid import to_units
+from windrow.operators.input.grid import to_units
 from windrow.operators.joins.encoding import Encoder
 from windrow.operators.joins.runs import Run
-from windrow.operators.kernels import join_index
+from windrow.operators.kernels.joins import index as join_index
+from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions, conjunction
-from windrow.plan.joins import schema_of
-from windrow.plan.kinds import normal_time
 from windrow.plan.nodes import Join, JoinTime
-from windrow.plan.schema import Shape
-from windrow.semantics.expressions import Call, Expression, columns_of
+from windrow.plan.types.kinds import normal_time
+from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, LastRows
+from windrow.semantics.scalars.expressions import Call, Expression, columns_of
 
 ROWS = 1 << 18
 """Results that are given together, or somewhat more."""

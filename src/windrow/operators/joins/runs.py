@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, concatenated
-from windrow.aggregates.base import Integers, Numbers
+from windrow.aggregates.kinds.arrays import arrow, concatenated
+from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.joins.encoding import Encoded, Encoder, Probes
 from windrow.operators.joins.scales import Scale
-from windrow.operators.kernels import join_index as kernels
-from windrow.operators.state.waiting import time_order
+from windrow.operators.kernels.joins import index as kernels
+from windrow.operators.store.waiting_rows import time_order
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Marks: TypeAlias = npt.NDArray[np.uint8]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Array, Integers, Numbers, value_type
+from windrow.aggregates.kinds.base import Array, Integers, Numbers, value_type
 from windrow.operators.expressions.values import decoded, microseconds
 from windrow.operators.state.keys import as_float64, as_int64, float_keys, from_keys
 from windrow.plan.conditions import Band, Number

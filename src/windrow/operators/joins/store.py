@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.payload import is_saved_column, loaded_columns, saved_columns
 from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
-from windrow.operators.state.waiting import time_order
-from windrow.semantics.progress import END
+from windrow.operators.store.waiting_rows import time_order
+from windrow.semantics.progress.policies import END
 
 SEGMENTS = 6
 """The time that rows stay is cut into so many segments, unless they would be small."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.operators.kernels.cells import mix
 from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.interning import hash_bytes
+from windrow.operators.kernels.panes.cells import mix
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 NULL = np.uint64(0xD1B54A32D192ED03)

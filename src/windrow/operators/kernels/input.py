@@ -32,7 +32,7 @@ def cut_points(times, high, slack, bound, origin, step, cuts, bounds, first, not
 
     `high` is the largest time seen before, `bound` the punctuation in force. A cut is needed only at a row below the
     punctuation that its predecessors imply. Blocks without such a row are skipped by their minimum and maximum: there
-    no row but the first can be a jump. `first` is the number of the first row; `notes` are of kernels/disorder.
+    no row but the first can be a jump. `first` is the number of the first row; `notes` are of `kernels.disorder`.
     Returns (number of cuts, new high, smallest time); -1 cuts when `cuts` is too short.
     """
     found, reach, smallest = 0, slack + step, times[0]

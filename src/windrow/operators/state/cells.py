@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Integers
-from windrow.operators.kernels import cells as kernels
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.kernels.panes import cells as kernels
 from windrow.operators.state.layout import LEAST, Layout, Table
 
 Codes = npt.NDArray[np.int32]

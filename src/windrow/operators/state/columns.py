@@ -16,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.errors import SumOverflowError
-from windrow.operators.kernels import digits, scatter
+from windrow.operators.kernels import digits
 from windrow.operators.kernels.input import span
+from windrow.operators.kernels.panes import scatter
 
 _LOW = (1 << 32) - 1
 _SAFE = 1 << 62

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Custom, Integers
-from windrow.aggregates.custom import Columns, UserAggregate
+from windrow.aggregates.kinds.base import Custom, Integers
+from windrow.aggregates.kinds.custom import Columns, UserAggregate
 from windrow.operators.state.groups import Codes
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, where_present
-from windrow.aggregates.base import Array, Integers, is_scalar, value_type
+from windrow.aggregates.kinds.arrays import arrow, where_present
+from windrow.aggregates.kinds.base import Array, Integers, is_scalar, value_type
 from windrow.operators.kernels import interning
 from windrow.operators.kernels.input import span
-from windrow.operators.kernels.panes import look_up
+from windrow.operators.kernels.panes.assign import look_up
 from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, byte_strings, ordered_keys, validity
 
 Codes = npt.NDArray[np.int32]

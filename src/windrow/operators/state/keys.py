@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.arrays import of_type
-from windrow.aggregates.base import Array, Integers, Numbers
+from windrow.aggregates.kinds.arrays import of_type
+from windrow.aggregates.kinds.base import Array, Integers, Numbers
 from windrow.errors import DataError
 
 _FLIP = np.int64((1 << 63) - 1)

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates import base, lookup
-from windrow.aggregates.base import Array, Integers, Part, State, value_type
+from windrow.aggregates import lookup
+from windrow.aggregates.kinds import base
+from windrow.aggregates.kinds.base import Array, Integers, Part, State, value_type
 from windrow.errors import InternalError
 from windrow.operators.expressions.values import decoded
-from windrow.operators.kernels import scatter
+from windrow.operators.kernels.panes import scatter
 from windrow.operators.state.columns import (
     AddColumn,
     FloatSquares,
@@ -33,8 +34,8 @@ from windrow.operators.state.columns import (
 )
 from windrow.operators.state.keys import as_float64, as_int64, from_keys, ordered_keys, validity
 from windrow.plan.nodes import AggregateCall
-from windrow.plan.types import type_of
-from windrow.semantics.expressions import Expression
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.scalars.expressions import Expression
 
 LEAST = np.int64(-(1 << 63))
 

@@ -8,13 +8,13 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import tabled
-from windrow.aggregates.base import Integers, value_type
+from windrow.aggregates.kinds.arrays import tabled
+from windrow.aggregates.kinds.base import Integers, value_type
 from windrow.operators.base import GroupPunctuations
 from windrow.operators.expressions.values import settled
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.saving import load_groups, save_groups
-from windrow.semantics.progress import START
+from windrow.semantics.progress.policies import START
 
 FEW = 1 << 10
 """So many groups are kept whether they still say something or not."""

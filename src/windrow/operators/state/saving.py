@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow, tabled
-from windrow.aggregates.base import Custom, Integers, Numbers
-from windrow.aggregates.custom import UserAggregate
-from windrow.operators.kernels.cells import combine
-from windrow.operators.kernels.marks import CLOSED
-from windrow.operators.kernels.rows import FRONT, OWNER
-from windrow.operators.kernels.sliding import ACTIVE
+from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.aggregates.kinds.base import Custom, Integers, Numbers
+from windrow.aggregates.kinds.custom import UserAggregate
+from windrow.operators.kernels.panes.cells import combine
+from windrow.operators.kernels.panes.sliding import ACTIVE
+from windrow.operators.kernels.rows.last_rows import FRONT, OWNER
+from windrow.operators.kernels.rows.marks import CLOSED
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.multisets import Multiset, RowLog
-from windrow.operators.state.packed import Packed
-from windrow.operators.state.paned_values import PanedValues
-from windrow.operators.state.rings import values_only
-from windrow.operators.state.row_timeline import Ends
-from windrow.operators.state.waiting import RowStates
+from windrow.operators.state.values.multisets import Multiset, RowLog
+from windrow.operators.state.values.packed import Packed
+from windrow.operators.state.values.paned_values import PanedValues
+from windrow.operators.store.waiting_rows import RowStates
+from windrow.operators.windows.rows.rings import values_only
+from windrow.operators.windows.rows.row_timeline import Ends
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable
     from windrow.operators.state.timeline import Timeline
-    from windrow.operators.state.valuerows import ValueRows
+    from windrow.operators.state.values.value_rows import ValueRows
 
 
 MATRICES = ("add", "max", "pair")

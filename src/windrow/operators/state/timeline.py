@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Integers
-from windrow.operators.kernels import sliding
-from windrow.operators.kernels.amending import amend
-from windrow.operators.kernels.cells import combine
-from windrow.operators.kernels.sliding import ACTIVE, HEAD, NEXT, TAIL
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.kernels.panes import sliding
+from windrow.operators.kernels.panes.amending import amend
+from windrow.operators.kernels.panes.cells import combine
+from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.state.cells import Cells, Codes
 from windrow.operators.state.layout import LEAST, Layout, Table
 

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.arrays import arrow
-from windrow.aggregates.base import Array, Custom, Integers, Part, ValidCount, Values
-from windrow.aggregates.custom import UserAggregate
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, ValidCount, Values
+from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.operators.kernels.input import span
 from windrow.operators.state.columns import Lifted
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.multisets import KeptValues, Multiset, ValueCodes
 from windrow.operators.state.timeline import Answers
-from windrow.semantics.expressions import Expression
+from windrow.operators.state.values.multisets import KeptValues, Multiset, ValueCodes
+from windrow.semantics.scalars.expressions import Expression
 
 
 @dataclass

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import CellTable
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
@@ -20,8 +20,8 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.extents import end_of, start_of
 from windrow.operators.windows.rowwise import RowWise
-from windrow.semantics.progress import START
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.progress.policies import START
+from windrow.semantics.windows.kinds import Landmark, Sliding
 
 
 class Buffer(RowWise):

@@ -7,9 +7,9 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.base import Integers
-from windrow.semantics.progress import START
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.aggregates.kinds.base import Integers
+from windrow.semantics.progress.policies import START
+from windrow.semantics.windows.kinds import Landmark, Sliding
 
 
 def first_windows(window: Sliding | Landmark, times: Integers) -> Integers:

@@ -16,20 +16,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Custom, Integers, Values
-from windrow.operators.kernels.panes import pane_numbers, pane_slots
+from windrow.aggregates.kinds.base import Custom, Integers, Values
+from windrow.operators.kernels.panes.assign import pane_numbers, pane_slots
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.multisets import KeptValues, Multiset
-from windrow.operators.state.paned_values import PanedValues
 from windrow.operators.state.saving import load_cells, load_paned, save_cells, save_paned
 from windrow.operators.state.timeline import Answers, Timeline
+from windrow.operators.state.values.multisets import KeptValues, Multiset
+from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
 from windrow.operators.windows.extents import last_closed
-from windrow.semantics.progress import END, START
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.progress.policies import END, START
+from windrow.semantics.windows.kinds import Landmark, Sliding
 
 DENSE_CELLS_PER_ROW = 2
 SMALL = 1 << 12

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.aggregates.base import Custom, Integers, Values
+from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.multisets import Multiset, RowLog
 from windrow.operators.state.timeline import Answers
-from windrow.operators.state.valuerows import ValueRows
+from windrow.operators.state.values.multisets import Multiset, RowLog
+from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
 from windrow.operators.windows.extents import end_of, ends, last_closed, start_of
-from windrow.semantics.progress import END, START
-from windrow.semantics.windows import Landmark, Sliding
+from windrow.semantics.progress.policies import END, START
+from windrow.semantics.windows.kinds import Landmark, Sliding
 
 
 def keep_values(kept: ValueRows, plan: Plan, rows: Rows) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.base import Integers
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import CellTable
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
@@ -21,7 +21,7 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.extents import first_windows, last_windows
 from windrow.operators.windows.rowwise import RowWise
-from windrow.semantics.windows import Sliding
+from windrow.semantics.windows.kinds import Sliding
 
 MOST_CELLS = 1 << 28
 """A scratch table is never larger, so that its places fit into 32 bits."""

@@ -1,0 +1,245 @@
+"""What an aggregate is: declarations the planner reads, and `lower` from state to answer.
+
+State is made of *parts* of one argument; aggregates over the same argument share parts, so
+`avg(x), sum(x), variance(x)` keep one sum. An operator knows only parts: it lifts rows into them, combines
+them by addition or maximum, and hands their values to `lower`. All built-in parts are exact, so that no answer
+depends on the order of arrival.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.errors import QueryError
+from windrow.semantics.scalars.expressions import Expression
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Numbers: TypeAlias = npt.NDArray[Any]
+Array: TypeAlias = "pa.Array[Any]"
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """Rows, NULLs included. Value: int64 array."""
+
+
+@dataclass(frozen=True)
+class ValidCount:
+    """Rows whose argument is not NULL. Value: int64 array."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class Total:
+    """The exact sum. Value: int64 array for integers (an overflow raises), float64 for floats, rounded once."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The exact sum divided by the count of values. Value: float64 array."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class SquareDeviation:
+    """The sum of squared deviations from the mean, from exact sums. Value: float64 array."""
+
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The greatest (or least) value. Value: numpy array of the argument's storage type."""
+
+    argument: Expression
+    greatest: bool
+
+
+@dataclass(frozen=True)
+class Edge:
+    """The value at the latest (or earliest) event time; ties go to the greatest (or least) value."""
+
+    argument: Expression
+    latest: bool
+
+
+@dataclass(frozen=True)
+class Values:
+    """All values with their multiplicities (holistic), in value order. Value: `Runs`.
+
+    With `timed`, in order of event time, ties by value.
+    """
+
+    argument: Expression
+    timed: bool = False
+
+
+@dataclass(frozen=True)
+class Custom:
+    """The state of a user's aggregate. Value: a tuple of arrays."""
+
+    argument: Expression | None
+    aggregate: Aggregate
+
+
+Part: TypeAlias = RowCount | ValidCount | Total | Mean | SquareDeviation | Extreme | Edge | Values | Custom
+
+
+class Runs:
+    """For each result i, the values `values[offsets[i]:offsets[i + 1]]`, each `counts` times, in order.
+
+    An operator may give a subclass that answers without listing the values.
+    """
+
+    def __init__(self, offsets: Integers, values: Array, counts: Integers) -> None:
+        self._listed = offsets, values, counts
+
+    def listed(self) -> tuple[Integers, Array, Integers]:
+        return self._listed
+
+    @property
+    def offsets(self) -> Integers:
+        return self.listed()[0]
+
+    @property
+    def values(self) -> Array:
+        return self.listed()[1]
+
+    @property
+    def counts(self) -> Integers:
+        return self.listed()[2]
+
+    def sizes(self) -> Integers:
+        """How many rows each result has, multiplicities included."""
+        cumulated = self._cumulated()
+        return cumulated[self.offsets[1:]] - cumulated[self.offsets[:-1]]
+
+    def _cumulated(self) -> Integers:
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
+
+    def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The `ranks[i]`-th smallest number of result i (0-based) and the next one; anything where there is none."""
+        numbers = np.asarray(self.values.cast(pa.float64(), safe=False))
+        if len(numbers) == 0:
+            return np.zeros(len(ranks)), np.zeros(len(ranks))
+        cumulated = self._cumulated()
+        start = cumulated[self.offsets[:-1]] + ranks
+        at, after = (np.searchsorted(cumulated, start + step, side="right") - 1 for step in (0, 1))
+        return numbers[np.minimum(at, len(numbers) - 1)], numbers[np.minimum(after, len(numbers) - 1)]
+
+    def distinct(self) -> Integers:
+        """How many different values each result has."""
+        different: Integers = np.diff(self.offsets)
+        return different
+
+    def at_edge(self, *, last: bool) -> Array:
+        """The first or the last value of each result, NULL where it has none."""
+        index: Array = pa.array(self.offsets[1:] - 1 if last else self.offsets[:-1], mask=self.distinct() == 0)
+        chosen: Array = self.values.take(index)
+        return chosen
+
+    def most_frequent(self, most: int, least: npt.NDArray[np.float64]) -> tuple[Integers, Array, Integers]:
+        """The values that result i has at least `least[i]` times: how many for each result, then values and counts.
+
+        At most `most` of a result, the most frequent first, equal counts in value order.
+        """
+        sizes = np.diff(self.offsets)
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((np.arange(len(self.counts)), -self.counts, owners))
+        place = np.arange(len(order)) - np.repeat(self.offsets[:-1], sizes)
+        chosen = (place < most) & (self.counts[order] >= least[owners])
+        found = np.bincount(owners[chosen], minlength=len(sizes))
+        index: Array = pa.array(order[chosen])
+        return found, self.values.take(index), self.counts[order[chosen]]
+
+
+@dataclass(frozen=True)
+class State:
+    """The values of parts for a set of results; what `lower` reads."""
+
+    size: int
+    get: Callable[[Part], Any]
+    argument_type: pa.DataType | None
+    parameters: tuple[Any, ...]
+
+
+class Aggregate(ABC):
+    """One aggregate function. Declarations are all the planner uses."""
+
+    name: str
+    bounded = True
+    """Its state per window has a constant size."""
+    differential = True
+    """A part of the window can be subtracted from its state."""
+    takes_rows = False
+    """It may be called without an argument, as count(*)."""
+    parameter_names: tuple[str, ...] = ()
+    description = ""
+
+    @abstractmethod
+    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+        """The state it needs."""
+
+    @abstractmethod
+    def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
+        """The type of the answer, or a QueryError when argument or parameters do not fit."""
+
+    @abstractmethod
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
+        """The answers from the state, NULL rules applied."""
+
+    def is_bounded_for(self, argument_type: pa.DataType | None) -> bool:
+        return self.bounded
+
+    def check_parameters(self, parameters: tuple[Any, ...]) -> None:
+        if len(parameters) != len(self.parameter_names):
+            wanted = ", ".join(("column", *self.parameter_names))
+            raise QueryError(
+                f"takes {len(self.parameter_names)} parameter(s) besides its column",
+                parameter=self.name,
+                value=len(parameters),
+                hint=f"write {self.name}({wanted})",
+            )
+
+    def need_argument(self, argument_type: pa.DataType | None) -> pa.DataType:
+        if argument_type is None:
+            raise QueryError("needs a column", parameter=self.name, hint=f"write {self.name}(column)")
+        kind = value_type(argument_type)
+        if pa.types.is_nested(kind):
+            raise QueryError("needs plain values", parameter=self.name, value=str(kind), hint="give it a field of them")
+        return kind
+
+    def need_number(self, argument_type: pa.DataType | None) -> pa.DataType:
+        kind = self.need_argument(argument_type)
+        if not is_number(kind):
+            raise QueryError(
+                "needs a number", parameter=self.name, value=str(kind), hint="CAST(column AS DOUBLE), or count it"
+            )
+        return kind
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values: a dictionary's value type, everything else itself."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def is_scalar(kind: pa.DataType) -> bool:
+    """Its values map to int64 keeping their order, so that they live in fixed-size state."""
+    return bool(
+        is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
+    ) and not pa.types.is_interval(kind)

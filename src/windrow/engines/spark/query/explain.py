@@ -1,0 +1,110 @@
+"""How a plan would run on Spark, in words: what is sent, to which shards, and who speaks of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from windrow.engines.spark.connect.frame_sources import FrameSource
+from windrow.engines.spark.query.native_panes import why_not_native
+from windrow.engines.spark.query.types import watermark_of
+from windrow.engines.spark.session.sessions import PARTITIONS
+from windrow.engines.spark.session.shard_count import describe
+from windrow.plan.nodes import Node, Stream
+from windrow.semantics.progress.policies import Slack, lead_of
+from windrow.semantics.scalars.amounts import Amount, Domain, render
+from windrow.sharded.division import Branch, Spread, is_stateless, spread
+from windrow.sources.base import Source
+
+WIDTH = len("watermark")
+
+
+def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> str:
+    """The section on Spark that follows a plan; `sources` are asked whether they are static and have a watermark."""
+    divided = spread(plan)
+    frames = {name: source for name, source in (sources or {}).items() if isinstance(source, FrameSource)}
+    static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
+    entries = [
+        ("sent", [_sent(branch, static) for branch in divided.branches]),
+        ("shards", _shards(divided, _number(frames))),
+        ("progress", [_STATIC if static else _STREAMING, *_leads(divided)]),
+        ("watermark", [] if static else list(_watermarks(divided, frames))),
+    ]
+    return "\n".join(["On Spark", *(line for name, texts in entries for line in _lines(name, texts))])
+
+
+def _lines(name: str, texts: list[str]) -> Iterator[str]:
+    for index, text in enumerate(texts):
+        yield f"   {name if index == 0 else '':<{WIDTH}}  {text}"
+
+
+def _sent(branch: Branch, static: bool) -> str:
+    """What a stream sends; of static data also who puts it into panes."""
+    text = f"{branch.stream.name}: {branch.reason}"
+    if not static or branch.merging is None:
+        return text
+    why = why_not_native(branch)
+    return f"{text}, by Spark's own aggregation" if why is None else f"{text}, in Python: {why}"
+
+
+def _number(frames: Mapping[str, FrameSource]) -> str:
+    """How many shards there are; without a session, what that follows from."""
+    for source in frames.values():
+        return describe(source.frame.sparkSession)
+    return f"one for each of {PARTITIONS}"
+
+
+def _shards(divided: Spread, each: str) -> list[str]:
+    if is_stateless(divided.plan):
+        return [f"one: {divided.one_shard}; filters and expressions run there"]
+    if divided.one_shard is not None:
+        return [f"one: {divided.one_shard}"]
+    if any(branch.copies is not None for branch in divided.branches):
+        return [each, *(f"{branch.stream.name}: {_places(branch)}" for branch in divided.branches)]
+    return [f"{each}; rows are routed by {_routes(divided)}"]
+
+
+def _places(branch: Branch) -> str:
+    return f"routed by {_route(branch)}" if branch.copies is None else branch.copies.describe()
+
+
+def _routes(divided: Spread) -> str:
+    """What rows are routed by, with the stream's name where streams differ."""
+    routes = [(branch.stream.name, _route(branch)) for branch in divided.branches]
+    if len({route for _, route in routes}) == 1:
+        return routes[0][1]
+    return "; ".join(dict.fromkeys(f"{route} of {name}" for name, route in routes))
+
+
+def _route(branch: Branch) -> str:
+    return ", ".join(map(str, branch.route))
+
+
+def _leads(divided: Spread) -> Iterator[str]:
+    """How rows are found that are too far ahead."""
+    for stream in dict.fromkeys(branch.stream for branch in divided.branches):
+        lead = lead_of(stream.policy)
+        if lead is not None:
+            how = "the clock of the task that reads them" if lead.wall_clock else "all rows of their micro-batch"
+            yield f"{stream.name}: whether rows are early is judged by {how}"
+
+
+_STREAMING = (
+    "the policy speaks after each micro-batch, about all rows up to there; "
+    "rows are judged by what was promised before their micro-batch"
+)
+_STATIC = "all data is static: nothing is late, and everything closes at the end"
+
+
+def _watermarks(divided: Spread, frames: Mapping[str, FrameSource]) -> Iterator[str]:
+    """What becomes of the watermark that a DataFrame brings along."""
+    for stream in dict.fromkeys(branch.stream for branch in divided.branches):
+        delay = watermark_of(frames[stream.name].frame.schema, stream.time) if stream.name in frames else None
+        if delay is not None:
+            yield f"{stream.name}: {_watermark(stream, delay)}"
+
+
+def _watermark(stream: Stream, delay: int) -> str:
+    shown = render(delay * 1000, Domain.TIME) if delay else "0 s"
+    if isinstance(stream.policy, Slack) and stream.policy.amount == Amount.of(f"{delay} ms"):
+        return f"the delay of the DataFrame's own watermark, {shown}, is the slack; Spark itself drops no row"
+    return f"the DataFrame's own one ({shown}) has no effect here: Spark drops no row, the policy above decides"

@@ -1,0 +1,246 @@
+"""A query as DataFrames: its rows go in through the low level, shards do the rest, plain columns come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+from windrow.durable.temporary_folders import temporary_folder
+from windrow.engines.spark.connect.end_of_stream import check_closing, end_class
+from windrow.engines.spark.connect.frame_sources import FrameSource
+from windrow.engines.spark.connect.replay import Span, replay_class
+from windrow.engines.spark.query.native_panes import native_panes, why_not_native
+from windrow.engines.spark.query.processor import ShardProcessor, run_whole
+from windrow.engines.spark.query.shard_keys import shard_keys
+from windrow.engines.spark.query.types import for_spark, named, spark_schema
+from windrow.engines.spark.running.observing import OBSERVED, observed_as
+from windrow.engines.spark.session.shard_count import keep_shard_count, shard_count
+from windrow.engines.spark.session.worker import settle
+from windrow.errors import UnsupportedError
+from windrow.operators.aggregate.smoothing import EAGER, Flush, When, flush_of
+from windrow.plan.checks.nodes import walk
+from windrow.plan.nodes import Node, Stream
+from windrow.sharded.bundle import Bundle, Reading, bundled
+from windrow.sharded.pre_aggregate import Lowering, bodies_of
+from windrow.sharded.shard import Job
+from windrow.sharded.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of, unsealed
+from windrow.sinks.base import fitted
+from windrow.sources.base import Element, Source
+from windrow.sources.files.file_source import FileSource
+from windrow.sources.replayed.spool import spooled
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BATCH_ROWS = 1 << 22
+"""Rows of one micro-batch of a replayed source, unless the caller asks otherwise."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a query runs on Spark."""
+
+    batch_rows: int = BATCH_ROWS
+    partitions: int | None = None
+    """Tasks that read a micro-batch of a replayed source; as many as shards unless given."""
+    rate: float | None = None
+    close: bool = False
+    """End the streams once all that is there has been read, whatever may still come."""
+    spool: Path | None = None
+    """Where data in memory is put for the workers to read."""
+    flush: str = EAGER.when.value
+    """When closed windows are given: `slow` and `lazy` give those of `flush_rows` groups of a shard a micro-batch."""
+    flush_rows: int = EAGER.rows
+    flush_windows: int = EAGER.windows
+    flush_cells: int = EAGER.cells
+
+    @property
+    def flushing(self) -> Flush:
+        return flush_of(self.flush, self.flush_rows, self.flush_windows, self.flush_cells)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What a query gives on Spark: `outcomes` holds everything, the others are made of it."""
+
+    bundle: Bundle
+    outcomes: DataFrame
+    query: int = 0
+    """Which of the queries that run together this is."""
+
+    @property
+    def job(self) -> Job:
+        return self.bundle.jobs[self.query]
+
+    @property
+    def results(self) -> DataFrame:
+        """The answer's columns."""
+        return self._decoded(RESULT, self.job.answer)
+
+    @property
+    def late(self) -> DataFrame:
+        """The late rows with what they missed."""
+        if not len(self.job.late):
+            raise UnsupportedError(
+                "gives no late rows under LATE DROP", parameter="query", hint="say LATE SIDE, or late('side')"
+            )
+        return self._decoded(LATE, self.job.late)
+
+    def _decoded(self, kind: int, schema: pa.Schema) -> DataFrame:
+        def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            settle()
+            for batch in batches:
+                for body in batch.column("body"):
+                    yield from (for_spark(piece, schema) for piece in batches_of(unsealed(body.as_buffer())))
+
+        mine = self.outcomes.filter(f"kind = {kind} and query = {self.query}")
+        return mine.select("body").mapInArrow(decode, spark_schema(schema))
+
+
+def frames(spark: SparkSession, plan: Node, sources: Mapping[str, Source], settings: Settings) -> Frames:
+    """The query over these sources: a static DataFrame when all of them are static, else a streaming one."""
+    return frames_together(spark, [plan], sources, settings)[0]
+
+
+def frames_together(
+    spark: SparkSession, plans: Sequence[Node], sources: Mapping[str, Source], settings: Settings
+) -> list[Frames]:
+    """Queries over the sources they share; all of them are made of the same outcomes."""
+    names = dict.fromkeys(node.name for plan in plans for node in walk(plan) if isinstance(node, Stream))
+    static = [name for name in names if _is_static(sources[name])]
+    if static and len(static) < len(names):
+        _refuse_mix(static)
+    # Of static frames Spark itself makes the panes of each window.
+    flush = settings.flushing
+    panes = not static and flush.when is When.EAGER
+    if not static:
+        keep_shard_count(spark)
+    bundle, readings = bundled(plans, shard_keys_of(spark), panes=panes, flush=flush)
+    lows = [low for reading in readings for low in _lows(spark, reading, sources, settings)]
+    if static:
+        outcomes = _whole(bundle, _joined(lows))
+    else:
+        framed = [low for reading in readings for low in reading if isinstance(_source(low, sources), FrameSource)]
+        lows += [_end(spark, framed, settings)] if framed else []
+        outcomes = _stateful(bundle, _joined(lows))
+    return [Frames(bundle, outcomes, query) for query in range(len(plans))]
+
+
+def _is_static(source: Source) -> bool:
+    return isinstance(source, FrameSource) and not source.is_streaming
+
+
+def _source(lowering: Lowering, sources: Mapping[str, Source]) -> Source:
+    return sources[lowering.branch.stream.name]
+
+
+def shard_keys_of(spark: SparkSession) -> tuple[int, ...]:
+    """A shard for each shuffle partition."""
+    return tuple(shard_keys(shard_count(spark)))
+
+
+def _joined(parts: list[DataFrame]) -> DataFrame:
+    return reduce(lambda left, right: left.union(right), parts)
+
+
+def _lows(
+    spark: SparkSession, reading: Reading, sources: Mapping[str, Source], settings: Settings
+) -> Iterator[DataFrame]:
+    """The bodies of one stream."""
+    source, columns = _source(reading[0], sources), reading[0].branch.stream.schema.names
+    if isinstance(source, FrameSource):
+        native = [low for low in reading if not source.is_streaming and why_not_native(low.branch) is None]
+        yield from (native_panes(source.frame, low) for low in native)
+        rest = tuple(low for low in reading if low not in native)
+        if rest:
+            yield source.frame.select(*map(named, columns)).mapInArrow(_mapping(rest), BODIES)
+        return
+    if isinstance(source, FileSource):  # workers may have been started in another folder
+        source = replace(source, files=tuple(path.absolute() for path in source.files))
+    else:
+        source = spooled(source, _spool_of(settings, reading[0]))
+    yield _replayed(spark, reading, source.select(columns), settings)
+
+
+def _mapping(reading: Reading) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    schema = reading[0].branch.stream.schema
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        settle()
+        context = TaskContext.get()
+        order = 0 if context is None else context.partitionId()
+        return bodies_of(reading, (fitted(batch, schema) for batch in batches), order=order)
+
+    return work
+
+
+def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: Settings) -> DataFrame:
+    """The low level inside the reader: rows never pass through the JVM."""
+
+    def work(elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
+        settle()
+        return bodies_of(reading, elements, order=span.first, numbers=(span.first, span.last), ends=span.ends)
+
+    name = f"windrow_{uuid4().hex}"
+    partitions = settings.partitions or len(shard_keys_of(spark))
+    made = replay_class(
+        name, source, BODIES, work, batch_rows=settings.batch_rows, partitions=partitions, rate=settings.rate
+    )
+    spark.dataSource.register(made)
+    return spark.readStream.format(name).load()
+
+
+def _spool_of(settings: Settings, lowering: Lowering) -> Path:
+    folder = settings.spool or temporary_folder("spool")  # the stream may be read as long as this process lives
+    query = lowering.to[0][0]
+    return folder / f"{f'{query}-' if query else ''}{lowering.place}-{lowering.branch.stream.name}"
+
+
+def _end(spark: SparkSession, lowerings: list[Lowering], settings: Settings) -> DataFrame:
+    """The end of the streams that come as DataFrames, which do not tell it themselves."""
+    if settings.close:
+        check_closing(spark)
+    name = f"windrow_end_{uuid4().hex}"
+    spark.dataSource.register(end_class(name, lowerings, settings.close))
+    return spark.readStream.format(name).load()
+
+
+def _stateful(bundle: Bundle, bodies: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    shards = bodies.groupBy("shard").transformWithStateInPandas(
+        statefulProcessor=ShardProcessor(bundle), outputStructType=OUTCOMES, outputMode="Append", timeMode="None"
+    )
+    observed = []
+    for query in range(len(bundle.jobs)):
+        own = sf.col("query") == query
+        sums = [sf.sum(sf.when(own, sf.col(name))).alias(observed_as(name, query)) for name in COUNTED]
+        observed += [*sums, sf.max(sf.when(own, sf.col("sources"))).alias(observed_as("sources", query))]
+    return shards.observe(OBSERVED, *observed)
+
+
+def _whole(bundle: Bundle, bodies: DataFrame) -> DataFrame:
+    """Without streams there is no state: each shard gets all its bodies at once."""
+
+    def work(key: Any, table: pa.Table) -> pa.Table:
+        found = (body.as_buffer() for chunk in table.column("body").chunks for body in chunk)
+        return pa.Table.from_batches([run_whole(bundle, key[0].as_py(), found)])
+
+    return bodies.groupBy("shard").applyInArrow(work, OUTCOMES)
+
+
+def _refuse_mix(static: Sequence[str]) -> None:
+    raise UnsupportedError(
+        "must all be streams or all be static on Spark",
+        parameter="streams",
+        value=f"{', '.join(static)} static, the others not",
+        hint="read the static one as a stream with spark.readStream, or give its path",
+    )

@@ -1,0 +1,155 @@
+"""Panes by Spark's own aggregation, for static DataFrames, where that gives the very same partials.
+
+Only the partials of panes reach Python. For streams it is not used: Spark's aggregation drops late rows on its own and
+counts them by group, so that rows in = used + late + early + filtered would not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Custom, Edge, SquareDeviation, Values
+from windrow.engines.spark.query.types import named
+from windrow.operators.kernels.input import span
+from windrow.operators.panes.partials import Partials
+from windrow.operators.state.columns import GreatestColumn, IntegerSum, ValidColumn
+from windrow.operators.state.keys import as_int64
+from windrow.operators.state.layout import LEAST, Layout
+from windrow.operators.windows.panes import pane_of
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import WindowAggregate
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.progress.policies import lead_of
+from windrow.semantics.scalars.expressions import Column as Name
+from windrow.semantics.windows.kinds import Landmark, Sliding
+from windrow.sharded.division import Branch
+from windrow.sharded.pre_aggregate import Lowering, Task, refuse_nulls
+from windrow.sharded.wire import BODIES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def why_not_native(branch: Branch) -> str | None:
+    """Why Spark's own aggregation would not give the same panes; None when it does."""
+    node = branch.merging
+    if node is None:
+        return "rows are sent"
+    if branch.path:
+        return "expressions are evaluated by Windrow"
+    if lead_of(branch.stream.policy) is not None:
+        return "rows too far ahead are set aside by Windrow"
+    schema = branch.stream.schema
+    if not _is_exact(schema.field(branch.stream.time).type):
+        return "times without a zone are not counted alike"
+    for _, key in node.keys:
+        if not isinstance(key, Name) or not (_is_exact(type_of(key, schema)) or _is_text(type_of(key, schema))):
+            return f"the key {key} is compared by Windrow"
+    return next((f"{call} is computed by Windrow" for call in node.aggregates if not _is_native(call, schema)), None)
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    """Signed integers, and points in time in microseconds: whole numbers on both sides."""
+    return bool(pa.types.is_signed_integer(kind) or (pa.types.is_timestamp(kind) and kind.tz and kind.unit == "us"))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
+
+
+def _is_native(call: Any, schema: pa.Schema) -> bool:
+    if call.argument is None:
+        return True
+    parts = Layout([call], schema).parts[0]
+    kept = any(isinstance(part, (Values, Custom, Edge, SquareDeviation)) for part in parts)
+    return isinstance(call.argument, Name) and _is_exact(type_of(call.argument, schema)) and not kept
+
+
+def native_panes(frame: DataFrame, lowering: Lowering) -> DataFrame:
+    """The bodies of a static DataFrame, from panes that Spark aggregates."""
+    from pyspark.sql import functions as sf
+
+    node = lowering.branch.merging
+    assert node is not None
+    stream = lowering.branch.stream
+    layout = _wide_layout(node)
+    time = _whole(frame, stream.time)
+    keys = [named(str(expression)).alias(f"key{i}") for i, (_, expression) in enumerate(node.keys)]
+    assert isinstance(node.window, (Sliding, Landmark))
+    place = _pane(time, node.window.origin, pane_of(node.window)).alias("place")
+    state = [column.alias(name) for name, column in _state(frame, layout)]
+    panes = frame.groupBy(*keys, place).agg(*state, sf.max(time).alias("high"))
+    return panes.mapInArrow(_sending(lowering, layout.to_json()), BODIES)
+
+
+def _wide_layout(node: WindowAggregate) -> Layout:
+    """Counts of values always there and sums in halves: no cell can overflow, and Spark's plan is fixed."""
+    layout = Layout(node.aggregates, shape_of(node.input).schema)
+    widths = [
+        {"width": 2, "largest": 0, "rows": 0} if isinstance(column, IntegerSum) else {"width": 1}
+        for column in layout.adding
+    ]
+    layout.from_json(widths)
+    return layout
+
+
+def _whole(frame: DataFrame, name: str) -> Column:
+    """A column as a 64-bit integer, microseconds for points in time."""
+    from pyspark.sql import functions as sf
+
+    is_moment = frame.schema[name].dataType.typeName() == "timestamp"
+    return sf.unix_micros(named(name)) if is_moment else named(name).cast("bigint")
+
+
+def _pane(time: Column, origin: int, length: int) -> Column:
+    """The pane of a time, rounding down for negative ones too, in whole numbers."""
+    from pyspark.sql import functions as sf
+
+    since = time - sf.lit(origin)
+    return sf.call_function("div", since - sf.pmod(since, sf.lit(length)), sf.lit(length))
+
+
+def _state(frame: DataFrame, layout: Layout) -> Iterator[tuple[str, Column]]:
+    """The state columns by name, in the order of the tables."""
+    from pyspark.sql import functions as sf
+
+    adds, maxs = [sf.count(sf.lit(1))], []
+    for expression, argument in layout.arguments.items():
+        value = _whole(frame, str(expression))
+        for column in argument.adding:
+            adds += _adding(column, value)
+        maxs += [_greatest(column, value) for column in argument.extremes.values()]
+    yield from ((f"add{i}", column) for i, column in enumerate(adds))
+    yield from ((f"max{i}", column) for i, column in enumerate(maxs))
+
+
+def _adding(column: Any, value: Column) -> list[Column]:
+    from pyspark.sql import functions as sf
+
+    if isinstance(column, ValidColumn):
+        return [sf.count(value)]
+    halves = sf.shiftright(value, 32), value.bitwiseAND(sf.lit((1 << 32) - 1))
+    return [sf.coalesce(sf.sum(half), sf.lit(0)) for half in halves]
+
+
+def _greatest(column: GreatestColumn, value: Column) -> Column:
+    from pyspark.sql import functions as sf
+
+    best = sf.max(value) if column.greatest else sf.bitwise_not(sf.min(value))
+    return sf.coalesce(best, sf.lit(int(LEAST)))
+
+
+def _sending(lowering: Lowering, layout: list[Any]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = Task(lowering, 0)
+        for batch in batches:
+            if batch.num_rows:
+                refuse_nulls(batch.column("place"), lowering.branch.stream)
+                high = int(span(as_int64(batch.column("high")))[1])
+                yield task.send_cells(Partials.from_batch(batch.drop_columns(["high"]), layout), high)
+        yield from task.finish(False)
+
+    return work

@@ -1,0 +1,131 @@
+"""The high level inside Spark: one key a shard, its state in a map of chunks.
+
+A Python worker keeps the shards it ran last. State on disk bears the mark of the micro-batch that wrote it; a worker
+that still has the shard with that very mark goes on with it and reads nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from windrow.engines.spark.session.worker import settle
+from windrow.pipeline.accounts import state_bytes
+from windrow.sharded import chunks
+from windrow.sharded.bundle import Bundle, Shards
+from windrow.sharded.chunks import Key
+from windrow.sharded.shard import Outcome
+from windrow.sharded.signature import check_facts
+from windrow.sharded.wire import COUNTED, damaged, opened, seal
+
+if TYPE_CHECKING:
+    import pandas
+    from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
+
+KEPT_BYTES = 512 << 20
+"""Of all shards that a worker remembers."""
+_kept: OrderedDict[tuple[str, int], tuple[str, Shards, dict[Key, bytes]]] = OrderedDict()
+
+
+class ShardProcessor(StatefulProcessor):
+    """Runs the `Shards` of each key."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.chunks: MapState = handle.getMapState("chunks", "name string, number bigint", "body binary")
+        self.facts: ValueState = handle.getValueState("facts", "body binary")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        """Spark's name for: these rows came for this key."""
+        settle()
+        shard, known = self._found(int(key[0]))
+        bodies = (body for frame in rows for body in frame["body"])
+        yield _frame(shard.run(bodies))
+        self._save(shard, known)
+
+    def close(self) -> None:
+        pass
+
+    def _found(self, number: int) -> tuple[Shards, dict[Key, bytes]]:
+        """The shard as the last micro-batch left it; it is not kept while it changes."""
+        saved = self.facts.get()
+        if saved is None:
+            return Shards(self.bundle, number), {}
+        facts = _facts(saved[0], number)
+        mark, shard, known = _kept.pop((facts["lineage"], number), ("", None, {}))
+        if shard is not None and mark == facts["mark"] and shard.bundle == self.bundle:
+            return shard, known
+        shard = Shards(self.bundle, number)
+        check_facts(facts, shard.facts())
+        tables, known = chunks.load(((str(k[0]), int(k[1])), bytes(v[0])) for k, v in self.chunks.iterator())
+        if facts["chunks"] != chunks.digest(known):
+            raise damaged(f"the state of shard {number} is not complete")
+        shard.restore(facts, tables)
+        shard.lineage = facts["lineage"]
+        return shard, known
+
+    def _save(self, shard: Shards, known: dict[Key, bytes]) -> None:
+        mark = uuid4().hex
+        now = chunks.save(shard.tables(), known, _MapStore(self.chunks))
+        facts = {**shard.facts(), "mark": mark, "lineage": shard.lineage, "chunks": chunks.digest(now)}
+        self.facts.update((seal(json.dumps(facts).encode(), shard.number),))
+        _kept[shard.lineage, shard.number] = mark, shard, now
+        while sum(map(_bytes, _kept.values())) > KEPT_BYTES:
+            _kept.popitem(last=False)
+
+
+def _facts(saved: bytes, number: int) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(opened(bytes(saved), number, f"the state of shard {number}"))
+    return facts
+
+
+def _bytes(kept: tuple[str, Shards, dict[Key, bytes]]) -> int:
+    return sum(state_bytes(shard.pipeline.stages) for shard in kept[1].each)
+
+
+class _MapStore:
+    """Chunks in Spark's map state."""
+
+    def __init__(self, state: MapState) -> None:
+        self.state = state
+
+    def put(self, key: Key, body: bytes) -> None:
+        self.state.updateValue(key, (body,))
+
+    def remove(self, key: Key) -> None:
+        self.state.removeKey(key)
+
+
+def _frame(outcomes: Iterable[Outcome]) -> pandas.DataFrame:
+    """Outcomes as the frame that Spark asks for; numbers that are missing stay missing."""
+    import pandas as pd
+
+    given = [asdict(outcome) for outcome in outcomes]
+    columns = {name: [one[name] for one in given] for name in given[0]}
+    return pd.DataFrame({n: pd.array(v, "Int64") if n in ("time", *COUNTED) else v for n, v in columns.items()})
+
+
+def run_whole(bundle: Bundle, number: int, bodies: Iterable[pa.Buffer]) -> pa.RecordBatch:
+    """A shard of a static frame: all of its rows at once."""
+    given = [asdict(outcome) for outcome in Shards(bundle, number).run(bodies, whole=True)]
+    return pa.RecordBatch.from_pylist(given, schema=OUTCOME_SCHEMA)
+
+
+_KINDS: dict[str, pa.DataType] = {
+    "kind": pa.int32(),
+    "query": pa.int32(),
+    "time": pa.int64(),
+    "body": pa.binary(),
+    **dict.fromkeys(COUNTED, pa.int64()),
+    "sources": pa.string(),
+}
+OUTCOME_SCHEMA = pa.schema(_KINDS)

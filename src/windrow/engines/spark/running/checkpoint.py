@@ -1,0 +1,183 @@
+"""The folder of a run: who may use it, what it is of, and whether all of it is there.
+
+    windrow.lock   one run at a time has the folder
+    windrow.json   the query that it is of
+    spark/, late/  Spark's checkpoints, with our state in them
+    given/         the ledger: everything that was given, in Parquet files, unless Spark itself writes it elsewhere
+    metrics.json   what the last micro-batch told
+    spool/         a copy of data in memory, made anew by each run
+
+All of it may be moved and copied as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from windrow.durable.folder_lock import CheckpointLock, unusable
+from windrow.durable.sealed_files import Damaged, read_json, write_json
+from windrow.durable.temporary_folders import temporary_folder
+from windrow.engines.spark.query.frames import Frames
+from windrow.engines.spark.running.logs import SINK, check_logs, last, places_of, relocate
+from windrow.engines.spark.session.faults import explained
+from windrow.errors import ConfigurationError
+from windrow.sharded.signature import VERSION, check_facts
+from windrow.sharded.wire import damaged
+
+MANIFEST = "windrow.json"
+METRICS = "metrics.json"
+"""What the last micro-batch told, for a run that is restored and finds nothing left to do."""
+SPARK, LATE = "spark", "late"
+GIVEN = "given"
+
+
+@contextmanager
+def working_folder(checkpoint: str | None, *, restore: bool) -> Iterator[Path]:
+    """Where a run keeps its checkpoint and its ledger: the user's folder, or one that is gone afterwards.
+
+    The user's folder is locked, and refused unless it is empty or what is in it is whole and shall be gone on from.
+    """
+    if checkpoint:
+        folder = Path(checkpoint).absolute()
+        with CheckpointLock(folder):
+            _inspect(folder, restore)
+            with _readable(folder):
+                yield folder
+        return
+    folder = temporary_folder("run")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """What Spark cannot make sense of before it has done anything with a folder that it goes on from is damaged."""
+    commits = folder / SPARK / "commits"
+    before = last(commits)
+    try:
+        yield
+    except Exception as error:
+        if before < 0 or before != last(commits) or not _is_puzzled(error):
+            raise
+        named = re.search(rf"{re.escape(str(folder))}/[^\s,;:'\"]*[^\s,;:.'\"]", str(error))
+        what = f"{named[0]} cannot be read" if named else f"Spark says: {str(error).partition(chr(10))[0].rstrip('.')}"
+        raise damaged(what) from error
+
+
+def _is_puzzled(error: Exception) -> bool:
+    """Whether an error is of Spark's own, and nobody knows a better word for it; Python code has its own errors."""
+    is_sparks = type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
+    return is_sparks and explained(error) is error and "Traceback (most recent" not in str(error)
+
+
+@contextmanager
+def whole(folder: Path) -> Iterator[None]:
+    """What is found damaged in a folder is refused by name."""
+    try:
+        yield
+    except Damaged as damage:
+        raise damaged(str(damage)) from damage
+    except OSError as error:
+        raise unusable(folder, error) from error
+
+
+def _inspect(folder: Path, restore: bool) -> None:
+    """All that can be known of a folder before Spark starts."""
+    with whole(folder):
+        if not (folder / MANIFEST).exists():
+            _refuse_others(folder)
+            return
+        if not restore:
+            raise ConfigurationError(
+                "holds a run already",
+                parameter="checkpoint",
+                value=str(folder),
+                hint="go on from it with restore, or choose an empty folder",
+            )
+        has_ledger = _manifest(folder).get("ledger", False)
+        for name, given in ((SPARK, folder / GIVEN if has_ledger else None), (LATE, None)):
+            check_logs(folder / name, given)
+            relocate(folder / name)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """What the manifest says; one from before there were checksums says at least of which version it is."""
+    path = folder / MANIFEST
+    try:
+        content = read_json(path)
+    except Damaged:
+        content = _unsealed(path)
+        if not isinstance(content, dict) or content.get("version", VERSION) == VERSION:
+            raise
+    return dict(content)
+
+
+def _unsealed(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _refuse_others(folder: Path) -> None:
+    """Without its manifest the rest of a checkpoint is not known to be of this query; and other engines have others."""
+    if any(path.parent.name.isdigit() for path in folder.glob("*/manifest.json")):
+        raise ConfigurationError(
+            "must be of a run on Spark; this one is of a run in process",
+            parameter="checkpoint",
+            value=str(folder),
+            hint="go on with engine='local', or choose an empty folder",
+        )
+    remains = [name for name in (SPARK, LATE, GIVEN) if (folder / name).exists()]
+    if remains:
+        raise Damaged(folder / MANIFEST, f"is missing where {folder / remains[0]} is there")
+
+
+def claim(folder: Path, made: Frames, *, ledger: bool) -> None:
+    """The folder belongs to this query from now on, or is refused; with `ledger` what it gives is kept in there."""
+    facts = {"version": VERSION, "query": made.bundle.signature, "shards": len(made.bundle.shards)}
+    manifest = folder / MANIFEST
+    with whole(folder):
+        if not manifest.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(manifest, {**facts, "ledger": ledger})
+            return
+        saved = _manifest(folder)
+        check_facts(saved, facts)
+        if saved["ledger"] != ledger:
+            _refuse_other_way(folder, ledger)
+
+
+def _refuse_other_way(folder: Path, ledger: bool) -> None:
+    """Results that were given before are somewhere else."""
+    ways = ("written to a place of Spark's, such as parquet:FOLDER", "given to this process")
+    raise ConfigurationError(
+        f"must be of a run whose results are {ways[ledger]}; those of this one were {ways[not ledger]}",
+        parameter="checkpoint",
+        value=str(folder),
+        hint="go on with the same kind of output, or begin with an empty checkpoint folder",
+    )
+
+
+def refuse_moved_output(target: str) -> None:
+    """Spark's log of the files in a folder names them where they were written, and readers see no others."""
+    folder = Path(target).absolute()
+    if not (folder / SINK).is_dir():
+        return
+    with whole(folder):
+        elsewhere = sorted(places_of(folder) - {str(folder), str(folder.resolve())})
+    if elsewhere:
+        raise ConfigurationError(
+            f"must be where it was when its files were written, {elsewhere[0]}: Spark finds them nowhere else",
+            parameter="output",
+            value=str(folder),
+            hint="move it back, or write to a new folder and read the old files by their names",
+        )

@@ -1,0 +1,190 @@
+"""What a running query on Spark tells about itself, read from the progress of its micro-batches.
+
+The engine observes its counts under the name `windrow`: `late`, `early`, `filtered`, `lost`, `results`, `windows`,
+`bytes`, `stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are
+totals since the query first began.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from windrow.engines.spark.session.own_thread import Stopped
+from windrow.errors import ConfigurationError
+from windrow.pipeline.metrics import Metrics, SourceMetrics, slowest
+from windrow.sharded.wire import COUNTED
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+OBSERVED = "windrow"
+OnProgress: TypeAlias = Callable[[Metrics], None]
+
+_LOOK_EVERY = 0.2
+
+
+def observed_as(name: str, query: int) -> str:
+    """Under which name a count of one of the queries that run together is observed."""
+    return f"{name}_{query + 1}" if query else name
+
+
+def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
+    """The counts of a query in the progress of a micro-batch: Spark's object, or the same as a dict or parsed JSON."""
+    whole = observed(progress) or {}
+    told = {name: whole.get(observed_as(name, query)) for name in ("sources", *COUNTED)}
+    sources = _sources(told.get("sources"))
+    rows = sum(source.rows for source in sources.values())
+    late, early, filtered = (_count(told, name) for name in ("late", "early", "filtered"))
+    return Metrics(
+        rows_in=rows,
+        rows_used=rows - late - early - filtered,
+        rows_late=late,
+        rows_filtered=filtered,
+        rows_early=early,
+        rows_lost=_count(told, "lost"),
+        results=_count(told, "results"),
+        low_watermark=_low(sources),
+        high_watermark=max((source.high for source in sources.values() if source.high is not None), default=None),
+        open_windows=_count(told, "windows"),
+        state_bytes=_count(told, "bytes"),
+        rows_stored=_count(told, "stored"),
+        results_waiting=_count(told, "waiting"),
+        cells_evicted=_count(told, "evicted"),
+        sources=sources,
+        held_back_by=slowest(sources),
+        batch_seconds=_seconds(progress),
+    )
+
+
+def observed(progress: Mapping[str, Any] | Any) -> dict[str, Any] | None:
+    """What the engine observed in a micro-batch; None when it was not one of Windrow's, or had nothing to tell."""
+    row = (_part(progress, "observedMetrics") or {}).get(OBSERVED)
+    if row is None:
+        return None
+    told = dict(row) if isinstance(row, Mapping) else row.asDict()
+    if set(told) == {"values", "schema"}:  # how Spark Connect writes a row with its schema
+        told = dict(zip((field["name"] for field in told["schema"]["fields"]), told["values"], strict=True))
+    return told if any(value is not None for value in told.values()) else None
+
+
+def _part(progress: Mapping[str, Any] | Any, name: str) -> Any:
+    return progress.get(name) if isinstance(progress, Mapping) else getattr(progress, name, None)
+
+
+def _count(told: Mapping[str, Any], name: str) -> int:
+    return int(told.get(name) or 0)
+
+
+def _sources(text: str | None) -> dict[str, SourceMetrics]:
+    return {name: SourceMetrics.from_dict(told) for name, told in json.loads(text or "{}").items()}
+
+
+def _low(sources: Mapping[str, SourceMetrics]) -> int | None:
+    """The least promise; None while a source that has not ended promised nothing."""
+    lows = [source.low for source in sources.values() if not source.ended]
+    known = [low for low in lows if low is not None]
+    return min(known) if known and len(known) == len(lows) else None
+
+
+def _seconds(progress: Mapping[str, Any] | Any) -> float | None:
+    spent = (_part(progress, "durationMs") or {}).get("triggerExecution", _part(progress, "batchDuration"))
+    return None if spent is None else spent / 1000
+
+
+class JsonLines:
+    """Appends an object for each micro-batch to a file; that the file can be written is found out at once."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        self._append("")
+
+    def write(self, progress: Mapping[str, Any] | Any, metrics: Metrics) -> None:
+        """One line: which micro-batch, when, and its metrics."""
+        place = {"batch": _part(progress, "batchId"), "timestamp": _part(progress, "timestamp")}
+        self._append(json.dumps({**place, **metrics.to_dict()}) + "\n")
+
+    def _append(self, text: str) -> None:
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise ConfigurationError(
+                f"must be a file that can be written ({(error.strerror or str(error)).lower()})",
+                parameter="json_lines",
+                value=str(self.path),
+                hint="name a file in a folder that exists and that you may write to",
+            ) from error
+
+
+class Watch:
+    """Tells of each micro-batch of a query once, in order.
+
+    It asks the query for its recent progress instead of listening, because that works on every kind of session.
+    """
+
+    def __init__(
+        self,
+        query: StreamingQuery,
+        on_progress: OnProgress | None = None,
+        json_lines: str | Path | None = None,
+        *,
+        queries: int = 1,
+        stop: Event | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.query = query
+        self.metrics = Metrics()
+        self.each = [Metrics() for _ in range(queries)]
+        """Of each query, where several run together; `metrics` are then of all of them."""
+        self._on_progress = on_progress
+        self._lines = None if json_lines is None else JsonLines(json_lines)
+        self._stop = stop or Event()
+        self._clock = clock
+        self._started = clock()
+        self.batch = -1
+        """The last micro-batch that was told of."""
+
+    def look(self) -> Metrics:
+        """Tell of the micro-batches that have come since the last look; the latest metrics."""
+        for progress in self._new():
+            elapsed = self._clock() - self._started
+            self.each = [replace(metrics_of(progress, query), elapsed=elapsed) for query in range(len(self.each))]
+            self.metrics = replace(reduce(Metrics.plus, self.each), elapsed=elapsed)
+            if self._lines is not None:
+                self._lines.write(progress, self.metrics)
+            if self._on_progress is not None:
+                self._on_progress(self.metrics)
+        return self.metrics
+
+    def _new(self) -> Iterator[Any]:
+        for progress in self.query.recentProgress:
+            batch = _part(progress, "batchId")
+            if batch > self.batch and observed(progress) is not None:
+                self.batch = batch
+                yield progress
+
+    def to_the_end(self) -> Metrics:
+        """Look until the query ends; raises what ended it, and ends it when the caller is interrupted or says stop."""
+        while not self.has_ended():
+            pass
+        return self.metrics
+
+    def has_ended(self) -> bool:
+        """Wait a moment, then look: whether the query has ended. Raises what `to_the_end` does."""
+        try:
+            ended = bool(self.query.awaitTermination(_LOOK_EVERY))  # type: ignore[arg-type]  # fractions are fine
+            self.look()
+            if self._stop.is_set() and not ended:
+                raise Stopped
+        except BaseException:
+            if self.query.isActive:
+                self.query.stop()
+            raise
+        return ended

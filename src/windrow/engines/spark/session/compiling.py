@@ -1,0 +1,58 @@
+"""Compile the kernels for what they meet on Spark: arrays that came over the wire cannot be written to, and Numba
+compiles for those anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from windrow.engines.local.compiling import small_data
+from windrow.operators.late.judging import late_columns
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import Join, Late, Node, WindowAggregate
+from windrow.sharded import chunks
+from windrow.sharded.bundle import Bundle, Shards
+from windrow.sharded.division import spread
+from windrow.sharded.pre_aggregate import Lowering
+from windrow.sharded.shard import Job
+
+_SHARDS = (2, 0)
+
+
+class _Nowhere:
+    """A store that keeps the chunks in memory."""
+
+    def __init__(self) -> None:
+        self.chunks: dict[chunks.Key, bytes] = {}
+
+    def put(self, key: chunks.Key, body: bytes) -> None:
+        self.chunks[key] = body
+
+    def remove(self, key: chunks.Key) -> None:
+        del self.chunks[key]
+
+
+def compile_two_levels(plan: Node) -> None:
+    """Run one small query through both levels, its state through the chunks, as rows and as partials."""
+    assert isinstance(plan, (WindowAggregate, Join))
+    for asked in (plan, replace(plan, late=Late.DROP)):
+        divided, shape = spread(asked), shape_of(asked)
+        job = Job(divided, _SHARDS, shape.answer, late_columns(asked), shape.time)
+        shard = Shards(Bundle((job,)), 0)
+        for half in (small_data().slice(0, 32), small_data().slice(32)):
+            list(shard.run(_bodies(job, half)))
+            store = _Nowhere()
+            chunks.save(shard.tables(), {}, store)
+            again = Shards(Bundle((job,)), 0)
+            again.restore(shard.facts(), chunks.load(iter(store.chunks.items()))[0])
+            shard = again
+
+
+def _bodies(job: Job, data: pa.Table) -> list[bytes]:
+    bodies: list[bytes] = []
+    for place, branch in enumerate(job.spread.branches):
+        batches = data.select(branch.stream.schema.names).to_batches()
+        sent = Lowering(branch, place, job.shards).bodies(batches)
+        bodies += [row["body"] for batch in sent for row in batch.to_pylist()]
+    return bodies

@@ -1,0 +1,188 @@
+"""The Spark session a query runs in: the one that is there, else an embedded one."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windrow.durable.temporary_folders import temporary_folder
+from windrow.engines.spark.session.known_faults import not_started
+from windrow.engines.spark.session.prerequisites import check_extras, check_java, check_packages, check_spark_version
+from windrow.engines.spark.session.quiet_jvm import Hearing, hush_accumulators, hush_gateway, hushed, programs_started
+from windrow.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+MEMORY = "spark.driver.memory"
+STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+LOCAL_DIR = "spark.local.dir"
+_PATIENCE = 3.0
+"""Seconds that the JVM has to end by itself."""
+
+EMBEDDED: Mapping[str, str] = {
+    "spark.master": "local[*,4]",  # a task whose worker crashed is tried again, as on a cluster
+    "spark.app.name": "windrow",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
+    STATE_STORE: ROCKSDB,
+    CHANGELOG: "true",
+    "spark.python.daemon.module": "windrow.engines.spark.session.daemon",
+}
+"""Settings of a session that nobody else configured."""
+
+
+def embedded(*, shards: int | None = None, memory: str | None = None, **conf: str) -> SparkSession:
+    """The running session, classic or Connect, else the one the environment asks for, else an embedded one
+    on all cores.
+
+    `shards` is the number of shuffle partitions (one for each core unless given), `memory` what the JVM may use,
+    such as `4g`. A running session takes over what can still be changed and refuses what cannot.
+    """
+    wanted = _wanted(shards, memory, conf)
+    check_packages()
+    spark = running() or (_from_environment() if _is_provided() else None)
+    if spark is None:
+        spark = _started(_defaults(wanted))
+    else:
+        adjust(spark, wanted)
+    check(spark)
+    return spark
+
+
+def running() -> SparkSession | None:
+    """The active session, or the default one where this thread has none."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+
+
+def check(spark: SparkSession) -> None:
+    """Refuse a session that cannot run the engine; give it the state store that Python state needs."""
+    check_spark_version(spark.version)
+    check_extras()
+    if "RocksDB" not in (spark.conf.get(STATE_STORE, None) or ""):
+        spark.conf.set(STATE_STORE, ROCKSDB)
+        spark.conf.set(CHANGELOG, "true")
+
+
+def adjust(spark: SparkSession, wanted: Mapping[str, str]) -> None:
+    """Bring a running session to these settings, or say which of them comes too late."""
+    for name, value in wanted.items():
+        if spark.conf.get(name, None) == value:
+            continue
+        if not spark.conf.isModifiable(name):
+            raise ConfigurationError(
+                "must be set before Spark starts",
+                parameter=name,
+                value=value,
+                hint="stop the running session with spark.stop(), or give it this setting where it is built",
+            )
+        spark.conf.set(name, value)
+
+
+def _wanted(shards: int | None, memory: str | None, conf: Mapping[str, str]) -> dict[str, str]:
+    """What the caller asked for, as settings of Spark."""
+    if shards is not None and shards < 1:
+        raise ConfigurationError("must be at least 1", parameter="shards", value=shards)
+    if memory is not None and not re.fullmatch(r"[1-9]\d*[kmgt]b?", memory, re.IGNORECASE):
+        raise ConfigurationError(
+            "must be a whole number and a unit", parameter="memory", value=memory, hint="write it as 4g or 800m"
+        )
+    given = {PARTITIONS: None if shards is None else str(shards), MEMORY: memory}
+    return {**conf, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _defaults(wanted: Mapping[str, str]) -> dict[str, str]:
+    """All settings of an embedded session; the caller's Java options come after ours, so that they win."""
+    folder = temporary_folder("spark")
+    java = f'{_quiet_logging()} "-Djava.io.tmpdir={folder}" {wanted.get(JAVA_OPTIONS, "")}'.strip()
+    return {**EMBEDDED, PARTITIONS: str(cores()), LOCAL_DIR: str(folder), **wanted, JAVA_OPTIONS: java}
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _quiet_logging() -> str:
+    """Java options: no log, and what the JVM itself has to say on standard error, where a start is listened to."""
+    settings = Path(__file__).with_name("log4j2.properties").as_uri()
+    return f"-XX:+DisplayVMOutputToStderr -Dlog4j2.configurationFile={settings}"
+
+
+def _is_provided() -> bool:
+    """Whether spark-submit started this process, or the environment names a Connect server."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
+
+
+def _from_environment() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.getOrCreate()
+
+
+def _started(conf: Mapping[str, str]) -> SparkSession:
+    """A new JVM and the session in it; what the JVM says when it fails becomes the error."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    check_java()
+    hush_gateway()
+    if "spark.pyspark.python" not in conf:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    with hushed() as hearing, _own_handler_kept(), programs_started() as programs:
+        atexit.register(_end, hearing, programs)
+        try:
+            spark = builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            raise not_started(hearing.lines() or [str(error)]) from error
+    hearing.let_go()
+    hush_accumulators()
+    return spark
+
+
+@contextmanager
+def _own_handler_kept() -> Iterator[None]:
+    """A program that treats Ctrl-C in its own way goes on doing so; Spark would put its handler in place of it."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before not in (None, signal.default_int_handler, signal.getsignal(signal.SIGINT)):
+            signal.signal(signal.SIGINT, before)
+
+
+def _end(hearing: Hearing, programs: list[subprocess.Popen[Any]]) -> None:
+    """End the JVM with its program, in silence, before its temporary folder goes."""
+    hearing.close()
+    for program in programs:
+        with suppress(OSError, subprocess.TimeoutExpired, KeyboardInterrupt):
+            if program.stdin is not None:
+                program.stdin.close()  # at whose end it ends
+            program.wait(_PATIENCE)

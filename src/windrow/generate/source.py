@@ -1,0 +1,44 @@
+"""Generated streams as sources: every process makes the same rows from the same settings, none are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from windrow.generate import GeneratedStream
+from windrow.sources import BATCH_ROWS, Element, Source
+from windrow.sources.base import cut, narrow, resume
+
+
+@dataclass(frozen=True)
+class RecipeSource:
+    """The rows of a generated stream; to begin in the middle, those before are made and dropped."""
+
+    stream: GeneratedStream
+    schema: pa.Schema
+
+    can_seek = False
+
+    @property
+    def name(self) -> str:
+        return self.stream.recipe.name
+
+    @property
+    def total_rows(self) -> int | None:
+        """Known unless punctuation rows come between: how many depends on the data."""
+        return None if self.stream.every else self.stream.rows
+
+    def describe(self) -> str:
+        return f"{self.stream.rows} generated {self.name}"
+
+    def select(self, columns: Sequence[str]) -> Source:
+        return replace(self, schema=narrow(self.schema, columns, self.name))
+
+    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
+        return resume(self._batches(batch_rows), skip_rows)
+
+    def _batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        for batch in self.stream.batches():
+            yield from cut(batch.select(self.schema.names), batch_rows)

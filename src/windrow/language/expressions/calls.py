@@ -1,0 +1,191 @@
+"""Aggregate calls: which function, of what, with which constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from windrow.aggregates import lookup
+from windrow.errors import QueryError, UnsupportedError
+from windrow.language.expressions.aggregate_names import canonical
+from windrow.language.expressions.names import spelling
+from windrow.language.expressions.positions import head, place, pointing
+from windrow.language.expressions.scalars import Scalars
+from windrow.language.grammar.clauses import CLAUSE, Clause
+from windrow.language.queries.over import EXAMPLE, innermost, over_clause
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+
+_WRAPPERS = (exp.Filter, exp.WithinGroup)
+
+
+@dataclass(frozen=True)
+class Called:
+    """An aggregate as asked for, before it has a name."""
+
+    function: str
+    argument: Expression | None
+    parameters: tuple[Any, ...] = ()
+
+    @property
+    def default_name(self) -> str:
+        """`count`, `max_price`: the function, and the column when it is one."""
+        if not isinstance(self.argument, Column):
+            return self.function
+        return f"{self.function}_{self.argument.name.replace('-', '_')}"
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a tree is an aggregate call, FILTER and WITHIN GROUP included."""
+    if isinstance(node, (*_WRAPPERS, exp.Window)):
+        return is_aggregate(node.this)
+    return isinstance(node, exp.Anonymous) and canonical(node.name) is not None
+
+
+def has_aggregate(node: exp.Expr) -> bool:
+    """Whether an aggregate is called anywhere in a tree."""
+    return any(is_aggregate(part) for part in node.walk())
+
+
+def clauses_of(node: exp.Expr, text: str) -> list[Clause]:
+    """The window clauses after the aggregates of a tree, OVER included."""
+    parts = list(node.walk(bfs=False))
+    written = [part.meta[CLAUSE] for part in parts if CLAUSE in part.meta]
+    return written + [over_clause(part, text) for part in parts if isinstance(part, exp.Window)]
+
+
+def calls_of(node: exp.Expr) -> list[exp.Expr]:
+    """The aggregate calls of a tree, each with what is wrapped around it."""
+    if is_aggregate(node):
+        return [node]
+    return [call for child in node.iter_expressions() for call in calls_of(child)]
+
+
+def read_call(node: exp.Expr, scalars: Scalars) -> Called:
+    """The aggregate a tree calls; its argument is read over the input's columns."""
+    called = _read(node, scalars)
+    with pointing(head(scalars.text, innermost(node))):
+        kind = None if called.argument is None else type_of(called.argument, scalars.scope.schema)
+        lookup(called.function).result_type(kind, called.parameters)
+    return called
+
+
+def refuse_over(node: exp.Expr, text: str) -> None:
+    """Refuse OVER after anything but an aggregate: what follows or precedes a row is not known while rows come."""
+    for part in node.find_all(exp.Window):
+        if not is_aggregate(part):
+            raise UnsupportedError(
+                "is available for aggregates only",
+                parameter="OVER",
+                value=innermost(part).name,
+                hint=f"write sum(x) {EXAMPLE}",
+                position=head(text, innermost(part)),
+            )
+
+
+def _read(node: exp.Expr, scalars: Scalars) -> Called:
+    if isinstance(node, exp.Window):
+        return _read(node.this, scalars)
+    if isinstance(node, exp.Filter):
+        return _filtered(node, scalars)
+    if isinstance(node, exp.WithinGroup):
+        return _within_group(node, scalars)
+    function = canonical(node.name)
+    assert function is not None
+    if node.name.lower() == "percentile_cont":
+        raise _needs_order(node, scalars.text)
+    return _plain(function, node, scalars)
+
+
+def _plain(function: str, node: exp.Expr, scalars: Scalars) -> Called:
+    arguments = list(node.expressions)
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        return _distinct(function, node, arguments[0], scalars)
+    if not arguments or isinstance(arguments[0], exp.Star):
+        return _of_rows(function, node, scalars.text)
+    if isinstance(arguments[0], exp.Order):
+        raise UnsupportedError(
+            "cannot be ordered here",
+            parameter=node.name,
+            hint="collect is ordered by time",
+            position=place(scalars.text, node),
+        )
+    parameters = tuple(_constant(argument, node, scalars) for argument in arguments[1:])
+    return Called(function, scalars.read(arguments[0]), parameters)
+
+
+def _of_rows(function: str, node: exp.Expr, text: str) -> Called:
+    if function != "count":
+        raise QueryError(
+            "needs a column",
+            parameter=node.name,
+            hint=f"write {node.name}(x) of a column x; only count takes *",
+            position=head(text, node),
+        )
+    return Called("count", None)
+
+
+def _distinct(function: str, node: exp.Expr, distinct: exp.Distinct, scalars: Scalars) -> Called:
+    if len(distinct.expressions) != 1:
+        raise UnsupportedError(
+            "takes one column",
+            parameter="DISTINCT",
+            value=f"{len(distinct.expressions)} of them",
+            hint="put them into one text, as in count(DISTINCT concat(a, b))",
+            position=head(scalars.text, node),
+        )
+    argument = scalars.read(distinct.expressions[0])
+    if function not in ("count", "min", "max"):
+        written = spelling(scalars.text, distinct.expressions[0])
+        raise UnsupportedError(
+            f"goes with count, min and max, and not with {node.name}",
+            parameter="DISTINCT",
+            hint=f"group by {written} in an inner query, which has each once a window, and take {node.name}({written}) "
+            "in the outer one, with WATTR window_start",
+            position=head(scalars.text, node),
+        )
+    return Called("count_distinct" if function == "count" else function, argument)
+
+
+def _constant(argument: exp.Expr, node: exp.Expr, scalars: Scalars) -> Any:
+    value = scalars.read(argument)
+    if not isinstance(value, Literal):
+        raise QueryError(
+            "takes constants after its first argument",
+            parameter=node.name,
+            value=str(value),
+            hint=f"write a number, as in {node.name}(x, 0.9)",
+            position=place(scalars.text, argument),
+        )
+    return value.value
+
+
+def _filtered(node: exp.Filter, scalars: Scalars) -> Called:
+    """`sum(x) FILTER (WHERE c)` is the sum of `CASE WHEN c THEN x END`: aggregates pass over NULL."""
+    called = _read(node.this, scalars)
+    condition = scalars.read(node.expression.this)
+    value = Literal(True) if called.argument is None else called.argument
+    return Called(called.function, Call("case", (condition, value)), called.parameters)
+
+
+def _within_group(node: exp.WithinGroup, scalars: Scalars) -> Called:
+    """`percentile_cont(q) WITHIN GROUP (ORDER BY x)` is `quantile(x, q)`; `mode()` is written so as well."""
+    function = canonical(node.this.name)
+    ordered = node.expression.expressions
+    if function not in ("quantile", "mode") or len(ordered) != 1:
+        raise _needs_order(node.this, scalars.text)
+    parameters = tuple(_constant(argument, node.this, scalars) for argument in node.this.expressions)
+    if function == "quantile" and ordered[0].args.get("desc"):
+        parameters = tuple(1 - q if isinstance(q, (int, float)) else q for q in parameters)
+    return Called(function, scalars.read(ordered[0].this), parameters)
+
+
+def _needs_order(node: exp.Expr, text: str) -> QueryError:
+    return QueryError(
+        "is written with one ORDER BY",
+        parameter=node.name,
+        hint="write percentile_cont(0.9) WITHIN GROUP (ORDER BY x), or quantile(x, 0.9), of a column x",
+        position=head(text, node),
+    )

@@ -1,0 +1,1 @@
+"""What the dialect adds to SQL's grammar: window clauses, declarations, settings after a query."""

@@ -1,0 +1,1 @@
+"""JOIN: kinds, windows and conditions of two sides."""

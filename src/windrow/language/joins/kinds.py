@@ -1,0 +1,60 @@
+"""The words in front of JOIN: which kind they ask for."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from windrow.errors import QueryError, UnsupportedError
+from windrow.language.expressions.positions import place
+from windrow.plan.nodes import JoinKind
+
+_KINDS = {
+    ("", ""): JoinKind.INNER,
+    ("", "INNER"): JoinKind.INNER,
+    ("", "CROSS"): JoinKind.INNER,
+    ("LEFT", ""): JoinKind.LEFT,
+    ("RIGHT", ""): JoinKind.RIGHT,
+    ("FULL", ""): JoinKind.FULL,
+    ("", "OUTER"): JoinKind.FULL,
+    ("LEFT", "OUTER"): JoinKind.LEFT,
+    ("RIGHT", "OUTER"): JoinKind.RIGHT,
+    ("FULL", "OUTER"): JoinKind.FULL,
+    ("", "SEMI"): JoinKind.SEMI,
+    ("LEFT", "SEMI"): JoinKind.SEMI,
+    ("", "ANTI"): JoinKind.ANTI,
+    ("LEFT", "ANTI"): JoinKind.ANTI,
+}
+_UNDERSTOOD = frozenset({"this", "side", "kind", "method", "on", "using"})
+
+
+def is_as_of(join: exp.Join) -> bool:
+    return bool(join.method == "ASOF")
+
+
+def kind_of(join: exp.Join, text: str) -> JoinKind:
+    """The kind that a join asks for, or an error for what there is not."""
+    where = place(text, join.this)
+    words = " ".join(filter(None, (join.method, join.side, join.kind)))
+    kind = _KINDS.get((join.side, join.kind))
+    if is_as_of(join) and kind not in (JoinKind.INNER, JoinKind.LEFT):
+        raise QueryError(
+            "must be ASOF JOIN or ASOF LEFT JOIN: each left row meets one right row",
+            parameter="join",
+            value=words,
+            hint="exchange the sides, or use a join with a window",
+            position=where,
+        )
+    if kind is None or join.method not in ("", "ASOF"):
+        natural = join.method == "NATURAL"
+        raise UnsupportedError(
+            "is not available",
+            parameter=f"{words} JOIN",
+            hint="name the columns: JOIN b USING (key)"
+            if natural
+            else "there are [INNER], LEFT, RIGHT and FULL JOIN, SEMI and ANTI JOIN, ASOF [LEFT] JOIN and CROSS JOIN",
+            position=where,
+        )
+    for word, value in join.args.items():
+        if value and word not in _UNDERSTOOD:
+            raise UnsupportedError("is not available in a join", parameter=word.upper(), position=where)
+    return kind

@@ -1,0 +1,339 @@
+"""FROM with several inputs: joins, read from left to right, each with its window and its conditions.
+
+Conditions of WHERE between the inputs become part of inner joins; those on one input alone are tried before it joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.errors import QueryError, WindrowError
+from windrow.language.expressions.names import Scope, Side
+from windrow.language.expressions.positions import find_name, place, pointing, position, span_of
+from windrow.language.grammar.clauses import SUFFIXES, Clause, Suffix
+from windrow.language.joins.conditions import columns_read, parts_of, read_condition
+from windrow.language.joins.kinds import is_as_of, kind_of
+from windrow.language.joins.windows import Windowed, read_join_window
+from windrow.language.queries.relations import Context, ReadQuery, Relation, read_input
+from windrow.physical.join_choice import choose_join
+from windrow.plan.build.joins import Both, other_times, sliding
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.conditions import conjunction, split_interval
+from windrow.plan.nodes import LEFT, RIGHT, Filter, Join, JoinKind, JoinStrategy, JoinTime, Late
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.joins import AsOf, JoinWindow
+from windrow.semantics.scalars.expressions import Call, Column, Expression
+
+
+def is_for_joins(suffix: Suffix) -> bool:
+    """Whether a setting after a query that joins is one of its joins: their results are never late for a window."""
+    return isinstance(suffix.value, (Late, JoinStrategy))
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of FROM, and the window clause next to it; that of a join is what the next one may go on with."""
+
+    relation: Relation
+    clause: Clause | None
+    syntax: exp.Expr
+    is_join: bool = False
+
+    @property
+    def side(self) -> Side:
+        return self.relation.sides[0]
+
+
+@dataclass
+class Joining:
+    """The joins of one SELECT being read."""
+
+    select: exp.Select
+    context: Context
+    read_query: ReadQuery
+    above: list[exp.Expr] = field(default_factory=list)
+    """The conditions of WHERE that are left for the results of the joins."""
+
+    def __post_init__(self) -> None:
+        self.text = self.context.text
+        self.joins: list[exp.Join] = self.select.args["joins"]
+        self.kinds = [kind_of(join, self.text) for join in self.joins]
+
+    def read(self) -> Relation:
+        """The relation that all inputs make."""
+        inputs = [self._input(syntax) for syntax in (self.select.args["from_"].this, *(j.this for j in self.joins))]
+        self._check_aliases(inputs)
+        between = self._distribute(inputs)
+        inputs = self._with_common_window(inputs)
+        left = inputs[0]
+        for number, (join, kind) in enumerate(zip(self.joins, self.kinds, strict=True), 1):
+            left = self._joined(left, inputs[number], join, kind, between.get(number, []))
+        return left.relation
+
+    def _input(self, syntax: exp.Expr) -> Input:
+        relation, clauses = read_input(syntax, self.context, self.read_query)
+        if not relation.sides[0].qualifiers:
+            raise QueryError(
+                "must have a name in a join",
+                parameter="subquery",
+                hint="write (SELECT ...) AS q",
+                position=place(self.text, syntax),
+            )
+        for clause in clauses[1:]:
+            raise QueryError(
+                "must be given only once for a side of a join",
+                parameter="window",
+                hint="write it after the last stream of a union",
+                position=position(self.text, clause.span),
+            )
+        return Input(relation, clauses[0] if clauses else None, syntax)
+
+    def _check_aliases(self, inputs: Sequence[Input]) -> None:
+        seen: list[str] = []
+        for one in inputs:
+            alias = one.side.alias
+            if find_name(alias, seen):
+                raise QueryError(
+                    "names two sides of the join",
+                    parameter=alias,
+                    hint="give each a name of its own: FROM ... AS a JOIN ... AS b",
+                    position=place(self.text, one.syntax),
+                )
+            seen.append(alias)
+
+    def _with_common_window(self, inputs: list[Input]) -> list[Input]:
+        """One tumbling window after the last input is for all of them."""
+        last = inputs[-1].clause
+        if last is None or not last.tumbling or any(one.clause is not None for one in inputs[:-1]):
+            return inputs
+        return [inputs[0], *(replace(one, clause=last) for one in inputs[1:])]
+
+    # WHERE
+
+    def _distribute(self, inputs: list[Input]) -> dict[int, list[exp.Expr]]:
+        """The conditions of WHERE for each join, by its number; others stay above, or are tried on their input."""
+        where = self.select.args.get("where")
+        if where is None:
+            return {}
+        if not all(kind is JoinKind.INNER and not is_as_of(j) for j, kind in zip(self.joins, self.kinds, strict=True)):
+            self.above = [where.this]
+            return {}
+        between: dict[int, list[exp.Expr]] = {}
+        alone: dict[int, list[exp.Expr]] = {}
+        scope = self._owners(inputs)
+        for part in parts_of(where.this):
+            read = columns_read(part, scope)
+            owners = sorted({int(name.partition(":")[0]) for name in read or ()})
+            if len(owners) > 1:
+                between.setdefault(owners[-1], []).append(part)
+            elif owners and not self._counts_rows(inputs):
+                alone.setdefault(owners[0], []).append(part)
+            else:
+                self.above.append(part)
+        for number, parts in alone.items():
+            inputs[number] = self._filtered(inputs[number], parts)
+        return between
+
+    def _owners(self, inputs: Sequence[Input]) -> Scope:
+        """A scope in which the name of a column begins with the number of its input."""
+        sides = [
+            Side(one.side.qualifiers, {name: f"{number}:{name}" for name in one.side.columns})
+            for number, one in enumerate(inputs)
+        ]
+        merged: dict[str, str] = {}
+        for number, join in enumerate(self.joins, 1):
+            for syntax in join.args.get("using") or ():
+                for side in sides[: number + 1]:
+                    name = find_name(syntax.name, side.columns)
+                    if name is not None:
+                        merged.setdefault(name, side.columns[name])
+        return Scope(self.text, pa.schema([]), tuple(sides), merged)
+
+    def _counts_rows(self, inputs: Sequence[Input]) -> bool:
+        """Whether windows hold the last rows: which those are must not depend on a filter."""
+        return any(one.clause is not None and one.relation.reader.counts_rows(one.clause) for one in inputs)
+
+    def _filtered(self, one: Input, parts: list[exp.Expr]) -> Input:
+        predicate = conjunction(read_condition(part, one.relation.scope) for part in parts)
+        assert predicate is not None
+        node = Filter(one.relation.node, predicate)
+        self.context.shape(node, parts[0])
+        return replace(one, relation=one.relation.over(node))
+
+    # One join
+
+    def _joined(self, left: Input, right: Input, join: exp.Join, kind: JoinKind, where: list[exp.Expr]) -> Input:
+        aliases = "_".join(side.alias for side in left.relation.sides), right.side.alias
+        both = Both(left.relation.node, right.relation.node, aliases, kind)
+        with pointing(place(self.text, right.syntax)):
+            scope = self._scope(left.relation, right.relation, both)
+        on = self._condition(join, where, scope, left.relation, right.relation)
+        both, window, on = self._window(both, left, right, join, on)
+        node = self._join(both, window, on, join, right)
+        side = RIGHT if node.time is JoinTime.RIGHT else LEFT
+        relation = self._relation(node, scope, left.relation, join)
+        return Input(relation, (left, right)[side].clause, right.syntax, is_join=True)
+
+    def _scope(self, left: Relation, right: Relation, both: Both) -> Scope:
+        """What the conditions of a join read."""
+        names = both.called(LEFT), both.called(RIGHT)
+        sides = [
+            Side(side.qualifiers, {own: names[number][name] for own, name in side.columns.items()})
+            for number, relation in enumerate((left, right))
+            for side in relation.sides
+        ]
+        merged = {own: names[LEFT][name] for own, name in left.merged.items()}
+        return Scope(self.text, both.schema, tuple(sides), merged, both.times, left.hidden)
+
+    def _condition(
+        self, join: exp.Join, where: list[exp.Expr], scope: Scope, left: Relation, right: Relation
+    ) -> Expression | None:
+        on = join.args.get("on")
+        parts = [self._equal(syntax, scope, left, right) for syntax in join.args.get("using") or ()]
+        parts += [read_condition(part, scope) for part in (*(parts_of(on) if on else ()), *where)]
+        return conjunction(parts)
+
+    def _equal(self, syntax: exp.Expr, scope: Scope, left: Relation, right: Relation) -> Expression:
+        """The equality that a name in USING stands for."""
+        columns = []
+        count = len(left.sides)
+        for relation, sides in ((left, scope.sides[:count]), (right, scope.sides[count:])):
+            own = Scope(self.text, pa.schema([]), sides, scope.merged)
+            with pointing(place(self.text, syntax)):
+                found = own.resolve(syntax.name)
+            if found is None:
+                raise QueryError(
+                    "must be a column of both sides",
+                    parameter="using",
+                    value=f"{syntax.name}, which {relation.sides[-1].alias} does not have",
+                    hint="write ON a.key = b.other",
+                    position=place(self.text, syntax),
+                )
+            columns.append(Column(found))
+        with pointing(place(self.text, syntax)):
+            call = Call("=", tuple(columns))
+            type_of(call, scope.schema)
+        return call
+
+    def _window(
+        self, both: Both, left: Input, right: Input, join: exp.Join, on: Expression | None
+    ) -> tuple[Both, JoinWindow, Expression | None]:
+        if left.is_join and (right.clause is None or is_as_of(join)):
+            left = replace(left, clause=None)
+        sides = [Windowed(one.side.alias, one.clause, one.relation.reader) for one in (left, right)]
+        if is_as_of(join):
+            return self._as_of(both, sides, join, on)
+        window = read_join_window(sides[LEFT], sides[RIGHT], both.domain)
+        if window is not None:
+            return both, window, on
+        for times, candidate in self._ways(both):
+            found, rest = split_interval(on, times, both.schema)
+            if found is not None:
+                return candidate, found, rest
+        raise self._unbounded(both, left, right)
+
+    def _ways(self, both: Both) -> list[tuple[tuple[str, str], Both]]:
+        """The times an interval may be on: a join on the left has several."""
+        ways = [(both.times, both)]
+        for name, node in other_times(both.left):
+            ways.append(((both.called(LEFT)[name], both.times[RIGHT]), replace(both, left=node)))
+        return ways
+
+    def _as_of(
+        self, both: Both, sides: list[Windowed], join: exp.Join, on: Expression | None
+    ) -> tuple[Both, JoinWindow, Expression | None]:
+        window, rest = both.as_of(on)
+        one, other = sides[LEFT].name, sides[RIGHT].name
+        if sides[LEFT].clause is not None:
+            raise QueryError(
+                "goes after the right side of an as-of join, where it says how far apart two rows may be",
+                parameter="window",
+                hint=f"write {other} [RANGE 5 MINUTES], or leave it out",
+                position=sides[LEFT].where,
+            )
+        if window is None:
+            times = [f"{alias}.{shape.time}" for alias, shape in zip((one, other), both.shapes, strict=True)]
+            raise QueryError(
+                "needs one comparison of the two times, to say which row is the nearest",
+                parameter="asof",
+                hint=f"add {times[0]} >= {times[1]} for the last row before, or <= for the first after",
+                position=place(self.text, join.args.get("on") or join.this),
+            )
+        return both, self._limited(window, sides[RIGHT], both), rest
+
+    def _limited(self, window: AsOf, side: Windowed, both: Both) -> AsOf:
+        """The as-of window, no wider than the clause of its right side."""
+        if side.clause is None:
+            return window
+        side.check()
+        if side.is_tumbling:
+            raise QueryError(
+                "cannot be tumbling for an as-of join: the nearest row may lie in another window",
+                parameter="window",
+                hint=f"write {side.name} [RANGE 5 MINUTES], which says how far apart two rows may be",
+                position=position(self.text, side.part.span),
+            )
+        with pointing(position(self.text, side.part.span)):
+            reach = sliding(side.range, side.range, both.domain).high
+        return replace(window, within=reach if window.within is None else min(reach, window.within))
+
+    def _unbounded(self, both: Both, left: Input, right: Input) -> QueryError:
+        one, other = both.aliases[LEFT], both.aliases[RIGHT]
+        first, second = (shape.time for shape in both.shapes)
+        amount = "INTERVAL '5' SECOND" if both.domain.value == "time" else "5"
+        length = "3 MINUTES" if both.domain.value == "time" else "3"
+        return QueryError(
+            "must be bounded in time, or every row would be kept for ever",
+            parameter="join",
+            hint=f"write {one} [RANGE {length}] and {other} [RANGE {length}]; or {other} [RANGE TUMBLING {length}] for "
+            f"both; or AND {other}.{second} BETWEEN {one}.{first} - {amount} AND {one}.{first} + {amount}",
+            position=place(self.text, right.syntax),
+        )
+
+    def _join(self, both: Both, window: JoinWindow, on: Expression | None, join: exp.Join, right: Input) -> Join:
+        node = both.join(window, on, **self._settings())
+        with pointing(place(self.text, right.syntax)):
+            shape_of(node)
+        try:
+            choose_join(node)
+        except WindrowError as error:
+            asked = [s.span for s in self._suffixes() if s.field == "strategy" == error.parameter]
+            spans = [*asked, span_of(join.args.get("on") or join.this)]
+            raise error.at(position(self.text, spans[0])) from None
+        return node
+
+    def _suffixes(self) -> tuple[Suffix, ...]:
+        suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
+        return suffixes
+
+    def _settings(self) -> dict[str, Any]:
+        """What the words after the query say of its joins."""
+        return {suffix.field: suffix.value for suffix in self._suffixes() if is_for_joins(suffix)}
+
+    def _relation(self, node: Join, scope: Scope, left: Relation, join: exp.Join) -> Relation:
+        """What the rest of the query sees of a join: the sides whose rows come out."""
+        sides = scope.sides[: len(left.sides)] if node.kind.is_half else scope.sides
+        merged = dict(scope.merged)
+        for syntax in join.args.get("using") or ():
+            known = find_name(syntax.name, merged)
+            if known is not None and node.kind is JoinKind.FULL:
+                del merged[known]
+            elif known is None or node.kind is JoinKind.RIGHT:
+                merged |= self._merged(syntax.name, scope, node.kind, len(left.sides))
+        times = None if node.kind.is_half else scope.times
+        gone = [name for side in scope.sides[len(sides) :] for name in side.qualifiers]
+        hidden = tuple(dict.fromkeys([*left.hidden, *gone]))
+        return Relation(self.context, node, shape_of(node), sides, (), merged, times, hidden)
+
+    def _merged(self, name: str, scope: Scope, kind: JoinKind, count: int) -> dict[str, str]:
+        """The column that a name of USING stands for: that of the side whose rows all come out."""
+        if kind is JoinKind.FULL:
+            return {}
+        sides = scope.sides[count:] if kind is JoinKind.RIGHT else scope.sides[:count]
+        found = [(own, side.columns[own]) for side in sides if (own := find_name(name, side.columns))]
+        return dict(found[:1])

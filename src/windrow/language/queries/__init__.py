@@ -1,0 +1,1 @@
+"""Whole queries: declarations, SELECT, FROM, windows and aggregation to plan nodes."""

@@ -1,0 +1,194 @@
+"""What stands in FROM: streams, unions of streams, subqueries and window table functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from windrow.errors import QueryError, UnsupportedError
+from windrow.language.expressions.names import Scope, Side
+from windrow.language.expressions.positions import did_you_mean, find_name, place, pointing, position
+from windrow.language.grammar.clauses import CLAUSE, Attribute, Clause, StreamUnion
+from windrow.language.queries.table_functions import is_window_function, read_window_function
+from windrow.language.queries.windows import PlacedWindow, WindowReader
+from windrow.plan.checks.nodes import carries_progress, shape_of
+from windrow.plan.checks.progress import timed_by
+from windrow.plan.nodes import Node, Union
+from windrow.plan.types.schema import Shape
+
+_BOTH_TIMES = ("earlier", "later")
+"""The columns that a join gives only where its progress is on them."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The text being read, and the streams and named subqueries it may use."""
+
+    text: str
+    relations: Mapping[str, Node]
+
+    def shape(self, node: Node, syntax: exp.Expr) -> Shape:
+        """The shape of a node; what is wrong with it is shown at the syntax it came from."""
+        with pointing(place(self.text, syntax)):
+            return shape_of(node)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What a query reads: its node, the inputs whose names qualify its columns, the windows written next to it.
+
+    Of a join, `merged`, `times` and `hidden` are as in `Scope`.
+    """
+
+    context: Context
+    node: Node
+    shape: Shape
+    sides: tuple[Side, ...]
+    windows: tuple[PlacedWindow, ...] = ()
+    merged: Mapping[str, str] = field(default_factory=dict)
+    times: tuple[str, str] | None = None
+    hidden: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(context: Context, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
+        """A relation of one input."""
+        return Relation(context, node, shape, (Side(qualifiers, {name: name for name in shape.schema.names}),))
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.context.text, self.shape.schema, self.sides, self.merged, self.times, self.hidden)
+
+    @property
+    def reader(self) -> WindowReader:
+        return WindowReader(self.scope, self.node, self.shape)
+
+    @property
+    def is_join(self) -> bool:
+        return self.times is not None
+
+    def over(self, node: Node) -> Relation:
+        """The same relation after a filter."""
+        return replace(self, node=node)
+
+    def timed(self, name: str) -> Relation:
+        """The relation with its progress on another time of a join below, where the column is one."""
+        node = timed_by(self.node, name)
+        return replace(self, node=node, shape=shape_of(node))
+
+    def timed_for(self, clauses: Iterable[Clause]) -> Relation:
+        """The relation with its progress on the time that window clauses name."""
+        for clause in clauses:
+            for keyword in ("WATTR", "RATTR", "ORDER BY"):
+                for attribute in clause.attributes(keyword):
+                    if not attribute.is_arrival:
+                        return self.timed_as(attribute)
+        return self
+
+    def timed_as(self, attribute: Attribute) -> Relation:
+        """The relation with its progress on a time that is named somewhere in the text."""
+        with pointing(position(self.context.text, attribute.span)):
+            return self.timed(self.time_named(attribute))
+
+    def time_named(self, attribute: Attribute) -> str:
+        """The column that an attribute names, among them those that a join below could give."""
+        word = attribute.name.lower()
+        plain = attribute.function is attribute.qualifier is None
+        if plain and word in _BOTH_TIMES and self.scope.resolve(word) is None:
+            return word if carries_progress(timed_by(self.node, word), word) else self.scope.attribute(attribute)
+        return self.scope.attribute(attribute)
+
+
+ReadQuery = Callable[[exp.Expr, Context], Node]
+
+
+def read_relation(syntax: exp.Expr, context: Context, read_query: ReadQuery) -> Relation:
+    """The one relation that FROM names, with its window clauses resolved."""
+    relation, clauses = read_input(syntax, context, read_query)
+    relation = relation.timed_for(clauses)
+    return replace(relation, windows=tuple(relation.reader.read(clause) for clause in clauses))
+
+
+def read_input(syntax: exp.Expr, context: Context, read_query: ReadQuery) -> tuple[Relation, tuple[Clause, ...]]:
+    """A relation of FROM and the window clauses written next to it."""
+    function = _window_function(syntax)
+    if function is not None:
+        return _read_function(function, syntax, context, read_query)
+    node, names, clauses = _read_source(syntax, context, read_query)
+    return Relation.of(context, node, context.shape(node, syntax), names), clauses
+
+
+def _read_source(
+    syntax: exp.Expr, context: Context, read_query: ReadQuery
+) -> tuple[Node, tuple[str, ...], tuple[Clause, ...]]:
+    own: tuple[Clause, ...] = (syntax.meta[CLAUSE],) if CLAUSE in syntax.meta else ()
+    names: tuple[str, ...] = (syntax.alias,) if syntax.alias else ()
+    if isinstance(syntax, StreamUnion):
+        parts = [_read_source(part, context, read_query) for part in syntax.expressions]
+        node: Node = Union(tuple(inner for part in parts for inner in _opened(part[0])))
+        # In `a UNION b AS m` the name is that of the union.
+        last = (parts[-1][1],) if syntax.expressions[-1].alias else ()
+        names += tuple(name for group in (*last, *(part[1] for part in parts)) for name in group)
+        return node, tuple(dict.fromkeys(names)), own + tuple(clause for part in parts for clause in part[2])
+    if isinstance(syntax, exp.Subquery):
+        _refuse_joins(syntax, context.text)
+        return read_query(syntax.this, context), names, own
+    return _named(syntax, context), (*names, syntax.name), own
+
+
+def _opened(node: Node) -> tuple[Node, ...]:
+    """The inputs of a union of streams, so that `a union (b union c)` is one union."""
+    return node.inputs if isinstance(node, Union) else (node,)
+
+
+def _named(syntax: exp.Expr, context: Context) -> Node:
+    if not isinstance(syntax, exp.Table) or not isinstance(syntax.this, exp.Identifier):
+        raise UnsupportedError(
+            "must be a stream, a subquery or a window function",
+            parameter="FROM",
+            hint="the window functions are TUMBLE, HOP, CUMULATE and SESSION",
+            position=place(context.text, syntax),
+        )
+    found = find_name(syntax.name, context.relations)
+    if found is None:
+        raise QueryError(
+            "is not a stream",
+            parameter=syntax.name,
+            hint=did_you_mean(syntax.name, context.relations, _what_there_is(context)),
+            position=place(context.text, syntax.this),
+        )
+    return context.relations[found]
+
+
+def _what_there_is(context: Context) -> str:
+    if not context.relations:
+        return "declare it first: CREATE STREAM name (...) PROGRESS ON time"
+    return "the streams are " + ", ".join(context.relations)
+
+
+def _refuse_joins(syntax: exp.Expr, text: str) -> None:
+    for join in syntax.args.get("joins") or ():
+        raise UnsupportedError(
+            "joins in parentheses are not available",
+            hint="write them as a subquery: (SELECT * FROM a JOIN b ON ...) AS q",
+            position=place(text, join.this),
+        )
+
+
+def _window_function(syntax: exp.Expr) -> exp.Expr | None:
+    """The TUMBLE, HOP, CUMULATE or SESSION call that FROM holds, `TABLE(...)` around it or not."""
+    call = syntax.this if isinstance(syntax, exp.Table) else None
+    if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and len(call.expressions) == 1:
+        call = call.expressions[0]
+    return call if isinstance(call, exp.Anonymous) and is_window_function(call.name) else None
+
+
+def _read_function(
+    function: exp.Expr, syntax: exp.Expr, context: Context, read_query: ReadQuery
+) -> tuple[Relation, tuple[Clause, ...]]:
+    called = read_window_function(function, context.text)
+    relation, _ = read_input(called.table, context, read_query)
+    side = relation.sides[0]
+    names = (*((syntax.alias,) if syntax.alias else ()), *side.qualifiers)
+    return replace(relation, sides=(replace(side, qualifiers=names),)), (called.clause,)

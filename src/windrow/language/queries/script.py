@@ -1,0 +1,186 @@
+"""A query text as a whole: declarations and queries, and what is wrong with a text that cannot be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from windrow.errors import Position, QueryError
+from windrow.language.expressions.names import Scope
+from windrow.language.expressions.positions import find_name, position
+from windrow.language.expressions.scalars import Scalars
+from windrow.language.grammar.clauses import CreateStream
+from windrow.language.grammar.dialect import Misread, WindrowDialect, WindrowParser
+from windrow.language.joins.conditions import read_condition
+from windrow.language.joins.names import condition_scope, sides_of
+from windrow.language.queries.relations import Context
+from windrow.language.queries.select import read_statement
+from windrow.language.queries.streams import OpenStream, read_stream
+from windrow.plan.build.joins import Both
+from windrow.plan.checks.nodes import walk
+from windrow.plan.nodes import Node, Stream
+from windrow.semantics.scalars.expressions import Expression
+
+
+@dataclass(frozen=True)
+class Script:
+    """A text that was read: its streams by name (given and declared) and its queries in order."""
+
+    streams: dict[str, Stream] = field(default_factory=dict)
+    queries: tuple[Node, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The streams that the queries read, each once, in order of use."""
+        used = (node.name for query in self.queries for node in walk(query) if isinstance(node, Stream))
+        return tuple(dict.fromkeys(used))
+
+
+def parse(text: str, streams: Mapping[str, Stream] | None = None, open_stream: OpenStream | None = None) -> Script:
+    """The declarations and queries of a text, checked.
+
+    `streams` are known by name beforehand; `open_stream` opens a source for a declaration that has a path or lacks
+    columns.
+
+    >>> script = parse('''
+    ...     CREATE STREAM trades (symbol STRING, time TIMESTAMP) PROGRESS ON time SLACK 60 SECONDS;
+    ...     SELECT symbol, count(*) AS number FROM trades [RANGE 10 MINUTES WATTR time] GROUP BY symbol
+    ... ''')
+    >>> script.queries[0].window
+    Sliding(attribute='time', range=600000000, slide=600000000, origin=0)
+    """
+    given = dict(streams or {})
+    known = dict(given)
+    queries: list[Node] = []
+    for statement in _statements(text):
+        if isinstance(statement, CreateStream):
+            stream = read_stream(statement, text, given, open_stream)
+            replaced = find_name(stream.name, known)
+            known = {name: old for name, old in known.items() if name != replaced} | {stream.name: stream}
+        else:
+            queries.append(read_statement(statement, Context(text, known)))
+    return Script(known, tuple(queries))
+
+
+@dataclass(frozen=True)
+class StreamNames:
+    """The names of streams in a text, as it spells them: those it declares, and those it reads from."""
+
+    declared: tuple[str, ...]
+    read: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return *self.declared, *(name for name in self.read if find_name(name, self.declared) is None)
+
+
+def stream_names(text: str) -> StreamNames:
+    """Which streams a text speaks of, before any of them is opened.
+
+    >>> stream_names("CREATE STREAM a (ts INT) PROGRESS ON ts; SELECT ts FROM a UNION b")
+    StreamNames(declared=('a',), read=('a', 'b'))
+    """
+    trees = _statements(text)
+    declared = [tree.this.name for tree in trees if isinstance(tree, CreateStream)]
+    tables = [table for tree in trees for table in tree.find_all(exp.Table, bfs=False)]
+    read = [table.name for table in tables if isinstance(table.this, exp.Identifier)]
+    return StreamNames(tuple(dict.fromkeys(declared)), tuple(dict.fromkeys(read)))
+
+
+def declared_paths(text: str) -> dict[str, str]:
+    """Where the streams that a text declares are read from, before any of them is opened.
+
+    >>> declared_paths("CREATE STREAM a FROM 'a.csv' PROGRESS ON t; CREATE STREAM b (t INT) PROGRESS ON t")
+    {'a': 'a.csv'}
+    """
+    declared = [tree.this for tree in _statements(text) if isinstance(tree, CreateStream)]
+    return {one.name: one.path for one in declared if one.path is not None}
+
+
+def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> Expression:
+    """The scalar expression of a text over the columns of a schema, checked; those of a join may bear its aliases.
+
+    >>> print(parse_expression("symbol = 'UBSN'", pa.schema({"symbol": pa.string()})))
+    (symbol = 'UBSN')
+    """
+    return Scalars(Scope(text, schema, sides_of(plan))).read(_one_tree(text))
+
+
+def parse_condition(text: str, both: Both) -> Expression:
+    """The condition of a join, over the columns of both sides: `a.key = b.key`."""
+    return read_condition(_one_tree(text), condition_scope(text, both))
+
+
+def _one_tree(text: str) -> exp.Expr:
+    trees = _read(text, expression=True)
+    if len(trees) != 1:
+        raise QueryError("must be one expression", parameter="expression", value=text, hint="write price > 0")
+    return trees[0]
+
+
+def _statements(text: str) -> list[exp.Expr]:
+    return [tree for tree in _read(text) if not isinstance(tree, exp.Semicolon)]
+
+
+def _read(text: str, expression: bool = False) -> list[exp.Expr]:
+    dialect = WindrowDialect()
+    try:
+        tokens = dialect.tokenize(text)
+        parser = WindrowParser(dialect=dialect)
+        trees = parser.parse_expression(tokens, text) if expression else parser.parse(tokens, text)
+    except TokenError as error:
+        raise _untokenized(error, text) from None
+    except ParseError as error:
+        raise _misread(error, text) from None
+    return [tree for tree in trees if tree is not None]
+
+
+def _untokenized(error: TokenError, text: str) -> QueryError:
+    """A quote or comment that does not end: the cause says which and where the text ran out."""
+    found = re.match(r"Missing (.+) from (\d+):", str(error.__cause__ or error))
+    if not found:
+        return QueryError("cannot be split into words", parameter="query", position=Position(text, 0, len(text)))
+    quote = found.group(1)
+    start = _unclosed(text, quote)
+    return QueryError(
+        f"has a {quote} that is not closed",
+        parameter="query",
+        hint=f"put the closing {quote} behind it",
+        position=Position(text, start, start + len(quote)),
+    )
+
+
+def _unclosed(text: str, quote: str) -> int:
+    return text.rfind("/*" if quote == "*/" else quote)
+
+
+_RULES = (
+    (r"Expecting (.+)", r"needs \1 here"),
+    (r"Expected table name.*", "needs the name of a stream here"),
+    (r"Expected (.+)", r"needs \1 here"),
+    (r"Required (argument|keyword).*", "is not complete here"),
+    (r"Invalid expression / Unexpected token", "has text that does not belong here"),
+    (r"(A window clause follows .+)", r"has a bracket here: a window clause follows a stream or an aggregate"),
+)
+
+
+def _misread(error: ParseError, text: str) -> QueryError:
+    if not isinstance(error, Misread):
+        return QueryError("cannot be read", parameter="query", hint=str(error), position=Position(text, 0, len(text)))
+    rule = f"cannot be read here: {error.description}"
+    for pattern, wording in _RULES:
+        found = re.match(pattern, error.description)
+        if found:
+            rule = found.expand(wording)
+            break
+    return QueryError(
+        rule,
+        parameter="query",
+        value=error.found,
+        position=position(text, error.span),
+    )

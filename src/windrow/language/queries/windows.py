@@ -1,0 +1,237 @@
+"""Window clauses and window table functions: what was written to `semantics.windows`.
+
+RANGE without SLIDE is a tumbling window. Without WATTR the window is on the input's progressing attribute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from windrow.errors import Position, QueryError, WindrowError
+from windrow.language.expressions.names import Scope
+from windrow.language.expressions.positions import position
+from windrow.language.grammar.clauses import Attribute, Clause, Part, Unbounded
+from windrow.plan.build.queries import WindowSpec
+from windrow.plan.checks.nodes import carries_progress, check_window
+from windrow.plan.checks.progress import times_hint
+from windrow.plan.nodes import Node
+from windrow.plan.types.schema import Shape
+from windrow.semantics.scalars.amounts import Amount, Domain
+from windrow.semantics.windows.kinds import Align, Rows, SlideBy, SlideByTuple, Window
+
+_PARAMETERS = {
+    "range": "RANGE",
+    "slide": "SLIDE",
+    "gap": "GAP",
+    "origin": "ORIGIN",
+    "by": "SATTR",
+    "order_by": "ORDER BY",
+}
+
+
+@dataclass(frozen=True)
+class PlacedWindow:
+    """A window, the columns that partition it, and where the query says so."""
+
+    window: Window
+    partition: tuple[str, ...]
+    where: Position
+
+
+@dataclass(frozen=True)
+class WindowReader:
+    """Resolves clauses against one input."""
+
+    scope: Scope
+    node: Node
+    shape: Shape
+
+    @property
+    def text(self) -> str:
+        return self.scope.text
+
+    def read(self, clause: Clause) -> PlacedWindow:
+        """The window a clause describes, or an error under the part that is wrong."""
+        self._check_parts(clause)
+        counted = self.counts_rows(clause)
+        partition = tuple(self.scope.attribute(attribute) for attribute in clause.attributes("PATTR"))
+        spec = WindowSpec(
+            range=_range(clause, counted),
+            slide=_amount(clause, "SLIDE", counted or bool(clause.attributes("SATTR"))),
+            origin=_origin(clause),
+            gap=_amount(clause, "GAP", False),
+            on=self.attribute(clause),
+            by=self._by(clause),
+            partition=partition if counted or self._slides_by_rows(clause) else (),
+            order_by=self._order(clause),
+            align=Align.START if clause.function and clause.part("GAP") is None else None,
+        )
+        try:
+            window = self._checked(spec, inclusive=clause.over)
+        except WindrowError as error:
+            raise error.at(self._where(clause, error.parameter)) from None
+        return PlacedWindow(window, partition, position(self.text, clause.span))
+
+    def _checked(self, spec: WindowSpec, *, inclusive: bool) -> Window:
+        if isinstance(spec.range, Amount) and not spec.range.is_rows:
+            # Before the slide, which may stand for the range.
+            spec.range.resolve(self._domain(spec), "range")
+        window = spec.window(self.shape)
+        if inclusive and isinstance(window, SlideByTuple) and window.range >= 0:
+            window = replace(window, range=window.range + 1)  # the row exactly RANGE before is in the frame
+        check_window(window, Domain.INTEGER if isinstance(window, Rows) else self._domain(spec))
+        return window
+
+    def _domain(self, spec: WindowSpec) -> Domain:
+        return replace(self.shape, time=spec.on or self.shape.time).domain
+
+    def _where(self, clause: Clause, parameter: str | None) -> Position:
+        part = clause.part(_PARAMETERS.get(parameter or "", ""))
+        return position(self.text, part.span if part else clause.span)
+
+    def _check_parts(self, clause: Clause) -> None:
+        """What SQL users read before the shared rules speak."""
+        range_, slide = clause.part("RANGE"), clause.part("SLIDE")
+        if range_ is None and clause.part("GAP") is None:
+            raise QueryError(
+                "must be given in a window clause",
+                parameter="range",
+                hint="write [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time], or [GAP 30 SECONDS] for sessions",
+                position=position(self.text, clause.span),
+            )
+        if range_ is not None and isinstance(range_.value, Unbounded) and slide is None:
+            raise QueryError(
+                "must be given with RANGE ALL",
+                parameter="slide",
+                hint="write [RANGE ALL SLIDE 1 MINUTE WATTR time]",
+                position=position(self.text, clause.span),
+            )
+        if clause.tumbling and slide is not None:
+            raise QueryError(
+                "does not go with RANGE TUMBLING, where it is the range",
+                parameter="slide",
+                hint="leave SLIDE out, or leave TUMBLING out",
+                position=position(self.text, slide.span),
+            )
+
+    def counts_rows(self, clause: Clause) -> bool:
+        """Whether the range is in rows: by its unit, or because the window is on the arrival sequence."""
+        part = clause.part("RANGE")
+        in_rows = part is not None and isinstance(part.value, Amount) and part.value.is_rows
+        arrival = any(attribute.is_arrival for attribute in clause.attributes("WATTR"))
+        column = next((a for a in clause.attributes("WATTR") if not a.is_arrival), None)
+        self._check_rows(part, in_rows, arrival, column)
+        return in_rows or arrival
+
+    def _check_rows(self, part: Part | None, in_rows: bool, arrival: bool, column: Attribute | None) -> None:
+        if arrival and part is not None and isinstance(part.value, Amount) and part.value.is_time:
+            raise QueryError(
+                "must be in rows because the window is on row_num",
+                parameter="range",
+                value=str(part.value),
+                hint="write RANGE 100 ROWS; for time use RATTR ts and SATTR row_num",
+                position=position(self.text, part.span),
+            )
+        if in_rows and column is not None:
+            raise QueryError(
+                "must be row_num because the range is in rows",
+                parameter="wattr",
+                value=column.name,
+                hint="write WATTR row_num, or give the range in units of the column",
+                position=position(self.text, column.span),
+            )
+
+    def _slides_by_rows(self, clause: Clause) -> bool:
+        slide = _amount(clause, "SLIDE", bool(clause.attributes("SATTR")))
+        return slide is not None and slide.is_rows
+
+    def attribute(self, clause: Clause) -> str | None:
+        """The windowing attribute, which must be the one the input's progress is on."""
+        named = [a for keyword in ("WATTR", "RATTR") for a in clause.attributes(keyword) if not a.is_arrival]
+        if not named:
+            self._check_progress(clause)
+            return None
+        name = self.scope.attribute(named[0])
+        if not carries_progress(self.node, name):
+            raise self._no_progress(clause, named[0])
+        return name
+
+    def _no_progress(self, clause: Clause, named: Attribute) -> QueryError:
+        time = self.shape.time
+        written = "ORDER BY {}" if clause.over else "DESCRIPTOR({})" if clause.function else "WATTR {}"
+        return QueryError(
+            f"must be the progressing attribute, which is {time or 'not among the columns'}",
+            parameter=written.removesuffix("({})").removesuffix(" {}").lower(),
+            value=named.name,
+            hint=times_hint(self.node, self.shape.schema.names, written),
+            position=position(self.text, named.span),
+        )
+
+    def _check_progress(self, clause: Clause) -> None:
+        if self.shape.time is None and not self.counts_rows(clause):
+            raise QueryError(
+                "needs a progressing attribute, but the inner query does not keep it",
+                parameter="window",
+                value=f"columns {', '.join(self.shape.schema.names)}",
+                hint=times_hint(self.node, self.shape.schema.names),
+                position=position(self.text, clause.span),
+            )
+
+    def _by(self, clause: Clause) -> str | None:
+        """Which order counts the rows of the slide: `row_num`, or `rank(ts)` of the range's own attribute."""
+        for attribute in clause.attributes("SATTR"):
+            if attribute.is_arrival:
+                return SlideBy.ARRIVAL.value
+            if attribute.function == "rank" and self.scope.attribute(attribute) == (
+                self.attribute(clause) or self.shape.time
+            ):
+                return SlideBy.RANK.value
+            raise QueryError(
+                "must be row_num or rank of the range's attribute",
+                parameter="sattr",
+                value=self.text[attribute.span.start : attribute.span.end],
+                hint="write SATTR row_num, or SATTR rank(ts) next to RATTR ts",
+                position=position(self.text, attribute.span),
+            )
+        return None
+
+    def _order(self, clause: Clause) -> str | None:
+        """The attribute that rows are counted by instead of their arrival: the one the input's progress is on."""
+        for attribute in clause.attributes("ORDER BY"):
+            name = self.scope.attribute(attribute)
+            if any(other.is_arrival for other in clause.attributes("WATTR")):
+                raise QueryError(
+                    "does not go with row_num, by which rows count as they arrive",
+                    parameter="order_by",
+                    value=attribute.name,
+                    hint="leave WATTR row_num out",
+                    position=position(self.text, attribute.span),
+                )
+            if self.shape.time is None or not carries_progress(self.node, name):
+                raise QueryError(
+                    f"must be the progressing attribute, which is {self.shape.time or 'not among the columns'}",
+                    parameter="order_by",
+                    value=attribute.name,
+                    hint="rows wait for its punctuations; leave it out to count rows as they arrive",
+                    position=position(self.text, attribute.span),
+                )
+            return name
+        return None
+
+
+def _range(clause: Clause, counted: bool) -> Amount | str | None:
+    part = clause.part("RANGE")
+    return "unbounded" if part and isinstance(part.value, Unbounded) else _amount(clause, "RANGE", counted)
+
+
+def _amount(clause: Clause, keyword: str, rows: bool) -> Amount | None:
+    """The amount of a part; a naked number next to the arrival sequence is a number of rows."""
+    part = clause.part(keyword)
+    if part is None or not isinstance(part.value, Amount):
+        return None
+    return Amount(part.value.number, "rows") if rows and part.value.unit is None else part.value
+
+
+def _origin(clause: Clause) -> Amount | str | None:
+    part = clause.part("ORIGIN")
+    return part.value if part and isinstance(part.value, (Amount, str)) else None

@@ -1,0 +1,1 @@
+"""Plans back to SQL text."""

@@ -1,0 +1,128 @@
+"""Windows, settings and stream declarations as SQL text."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+
+from windrow.language.render.expressions import name_sql, string_sql
+from windrow.plan.nodes import Late, Lateness, Strategy, Stream, WindowAggregate
+from windrow.semantics.progress.policies import AtEnd, External, Ordered, Policy, Slack, SlackRows, lead_of
+from windrow.semantics.scalars.amounts import Domain, render
+from windrow.semantics.windows.kinds import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Window
+
+_DAY = 86_400_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LONG = {"w": "WEEK", "d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND", "ms": "MILLISECOND", "us": "MICROSECOND"}
+
+
+def window_sql(window: Window, domain: Domain) -> str:
+    """The window clause in brackets."""
+    if isinstance(window, Session):
+        return f"[GAP {units_sql(window.gap, domain)} WATTR {name_sql(window.attribute)}]"
+    if isinstance(window, Rows):
+        arrival = " WATTR row_num" if window.order is None else ""
+        order = f" ORDER BY {name_sql(window.order)}" if window.order is not None else ""
+        return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS{arrival}{_partition_sql(window)}{order}]"
+    name = name_sql(window.attribute)
+    if isinstance(window, SlideByTuple):
+        by = "row_num" if window.by is SlideBy.ARRIVAL else f"rank({name})"
+        length = units_sql(window.range, domain)
+        return f"[RANGE {length} RATTR {name} SLIDE {window.every} ROWS SATTR {by}{_partition_sql(window)}]"
+    length = "ALL" if isinstance(window, Landmark) else units_sql(window.range, domain)
+    return f"[RANGE {length} SLIDE {units_sql(window.slide, domain)} WATTR {name}{origin_sql(window.origin, domain)}]"
+
+
+def _partition_sql(window: Rows | SlideByTuple) -> str:
+    return " PATTR " + ", ".join(map(name_sql, window.partition)) if window.partition else ""
+
+
+def units_sql(units: int, domain: Domain) -> str:
+    """Units of an attribute in words.
+
+    >>> units_sql(600_000_000, Domain.TIME), units_sql(500, Domain.INTEGER)
+    ('10 MINUTES', '500')
+    """
+    number, _, unit = render(units, domain).partition(" ")
+    return f"{number} {_LONG[unit]}{'' if number == '1' else 'S'}" if unit else number
+
+
+def origin_sql(origin: int, domain: Domain) -> str:
+    """Where windows are counted from; nothing where that is 0, an amount where it is no moment of anyone's calendar."""
+    if not origin:
+        return ""
+    if domain is Domain.INTEGER or abs(origin) < _DAY:
+        return f" ORIGIN {units_sql(origin, domain)}"
+    moment = _EPOCH + timedelta(microseconds=origin)
+    return f" ORIGIN TIMESTAMP '{moment.isoformat(sep=' ')}'"
+
+
+def settings_sql(node: WindowAggregate) -> list[str]:
+    """The suffixes that differ from the defaults, or were chosen."""
+    parts = []
+    if node.emit is not Emit.NONEMPTY:
+        most = f" UP TO {node.most_empty}" if node.most_empty != MOST_EMPTY else ""
+        parts.append(f"EMIT {node.emit.value.upper()}{most}")
+    if node.early is not None:
+        parts.append(f"EMIT EARLY EVERY {node.early}")
+    if node.late is not Late.DROP or node.late_chosen:
+        within = f" WITHIN {node.within}" if node.within else ""
+        parts.append(f"LATE {node.late.value.upper()}{within}")
+    if node.lateness is not Lateness.GENEROUS:
+        parts.append(f"LATENESS {node.lateness.value.upper()}")
+    if node.strategy is not Strategy.AUTO:
+        parts.append(f"STRATEGY {node.strategy.value}")
+    return parts
+
+
+def stream_sql(stream: Stream) -> str:
+    """The CREATE STREAM statement that declares a stream."""
+    columns = ", ".join(f"{name_sql(column.name)} {type_sql(column.type)}" for column in stream.schema)
+    parts = [f"CREATE STREAM {name_sql(stream.name)} ({columns})"]
+    if stream.origin is not None:
+        parts.append(f"FROM {string_sql(stream.origin)}")
+    parts.append(f"PROGRESS ON {name_sql(stream.time)}")
+    if not isinstance(stream.policy, AtEnd):
+        parts.append(_policy_sql(stream.policy))
+    lead = lead_of(stream.policy)
+    if lead is not None:
+        parts.append(f"LEAD {lead.amount}{' WALL CLOCK' if lead.wall_clock else ''}")
+    if stream.idle is not None:
+        parts.append(f"IDLE {stream.idle.amount}{' WALL CLOCK' if stream.idle.wall_clock else ''}")
+    return " ".join(parts)
+
+
+def _policy_sql(policy: Policy) -> str:
+    if isinstance(policy, Slack):
+        return f"SLACK {policy.amount}"
+    if isinstance(policy, SlackRows):
+        return f"SLACK {policy.rows} ROWS"
+    if isinstance(policy, External):
+        by = f" BY {name_sql(policy.column)}" if policy.column else ""
+        return f"PUNCTUATED{by}" + (f" PER {', '.join(map(name_sql, policy.per))}" if policy.per else "")
+    assert isinstance(policy, Ordered)
+    return "ORDERED"
+
+
+def type_sql(kind: pa.DataType) -> str:
+    """The type a column is declared with: the nearest that there is."""
+    if pa.types.is_dictionary(kind):
+        return type_sql(kind.value_type)
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    for holds, name in _TYPE_NAMES:
+        if holds(kind):
+            return name
+    return "STRING"
+
+
+_TYPE_NAMES = (
+    (pa.types.is_timestamp, "TIMESTAMP"),
+    (pa.types.is_date, "DATE"),
+    (pa.types.is_boolean, "BOOLEAN"),
+    (pa.types.is_int8, "TINYINT"),
+    (pa.types.is_int16, "SMALLINT"),
+    (pa.types.is_integer, "BIGINT"),
+    (pa.types.is_floating, "DOUBLE"),
+)

@@ -1,0 +1,74 @@
+"""The state of a window operator as Arrow tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from windrow.operators.state.saving import load_groups, save_groups
+
+if TYPE_CHECKING:
+    from windrow.operators.aggregate.last_rows import RowsOperator
+    from windrow.operators.aggregate.per_row import PerRowOperator
+    from windrow.operators.aggregate.sessions import SessionOperator
+    from windrow.operators.aggregate.sliding import WindowOperator
+
+    Windowing: TypeAlias = WindowOperator | SessionOperator | PerRowOperator | RowsOperator
+
+
+class Saved(Protocol):
+    """Whatever can be written as tables."""
+
+    def state(self) -> dict[str, pa.Table]: ...
+
+
+def save(operator: Windowing) -> dict[str, pa.Table]:
+    """Groups, widths of the state columns, counters, and the algorithm's own tables."""
+    tables = nested(windower=operator.windower)
+    tables["groups"] = save_groups(operator.grouping.groups)
+    for i, values in enumerate(operator.grouping.plan.values.values()):
+        tables[f"known{i}"] = save_groups(values.known)
+    facts: dict[str, Any] = {
+        "layout": operator.grouping.plan.layout.to_json(),
+        "counters": vars(operator.counters),
+        **operator.facts(),
+    }
+    tables["facts"] = pa.table({"json": [json.dumps(facts)]})
+    return tables
+
+
+def facts_of(tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """What an operator knew besides tables."""
+    facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
+    return facts
+
+
+def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
+    """Bring an operator back to what `save` wrote; returns its facts."""
+    facts = facts_of(tables)
+    operator.grouping.plan.layout.from_json(facts["layout"])
+    operator.windower.regrow(lambda table: operator.grouping.plan.layout.empty(len(table)))
+    vars(operator.counters).update(facts["counters"])
+    load_groups(operator.grouping.groups, tables["groups"])
+    for i, values in enumerate(operator.grouping.plan.values.values()):
+        load_groups(values.known, tables[f"known{i}"])
+    operator.windower.restore(under("windower", tables))
+    operator.set_facts(facts)
+    return facts
+
+
+def nested(**parts: Saved | None) -> dict[str, pa.Table]:
+    """The tables of several parts under their names; those that are not there have none."""
+    return {
+        f"{name}.{inner}": table
+        for name, part in parts.items()
+        if part is not None
+        for inner, table in part.state().items()
+    }
+
+
+def under(name: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables of one part."""
+    return {known.removeprefix(f"{name}."): t for known, t in tables.items() if known.startswith(f"{name}.")}

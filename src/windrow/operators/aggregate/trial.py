@@ -1,0 +1,172 @@
+"""Which algorithm computes the windows of an operator: fixed by the plan, or chosen by the first rows of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import gcd
+from typing import TypeAlias
+
+import numpy as np
+
+from windrow.operators.state.layout import Table
+from windrow.operators.windows.adaptive.pending_rows import Pending
+from windrow.operators.windows.adaptive.windower import AdaptWid
+from windrow.operators.windows.base import Plan, Rows
+from windrow.operators.windows.buffer import Buffer
+from windrow.operators.windows.extents import first_windows, last_windows
+from windrow.operators.windows.panes import PanedWid
+from windrow.operators.windows.wid import Wid
+from windrow.physical.costs import Constants, Statistics
+from windrow.physical.planner import Choice, choose
+from windrow.plan.nodes import Strategy, WindowAggregate
+from windrow.semantics.progress.policies import START
+from windrow.semantics.windows.kinds import Landmark, Sliding
+
+WindowState: TypeAlias = Wid | Buffer | PanedWid
+"""The algorithms for sliding and landmark windows."""
+ENOUGH = 1 << 15
+"""Rows from which the statistics of a stream are taken, if no window closes before."""
+FEW = 1 << 8
+"""Fewer rows than this say nothing about a stream."""
+
+
+@dataclass
+class Trial:
+    """The first rows of a stream, which wait until they tell how its windows are best computed."""
+
+    node: WindowAggregate
+    constants: Constants
+    rows: Pending = field(default_factory=Pending)
+    passed: int = START
+    """Windows that end up to here closed before the first row."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.rows.count >= ENOUGH
+
+    def choice(self, rows: Rows | None) -> Choice:
+        """By the statistics of these rows, where they are enough to have any."""
+        assert isinstance(self.node.window, Sliding)
+        if rows is None or len(rows) < FEW:
+            return choose(self.node)
+        return choose(self.node, measured(rows, self.node.window), self.constants)
+
+    @property
+    def open_windows(self) -> int:
+        window = self.node.window
+        if self.rows.count == 0 or not isinstance(window, Sliding):
+            return 0
+        least, most = (np.array([f(rows.span) for rows in self.rows.batches]) for f in (min, max))
+        return max(0, int(last_windows(window, most).max() - first_windows(window, least).min()) + 1)
+
+
+def measured(rows: Rows, window: Sliding) -> Statistics:
+    """Groups, their rows a pane, and the kinds of groups there are, from the rows of one window.
+
+    Where rows reach over less than a pane, they are taken for all of it: how many groups and rows are still to come in
+    it, nobody knows.
+    """
+    least, most = rows.span
+    inside = rows.times < least + window.range
+    volumes = np.bincount(rows.group_codes()[inside])
+    volumes = volumes[volumes > 0]
+    panes = max(1.0, (min(most - least, window.range) + 1) / gcd(window.range, window.slide))
+    kinds = np.log2(volumes).astype(np.int64)
+    sizes, sums = np.bincount(kinds), np.bincount(kinds, weights=volumes)
+    found = tuple((float(n), float(total / n / panes)) for n, total in zip(sizes, sums, strict=True) if n)
+    return Statistics(float(len(volumes)), float(volumes.mean() / panes), kinds=found)
+
+
+class Algorithm:
+    """What computes the windows of one operator. With a trial, the first rows wait until they have chosen it."""
+
+    def __init__(
+        self,
+        make: Callable[[Strategy], WindowState],
+        choice: Choice,
+        trial: Trial | None = None,
+        windower: WindowState | None = None,
+    ) -> None:
+        self._make = make
+        self.choice = choice
+        self.trial = trial
+        self._windower = windower or (make(choice.strategy) if trial is None else None)
+
+    def windower(self, groups: int) -> WindowState:
+        """Whoever needs it first ends the trial."""
+        if self.trial is not None:
+            self._settle(self.trial, groups)
+        assert self._windower is not None
+        return self._windower
+
+    def add(self, rows: Rows, groups: int) -> None:
+        """Rows in time."""
+        if self.trial is None:
+            self._put(rows, groups)
+            return
+        self.trial.rows.put(rows)
+        if self.trial.is_over:
+            self._settle(self.trial, groups)
+
+    def _put(self, rows: Rows, groups: int) -> None:
+        windower = self.windower(groups)
+        windower.witness(rows.span[1])
+        windower.add(rows, groups)
+
+    def _settle(self, trial: Trial, groups: int) -> None:
+        """End the trial: its rows are the first that the algorithm sees."""
+        rows = trial.rows.take() if trial.rows.count else None
+        self._begin(trial.choice(rows))
+        if trial.passed != START:
+            list(self.windower(groups).close(trial.passed, groups))
+        if rows is not None:
+            self._put(rows, groups)
+
+    def _begin(self, choice: Choice) -> None:
+        self.choice, self.trial = choice, None
+        self._windower = self._make(choice.strategy)
+
+    def skips_to(self, bound: int) -> bool:
+        """Whether windows up to a bound closed before the first row, so that there is nothing to report."""
+        if self.trial is None or self.trial.rows.count:
+            return False
+        self.trial.passed = bound
+        return True
+
+    def take_up(self, strategy: str, *reasons: str) -> None:
+        """State is about to come from an operator that had this one."""
+        if self.trial is not None or self.choice.strategy is not Strategy(strategy):
+            self._begin(Choice(Strategy(strategy), reasons))
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        if self._windower is not None:
+            self._windower.regrow(convert)
+
+    def to_json(self) -> list[str]:
+        return [self.choice.strategy.value, *self.choice.reasons]
+
+    @property
+    def nbytes(self) -> int:
+        if self.trial is not None:
+            return self.trial.rows.nbytes
+        return 0 if self._windower is None else self._windower.nbytes
+
+    @property
+    def open_windows(self) -> int:
+        if self.trial is not None:
+            return self.trial.open_windows
+        return 0 if self._windower is None else self._windower.open_windows
+
+
+def make_windower(node: WindowAggregate, plan: Plan, strategy: Strategy, *, threads: int, keep: int) -> WindowState:
+    """The algorithm of a strategy for sliding and landmark windows."""
+    window = node.window
+    assert isinstance(window, (Sliding, Landmark))
+    if strategy is Strategy.WID and isinstance(window, Sliding):
+        return Wid(window, plan)
+    if strategy is Strategy.ADAPTIVE and isinstance(window, Sliding):
+        return AdaptWid(window, plan)
+    if strategy is Strategy.BUFFER:
+        return Buffer(window, plan)
+    return PanedWid(window, plan, threads=threads, keep=keep)

@@ -1,0 +1,308 @@
+"""Input: the first operator of every stream. Makes times int64, derives punctuations, cuts batches where it must.
+
+Conceptually the policy speaks after every row, so where batches happen to be cut cannot change an answer. In fact
+a batch is cut only before a row that is below a punctuation its predecessors imply, and that punctuation is
+rounded down to the grid of the windows above, because only such a one can close anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import tabled
+from windrow.aggregates.kinds.base import Integers
+from windrow.errors import DataError
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.input.disorder import Disorder
+from windrow.operators.input.grid import Grid, refuse_time, to_units
+from windrow.operators.input.group_promises import Singles
+from windrow.operators.input.lead import LeadLimit, divided
+from windrow.operators.kernels import input as kernels
+from windrow.operators.kernels.disorder import note_jump
+from windrow.operators.state.keys import present
+from windrow.semantics.progress.policies import (
+    END,
+    LIMIT,
+    START,
+    AtEnd,
+    External,
+    Ordered,
+    Policy,
+    Punctuation,
+    Slack,
+    SlackRows,
+    check_advance,
+)
+
+
+class Input:
+    """The punctuation policy of one source."""
+
+    def __init__(
+        self,
+        name: str,
+        time: str,
+        policy: Policy,
+        *,
+        slack: int = 0,
+        lead: LeadLimit | None = None,
+        grid: Grid | None = None,
+        others: Sequence[Grid | None] = (),
+        schema: pa.Schema | None = None,
+    ) -> None:
+        """`grid` says what the query needs that decides how its sources are read, `others` what further ones need.
+
+        `schema` is needed where punctuations are elements for single groups: their values get its types.
+        """
+        self.name = name
+        self.time = time
+        self.policy = policy
+        self.slack = slack
+        self.lead = lead
+        grids = [one for one in (grid, *others) if one is not None]
+        self.grid = reduce(Grid.refined, grids) if grids else None
+        self.pace = (grid or Grid()).paced
+        self.stride = (grid or Grid()).rows
+        self.is_patient = grid is None or (isinstance(policy, AtEnd) and not grid.by_arrival)
+        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
+        self.high = START
+        self.bound = START
+        self.promised = START
+        """The last punctuation carried by the data, before rounding."""
+        self.recent: Integers = np.empty(0, np.int64)
+        self.disorder = Disorder()
+        self.singles = Singles(name, policy, self.grid, schema)
+        self.counters = Counters()
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        """`batch.times` is ignored: it is made here."""
+        data = batch.data
+        if isinstance(self.policy, External) and self.policy.column is not None:
+            yield from self._punctuated(data, self.policy.column)
+        else:
+            yield from self._rows(data)
+
+    def _rows(self, data: pa.RecordBatch) -> Iterator[Element]:
+        times = self.times_of(data)
+        self.counters.rows_in += len(times)
+        batch = Batch(data, times, None, self.name)
+        if self.lead is not None:
+            batch, early = self._in_reach(batch, self.lead)
+            yield from early
+        if len(batch) == 0:
+            return
+        if self.grid is not None and self.grid.together:
+            yield replace(batch, bounds=self._bounds(batch.times))
+        else:
+            yield from self._cut(batch)
+        implied = self._implied()
+        if implied > self.bound:
+            yield self._advance(implied)
+
+    def _in_reach(self, batch: Batch, lead: LeadLimit) -> tuple[Batch, list[EarlyRows]]:
+        """The rows that are not too far ahead, and the others."""
+        marks, against = lead.judge(batch.times, self.high)
+        if not marks.any():
+            return batch, []
+        rest, early = divided(batch, marks, against)
+        self.counters.early += len(early)
+        return rest, [EarlyRows(early)]
+
+    def _cut(self, batch: Batch) -> Iterator[Element]:
+        start = 0
+        for cut, bound in self._cuts(batch.times):
+            if cut > start:
+                yield batch.slice(start, cut)
+            start = cut
+            yield self._advance(bound)
+        yield batch.slice(start, len(batch)) if start else batch
+
+    def _advance(self, bound: int) -> Punctuation:
+        self.bound = check_advance(self.bound, bound)
+        return Punctuation(bound)
+
+    def _implied(self) -> int:
+        """The bound after all rows so far, on the grid."""
+        grid = self.grid or Grid()
+        if isinstance(self.policy, Ordered):
+            return grid.round_down(self.high)
+        if isinstance(self.policy, Slack) and self.high != START:
+            return grid.round_down(self.high - self.slack)
+        if isinstance(self.policy, SlackRows):
+            return grid.round_down(self._settled)
+        return START
+
+    def _bounds(self, times: Integers) -> Integers | None:
+        """The bound that each row meets; None when no row is below one that moved."""
+        if isinstance(self.policy, SlackRows):
+            bounds = np.maximum(self._highs(times, Grid())[:-1], self.bound)
+            return bounds if (times < bounds).any() else None
+        if not isinstance(self.policy, (Ordered, Slack)):
+            self._note_below(times)
+            return None
+        before = self.high
+        self._check_span(*kernels.span(times))
+        bounds = np.empty(len(times), np.int64)
+        notes = self.disorder.notes
+        below = kernels.row_bounds(times, before, self.slack, self.bound, bounds, self._first(times), notes)
+        return bounds if below else None
+
+    def _first(self, times: Integers) -> int:
+        """The number of the first of these rows, which have just come in."""
+        return self.counters.rows_in - len(times)
+
+    def _note_below(self, times: Integers) -> None:
+        """Where only what was promised says what is below the bound."""
+        least, most = kernels.span(times)
+        self._check_span(least, most)
+        if least < self.bound < END:
+            kernels.note_below(times, self.bound, self.promised, self._first(times), self.disorder.notes)
+
+    def _cuts(self, times: Integers) -> list[tuple[int, int]]:
+        if isinstance(self.policy, SlackRows):
+            return self._row_cuts(times)
+        if self.grid is None:
+            self._check_span(*kernels.span(times))
+            return []
+        if not isinstance(self.policy, (Ordered, Slack)):
+            self._note_below(times)
+            return []
+        slack = self.slack if isinstance(self.policy, Slack) else 0
+        room = 64
+        while True:
+            cuts, bounds, notes = np.empty(room, np.int64), np.empty(room, np.int64), self.disorder.notes.copy()
+            grid = self.grid.origin, self.grid.step
+            found, high, least = kernels.cut_points(
+                times, self.high, slack, self.bound, *grid, cuts, bounds, self._first(times), notes
+            )
+            if found >= 0:
+                self._check_span(least, high)
+                self.disorder.notes = notes
+                return list(zip(cuts[:found].tolist(), bounds[:found].tolist(), strict=True))
+            room *= 16
+
+    def _check_span(self, least: int, most: int) -> None:
+        """Times beyond the limit would overflow window bounds: refuse them, note the largest otherwise."""
+        if least <= -LIMIT or most >= LIMIT:
+            refuse_time(self.time, int(least if least <= -LIMIT else most))
+        self.high = max(self.high, int(most))
+
+    _settled = START
+    """Largest time that the last `rows` rows no longer keep from counting."""
+
+    def _highs(self, times: Integers, grid: Grid) -> Integers:
+        """What counts as the largest time before each row and after the last, under slack in rows."""
+        assert isinstance(self.policy, SlackRows)
+        rows = self.policy.rows
+        trail = np.concatenate([self.recent, times])
+        # Row i of the batch counts everything up to trail[len(recent) + i - rows - 1].
+        highs = np.full(len(times) + 1, self._settled, np.int64)
+        known = np.maximum.accumulate(trail)
+        last = len(self.recent) + np.arange(len(times) + 1) - rows - 1
+        usable = last >= 0
+        highs[usable] = np.maximum(known[last[usable]], self._settled)
+        self.recent = trail[max(0, len(trail) - rows) :].copy()
+        tops = np.maximum.accumulate(np.concatenate([[self.high], times]))
+        self._check_span(*kernels.span(times))
+        noted = self._first(times), self.disorder.notes
+        kernels.note_rows(times, highs, tops, rows, grid.origin, grid.step, *noted)
+        self._settled = int(highs[-1])
+        return highs
+
+    def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:
+        highs = self._highs(times, self.grid or Grid())
+        if self.grid is None:
+            return []
+        cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
+        found = kernels.cut_points_rows(times, highs[:-1], self.bound, self.grid.origin, self.grid.step, cuts, bounds)
+        return list(zip(cuts[:found].tolist(), bounds[:found].tolist(), strict=True))
+
+    def _punctuated(self, data: pa.RecordBatch, column: str) -> Iterator[Element]:
+        marks = data.column(column)
+        carried = present(marks)
+        single = self.singles.mask(data, carried)
+        values = to_units(marks.fill_null(0), column) if carried.any() else np.zeros(len(data), np.int64)
+        start = 0
+        for spot in np.flatnonzero(carried & ~single).tolist():
+            yield from self._grouped(data.slice(start, spot - start), single[start:spot], values[start:spot])
+            yield from self.punctuate(Punctuation(int(values[spot])))
+            start = spot + 1
+        yield from self._grouped(data.slice(start), single[start:], values[start:])
+
+    def _grouped(self, data: pa.RecordBatch, single: npt.NDArray[np.bool_], values: Integers) -> Iterator[Element]:
+        """Rows among which there are promises for single groups; these are given together, as late as may be."""
+        if not single.any():
+            yield from self._rows(data)
+            return
+        times = to_units(data.column(self.time).fill_null(0), self.time)
+        start = 0
+        for cut in (*self.singles.cuts(data, times, values, single), len(data)):
+            piece, here = data.slice(start, cut - start), single[start:cut]
+            yield from self._rows(piece.filter(pa.array(~here)))
+            yield from self.singles.promises(piece.filter(pa.array(here)), values[start:cut][here])
+            start = cut
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        """A promise carried by the data, or the end of the input."""
+        if punctuation.group is not None:
+            yield from self.singles.one(punctuation)
+            return
+        before, self.promised = self.promised, check_advance(self.promised, punctuation.value)
+        if isinstance(self.policy, External) and before < self.promised < END:
+            grid = self.grid or Grid()
+            note_jump(self.disorder.notes, self.counters.rows_in, self.promised, before, grid.step, kernels.GRACE)
+        value = (self.grid or Grid()).round_down(self.promised)
+        if value > self.bound:
+            yield self._advance(value)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        yield from self.singles.promises(punctuations.groups, punctuations.values)
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Rows that were found early elsewhere."""
+        self.counters.rows_in += len(early)
+        self.counters.early += len(early)
+        yield early
+
+    def places_of(self, data: pa.RecordBatch) -> Integers:
+        """The time of each row, or what it promises where it is a punctuation."""
+        if not isinstance(self.policy, External) or self.policy.column is None:
+            found = self.times_of(data)
+            return found if self.lead is None else self.lead.places(found, self.high)
+        marks, times = data.column(self.policy.column), data.column(self.time)
+        if not marks.null_count and not self.policy.per:
+            return to_units(marks, self.policy.column)
+        carried = present(marks)
+        promised, at = to_units(marks.fill_null(0), self.policy.column), to_units(times.fill_null(0), self.time)
+        places = np.where(carried, promised, at)
+        # What is promised for one group says nothing about where the source is.
+        return np.where(self.singles.mask(data, carried), -LIMIT, places)
+
+    def times_of(self, data: pa.RecordBatch) -> Integers:
+        column = data.column(self.time)
+        if column.null_count:
+            row = int(np.flatnonzero(~present(column))[0]) + self.counters.rows_in
+            raise DataError(
+                "must not be null: a row without a time belongs to no window",
+                parameter=self.time,
+                value=f"null at row {row} of {self.name}",
+                hint=f"filter the source, or fill it: coalesce({self.time}, ...)",
+            )
+        return to_units(column, self.time, self.counters.rows_in, capped=self.lead is not None)
+
+    def state(self) -> dict[str, pa.Table]:
+        scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled, self.promised], pa.int64())})
+        return {"bounds": scalars, "recent": tabled(time=self.recent), "disorder": self.disorder.state()}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        bounds: list[Any] = tables["bounds"]["value"].to_pylist()
+        self.high, self.bound, self._settled, self.promised = bounds
+        self.recent = tables["recent"]["time"].to_numpy().copy()
+        self.disorder.restore(tables["disorder"])

@@ -1,0 +1,1 @@
+"""Loops of joins: sorted runs to look partners up in, scans of stored rows."""

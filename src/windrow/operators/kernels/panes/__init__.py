@@ -1,0 +1,1 @@
+"""Loops of panes: rows into cells, cells into windows."""

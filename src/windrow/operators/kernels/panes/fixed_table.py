@@ -1,0 +1,59 @@
+"""A table of cells in which each cell has one place: whoever comes to a place that is taken drives the other out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windrow.operators.kernels.compiled import kernel
+from windrow.operators.kernels.panes.cells import mix
+
+
+@kernel
+def admit(new_panes, new_codes, index, panes, codes, free, left, out, evicted):
+    """The slot of each row's cell; the slots of cells driven out go to `evicted`, and are not used again yet.
+
+    `free[:left]` are the slots to take: one a row must be left. Returns how many are left, and how many went.
+    """
+    gone, mask = 0, len(index) - 1
+    for i in range(len(new_panes)):
+        pane = new_panes[i]
+        code = new_codes[i] if len(new_codes) else np.int32(0)
+        at = np.int64(mix(pane * 1_000_003 + code) & np.uint64(mask))
+        slot = index[at]
+        if slot < 0 or panes[slot] != pane or codes[slot] != code:
+            if slot >= 0:
+                evicted[gone] = slot
+                gone += 1
+            left -= 1
+            slot = free[left]
+            panes[slot], codes[slot] = pane, code
+            index[at] = slot
+        out[i] = slot
+    return left, gone
+
+
+@kernel
+def sweep(start, end, below, index, panes, evicted):
+    """Drive out the cells of panes below `below` at the places `start` to `end`; returns how many went."""
+    gone = 0
+    for at in range(start, end):
+        slot = index[at]
+        if slot >= 0 and panes[slot] < below:
+            evicted[gone] = slot
+            gone += 1
+            index[at] = -1
+    return gone
+
+
+@kernel
+def take_out(slots, panes, codes, adds, maxs, pairs, least, out_panes, out_codes, out_adds, out_maxs, out_pairs):
+    """Copy the cells of these slots, and leave their state neutral: `least` where the greatest is kept."""
+    for i in range(len(slots)):
+        slot = slots[i]
+        out_panes[i], out_codes[i] = panes[slot], codes[slot]
+        for j in range(adds.shape[1]):
+            out_adds[i, j], adds[slot, j] = adds[slot, j], 0
+        for j in range(maxs.shape[1]):
+            out_maxs[i, j], maxs[slot, j] = maxs[slot, j], least
+        for j in range(pairs.shape[1]):
+            out_pairs[i, j], pairs[slot, j] = pairs[slot, j], least

@@ -1,0 +1,1 @@
+"""Loops of windows that count rows, of sessions and of kept values."""

@@ -1,0 +1,316 @@
+"""Windows of rows: rows numbered in their partition, and the window that slides over each group's own panes.
+
+A cell is the state of one group in one pane of its partition. Each group keeps its cells in a ring, a stretch of a
+common pool whose length is a power of two; the oldest FRONT cells of a ring carry the greatest of themselves and the
+front cells after them (two stacks, in place), `back` is the greatest of the others. A partition chains the groups
+that have cells from HEAD by NEXT. Every cell is pushed, flipped and popped once, so a window costs its new cells, its
+expired cells and its answers, whatever RANGE/SLIDE is.
+"""
+
+from __future__ import annotations
+
+from windrow.operators.kernels.compiled import inlined, kernel
+from windrow.operators.kernels.panes.sliding import LEAST, later
+
+PANE, PANE_LEFT, NEXT_WINDOW, WINDOW_LEFT, HEAD, ACTIVE = 0, 1, 2, 3, 4, 5
+"""What is known of a partition: the pane and the window that its next row is counted in, its groups."""
+START, ROOM, BEGIN, SIZE, FRONT, NEXT, OWNER, CELL, FRESH = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""What is known of a group: its ring, its partition, its latest cell of this batch and how many it has."""
+UNLISTED = -2
+PARTITION, WINDOW, CELLS = 0, 1, 2
+"""The end of a window: of which partition, which window, and how many cells there were by then."""
+CODE, FROM, GONE, LEFT, FLIPPED, HAS_FRONT, END, UPTO = 0, 1, 2, 3, 4, 5, 6, 7
+"""A group's turn at the end of a window: where its ring began, how many cells leave, how many are left."""
+
+
+@kernel
+def number_rows(
+    partitions, codes, base, pane_rows, range_rows, slide_rows, progress, rings, slots, cell_codes, cell_panes, ends
+):
+    """The cell of each row, made when it is the first of its group and pane in this batch, and the windows that end.
+
+    Rows between two windows are in cell 0, which is none. `base` is above every cell number given before. Returns
+    (cells, ends).
+    """
+    cells, ended = 1, 0
+    for i in range(len(slots)):
+        partition = partitions[i] if len(partitions) else 0
+        code = codes[i] if len(codes) else 0
+        pane = progress[partition, PANE]
+        cell = rings[code, CELL] - base
+        if progress[partition, WINDOW_LEFT] > range_rows:
+            cell = 0
+        elif cell < 0 or cell_panes[cell] != pane:
+            cell = cells
+            cells += 1
+            cell_codes[cell], cell_panes[cell] = code, pane
+            rings[code, CELL], rings[code, OWNER] = base + cell, partition
+            rings[code, FRESH] += 1
+        slots[i] = cell
+        progress[partition, PANE_LEFT] -= 1
+        if progress[partition, PANE_LEFT] == 0:
+            progress[partition, PANE] += 1
+            progress[partition, PANE_LEFT] = pane_rows
+        progress[partition, WINDOW_LEFT] -= 1
+        if progress[partition, WINDOW_LEFT] == 0:
+            ends[ended, PARTITION], ends[ended, WINDOW] = partition, progress[partition, NEXT_WINDOW]
+            ends[ended, CELLS] = cells
+            ended += 1
+            progress[partition, NEXT_WINDOW] += 1
+            progress[partition, WINDOW_LEFT] = slide_rows
+    return cells, ended
+
+
+@kernel
+def plan_visits(
+    ends, pushed, cells, cell_codes, cell_panes, range_panes, slide_panes, progress, rings, panes, places, visits
+):
+    """Where each cell goes in the pool, and which cells leave each ring when a window of its partition ends.
+
+    A cell of the pane that is newest in its ring is combined with it; the place of any other is given as ~place. At
+    the end of a window every cell pushed for its partition is whole, so no open cell is ever flipped. Stops when
+    `visits` may not hold the next. Returns (ends done, cells pushed, visits, answers).
+    """
+    visit, written = 0, 0
+    for e in range(len(ends) + 1):
+        upto = ends[e, CELLS] if e < len(ends) else cells
+        for i in range(pushed, upto):
+            code = cell_codes[i]
+            size, mask = rings[code, SIZE], rings[code, ROOM] - 1
+            at = rings[code, START] + ((rings[code, BEGIN] + size - 1) & mask)
+            if size == 0 or panes[at] != cell_panes[i]:
+                at = rings[code, START] + ((rings[code, BEGIN] + size) & mask)
+                panes[at] = cell_panes[i]
+                rings[code, SIZE] += 1
+                at = ~at
+            places[i] = at
+            if rings[code, NEXT] == UNLISTED:
+                list_group(code, rings, progress)
+        pushed = upto
+        if e == len(ends) or visit + progress[ends[e, PARTITION], ACTIVE] > len(visits):
+            return e, pushed, visit, written
+        first = ends[e, WINDOW] * slide_panes - range_panes
+        visit, written = visit_groups(
+            ends[e, PARTITION], first, e, pushed, rings, progress, panes, visits, visit, written
+        )
+    return len(ends), pushed, visit, written
+
+
+@kernel
+def list_group(code, rings, progress):
+    """Chain a group to its partition."""
+    owner = rings[code, OWNER]
+    rings[code, NEXT] = progress[owner, HEAD]
+    progress[owner, HEAD] = code
+    progress[owner, ACTIVE] += 1
+
+
+@kernel
+def visit_groups(partition, first, end, pushed, rings, progress, panes, visits, visit, written):
+    """Take the cells of panes below `first` from the rings of a partition's groups; those left without any leave it."""
+    before, code = -1, progress[partition, HEAD]
+    while code >= 0:
+        following = rings[code, NEXT]
+        start, mask, begin, size = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN], rings[code, SIZE]
+        gone = 0
+        while gone < size and panes[start + ((begin + gone) & mask)] < first:
+            gone += 1
+        front = rings[code, FRONT] - gone
+        visits[visit, CODE], visits[visit, FROM], visits[visit, GONE] = code, begin, gone
+        visits[visit, LEFT], visits[visit, FLIPPED] = size - gone, front < 0
+        visits[visit, END], visits[visit, UPTO] = end, pushed
+        rings[code, BEGIN], rings[code, SIZE] = (begin + gone) & mask, size - gone
+        rings[code, FRONT] = size - gone if front < 0 else front
+        visits[visit, HAS_FRONT] = rings[code, FRONT] > 0
+        visit += 1
+        if size > gone:
+            written += 1
+            before = code
+        else:
+            rings[code, NEXT] = UNLISTED
+            progress[partition, ACTIVE] -= 1
+            if before < 0:
+                progress[partition, HEAD] = following
+            else:
+                rings[before, NEXT] = following
+        code = following
+    return visit, written
+
+
+@kernel
+def name_answers(visits, ends, out_windows, out_codes):
+    """Window and group of each answer: of each visit that left cells in the ring."""
+    row = 0
+    for v in range(len(visits)):
+        if visits[v, LEFT] > 0:
+            out_windows[row], out_codes[row] = ends[visits[v, END], WINDOW], visits[v, CODE]
+            row += 1
+
+
+@kernel
+def slide_row_adds(visits, pushed, last, cell_codes, places, fresh, rings, adds, running, out):
+    """Additive state along the visits: running difference. Cells pushed..last are put into the pool on the way."""
+    width, row = adds.shape[1], 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            code, at = cell_codes[i], places[i]
+            is_new, at = at < 0, at if at >= 0 else ~at
+            for j in range(width):
+                adds[at, j] = fresh[i, j] if is_new else adds[at, j] + fresh[i, j]
+                running[code, j] += fresh[i, j]
+        pushed = upto
+        if v == len(visits):
+            break
+        code = visits[v, CODE]
+        start, mask, begin = rings[code, START], rings[code, ROOM] - 1, visits[v, FROM]
+        for k in range(visits[v, GONE]):
+            for j in range(width):
+                running[code, j] -= adds[start + ((begin + k) & mask), j]
+        if visits[v, LEFT] > 0:
+            for j in range(width):
+                out[row, j] = running[code, j]
+            row += 1
+
+
+@kernel
+def slide_row_maxs(visits, pushed, last, cell_codes, places, fresh, rings, maxs, back, out):
+    """Greatest-of state along the visits, by two stacks in the ring itself."""
+    width, row = maxs.shape[1], 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            code, at = cell_codes[i], places[i]
+            is_new, at = at < 0, at if at >= 0 else ~at
+            for j in range(width):
+                maxs[at, j] = fresh[i, j] if is_new else max(maxs[at, j], fresh[i, j])
+                back[code, j] = max(back[code, j], fresh[i, j])
+        pushed = upto
+        if v == len(visits):
+            break
+        code = visits[v, CODE]
+        start, mask = rings[code, START], rings[code, ROOM] - 1
+        begin, left = visits[v, FROM] + visits[v, GONE], visits[v, LEFT]
+        if visits[v, FLIPPED]:
+            for k in range(left - 2, -1, -1):
+                at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
+                for j in range(width):
+                    maxs[at, j] = max(maxs[at, j], maxs[after, j])
+            for j in range(width):
+                back[code, j] = LEAST
+        if left > 0:
+            top, has_front = start + (begin & mask), visits[v, HAS_FRONT]
+            for j in range(width):
+                out[row, j] = max(back[code, j], maxs[top, j]) if has_front else back[code, j]
+            row += 1
+
+
+@kernel
+def slide_row_pairs(visits, pushed, last, cell_codes, places, fresh, rings, pairs, back, out):
+    """Greatest-of state of pairs along the visits."""
+    row = 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            code, at = cell_codes[i], places[i]
+            is_new, at = at < 0, at if at >= 0 else ~at
+            for j in range(0, pairs.shape[1], 2):
+                if is_new or later(fresh[i, j], fresh[i, j + 1], pairs[at, j], pairs[at, j + 1]):
+                    pairs[at, j], pairs[at, j + 1] = fresh[i, j], fresh[i, j + 1]
+                if later(fresh[i, j], fresh[i, j + 1], back[code, j], back[code, j + 1]):
+                    back[code, j], back[code, j + 1] = fresh[i, j], fresh[i, j + 1]
+        pushed = upto
+        if v == len(visits):
+            break
+        code = visits[v, CODE]
+        start, mask = rings[code, START], rings[code, ROOM] - 1
+        begin, left = visits[v, FROM] + visits[v, GONE], visits[v, LEFT]
+        if visits[v, FLIPPED]:
+            for k in range(left - 2, -1, -1):
+                at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
+                for j in range(0, pairs.shape[1], 2):
+                    if later(pairs[after, j], pairs[after, j + 1], pairs[at, j], pairs[at, j + 1]):
+                        pairs[at, j], pairs[at, j + 1] = pairs[after, j], pairs[after, j + 1]
+            for j in range(pairs.shape[1]):
+                back[code, j] = LEAST
+        if left > 0:
+            top, has_front = start + (begin & mask), visits[v, HAS_FRONT]
+            for j in range(0, pairs.shape[1], 2):
+                is_top = has_front and later(pairs[top, j], pairs[top, j + 1], back[code, j], back[code, j + 1])
+                out[row, j] = pairs[top, j] if is_top else back[code, j]
+                out[row, j + 1] = pairs[top, j + 1] if is_top else back[code, j + 1]
+            row += 1
+
+
+@kernel
+def count_fresh(codes, rings):
+    """Note how many of these rows each group has."""
+    for i in range(len(codes)):
+        rings[codes[i], FRESH] += 1
+
+
+@kernel
+def room_wanted(codes, most, rings):
+    """How much of the pool the groups want whose rings are too short for their FRESH cells.
+
+    FRESH is then the room each of them needs, below zero. No ring need hold more than `most` cells.
+    """
+    total = 0
+    for i in range(len(codes)):
+        code = codes[i]
+        if rings[code, FRESH] > 0:
+            need = min(rings[code, SIZE] + rings[code, FRESH], most)
+            room = max(rings[code, ROOM], 1)
+            while room < need:
+                room *= 2
+            rings[code, FRESH] = -room
+            total += room if room > rings[code, ROOM] else 0
+    return total
+
+
+@kernel
+def give_room(codes, used, rings, panes, adds, maxs, pairs):
+    """Move the rings that want more room to the end of the pool. Returns how much of it is then used."""
+    for i in range(len(codes)):
+        code = codes[i]
+        if -rings[code, FRESH] > rings[code, ROOM]:
+            _move(code, used, rings, panes, adds, maxs, pairs, panes, adds, maxs, pairs)
+            rings[code, ROOM] = -rings[code, FRESH]
+            used += rings[code, ROOM]
+        rings[code, FRESH] = 0
+    return used
+
+
+@kernel
+def _move(code, to, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs):
+    start, mask, begin, size = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN], rings[code, SIZE]
+    for k in range(size):
+        to_panes[to + k] = panes[start + ((begin + k) & mask)]
+    _move_cells(start, mask, begin, size, to, adds, to_adds)
+    _move_cells(start, mask, begin, size, to, maxs, to_maxs)
+    _move_cells(start, mask, begin, size, to, pairs, to_pairs)
+    rings[code, START], rings[code, BEGIN] = to, 0
+
+
+@inlined
+def _move_cells(start, mask, begin, size, to, source, target):
+    """One matrix of a ring; a loop over all three would count their references in every turn."""
+    for k in range(size):
+        at = start + ((begin + k) & mask)
+        for j in range(source.shape[1]):
+            target[to + k, j] = source[at, j]
+
+
+@kernel
+def pack(count, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs):
+    """All rings into another pool, one after the other; empty ones that need none give up their room.
+
+    Returns how much is used.
+    """
+    used = 0
+    for code in range(count):
+        _move(code, used, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs)
+        if rings[code, SIZE] == 0 and rings[code, FRESH] == 0:
+            rings[code, ROOM] = 0
+        used += rings[code, ROOM]
+    return used

@@ -1,0 +1,109 @@
+"""Windows that end with rows: which rows close one, which cells come and go with it, late rows into their place.
+
+The schedule has the shape that `kernels.sliding` follows; cells are single rows here, sorted by time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windrow.operators.kernels.compiled import inlined, kernel
+from windrow.operators.kernels.panes.sliding import (
+    FOLLOWING,
+    HEAD,
+    OUT_TO,
+    POP_FROM,
+    POP_TO,
+    PUSH_FROM,
+    PUSH_TO,
+    TAIL,
+    TAIL_TO,
+    WINDOW,
+)
+from windrow.operators.kernels.rows.marks import CLOSES, SILENT, UNCOUNTED
+
+
+@kernel
+def count_off(codes, every, counters, marks):
+    """Which uncounted rows are the `every`-th of their group; `counters` hold how many it has had since the last."""
+    for i in range(len(codes)):
+        if marks[i] == UNCOUNTED:
+            counters[codes[i]] += 1
+            marks[i] = CLOSES if counters[codes[i]] == every else SILENT
+            if marks[i] == CLOSES:
+                counters[codes[i]] = 0
+
+
+@kernel
+def plan_ends(times, codes, count, position, ends, end_codes, first, reach, by_group, steps):
+    """Which of the rows 0..count leave and enter with each of the windows `(end - reach, end]`, numbered from `first`.
+
+    Rows that lie between two windows are passed over. With `by_group`, rows and windows are sorted by group first, and
+    a window holds rows of its own group alone. OUT_TO is one answer a window, for schedules that have it so.
+    """
+    tail, head = position[TAIL], position[HEAD]
+    for s in range(len(ends)):
+        end, code = ends[s], end_codes[s] if by_group else 0
+        steps[s, WINDOW], steps[s, POP_FROM] = first + s, tail
+        while tail < head and (end - times[tail] >= reach or (by_group and codes[tail] != code)):
+            tail += 1
+        steps[s, POP_TO] = tail
+        while head < count and (end - times[head] >= reach or (by_group and codes[head] < code)):
+            head += 1
+            tail = head
+        steps[s, PUSH_FROM] = head
+        while head < count and times[head] <= end and not (by_group and codes[head] != code):
+            head += 1
+        steps[s, PUSH_TO], steps[s, TAIL_TO] = head, tail
+        steps[s, OUT_TO], steps[s, FOLLOWING] = s + 1, first + s + 1
+
+
+@inlined
+def _copy(source, row, target, to):
+    """A row of state, which as a slice would cost more than its few numbers."""
+    for j in range(source.shape[1]):
+        target[to, j] = source[row, j]
+
+
+@kernel
+def insert_rows(
+    late_times, late_codes, late_adds, late_maxs, late_pairs, times, codes, adds, maxs, pairs, count
+):  # fmt: skip
+    """Sorted late rows into the sorted rows 0..count, in place; only rows after the earliest of them move.
+
+    Returns where that one went. There must be room.
+    """
+    i, j = count - 1, len(late_times) - 1
+    to = count + j
+    while j >= 0:
+        if i >= 0 and times[i] > late_times[j]:
+            times[to], codes[to] = times[i], codes[i]
+            _copy(adds, i, adds, to)
+            _copy(maxs, i, maxs, to)
+            _copy(pairs, i, pairs, to)
+            i -= 1
+        else:
+            times[to], codes[to] = late_times[j], late_codes[j]
+            _copy(late_adds, j, adds, to)
+            _copy(late_maxs, j, maxs, to)
+            _copy(late_pairs, j, pairs, to)
+            j -= 1
+        to -= 1
+    return to + 1
+
+
+@kernel
+def missed_ends(times, bounds, codes, ends, end_codes, counts, firsts, lasts):
+    """For late rows: how many of the sorted ends lie from each to its bound, of its group, the first and the last.
+
+    Where there is none, `firsts` and `lasts` stay as they are. The cost is that of the ends a row is late for.
+    """
+    for i in range(len(times)):
+        at = np.searchsorted(ends, bounds[i])
+        while at > 0 and ends[at - 1] >= times[i]:
+            at -= 1
+            if end_codes[at] == codes[i]:
+                if counts[i] == 0:
+                    lasts[i] = ends[at]
+                firsts[i] = ends[at]
+                counts[i] += 1

@@ -1,0 +1,124 @@
+"""Late rows: which of them still count, and the table that tells what each of them missed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_closed, last_windows
+from windrow.physical.join_choice import shapes_below
+from windrow.plan.checks.joins import schema_of
+from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.nodes import LEFT, Join, Late, Node, WindowAggregate
+from windrow.plan.types.schema import Shape
+from windrow.semantics.windows.kinds import Landmark, Sliding
+
+COLUMNS = ("late_by", "late_windows", "late_from", "late_until", "late_source")
+
+
+@dataclass(frozen=True)
+class Missed:
+    """For late rows: how far below the closed boundary, and the run of windows each missed; None where not known."""
+
+    late_by: Integers
+    windows: Integers | None
+    starts: Integers | None
+    ends: Integers | None
+
+    def take(self, rows: Integers) -> Missed:
+        known = (None if column is None else column[rows] for column in (self.windows, self.starts, self.ends))
+        return Missed(self.late_by[rows], *known)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """For rows below the boundary: which missed a window, which still count in an open one."""
+
+    missed: npt.NDArray[np.bool_]
+    counts: npt.NDArray[np.bool_]
+
+
+def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, consistent: bool) -> Verdict:
+    """Rows below `closed`, the end of the last closed window of each one's group.
+
+    The rule is `semantics.lateness`, on whole arrays.
+    """
+    missed = in_some_window(window, times)
+    if isinstance(window, Landmark):
+        counts = np.ones(len(times), np.bool_)
+    else:
+        counts = (times >= closed + window.slide - window.range) & missed
+    return Verdict(missed, counts & ~missed if consistent else counts)
+
+
+def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers, within: int = 0) -> Missed:
+    """What rows that missed something missed: the windows up to the boundary, but for those corrected `within` it."""
+    first = first_windows(window, times)
+    last = last_closed(window, closed - within)
+    if isinstance(window, Sliding):
+        last = np.minimum(last, last_windows(window, times))
+    starts = None if isinstance(window, Landmark) else ends(window, first) - window.range
+    return Missed(closed - times, last - first + 1, starts, ends(window, last))
+
+
+def late_schema(schema: pa.Schema, time: str | None) -> pa.Schema:
+    """The columns of the late rows: those of the row, then what it missed. Without a time no row is ever late."""
+    kind = pa.int64() if time is None else time_type(schema.field(time).type)
+    distance = pa.duration("us") if pa.types.is_timestamp(kind) else pa.int64()
+    kinds = (distance, pa.int64(), kind, kind, pa.string())
+    return pa.schema([*schema, *(pa.field(n, k) for n, k in zip(COLUMNS, kinds, strict=True))])
+
+
+def late_columns(plan: Node) -> pa.Schema:
+    """The columns of the late rows of the topmost window or join that gives any; none when none does."""
+    for node in walk(plan):
+        if isinstance(node, Join) and node.late is not Late.DROP:
+            return late_schema_of_join(node, shapes_below(node))
+        if isinstance(node, WindowAggregate) and node.late is not Late.DROP:
+            shape = shape_of(node.input)
+            return late_schema(shape.answer, shape.time)
+    return pa.schema([])
+
+
+def late_schema_of_join(node: Join, shapes: tuple[Shape, Shape]) -> pa.Schema:
+    """The columns of both sides under their names in the join, then what every late row tells. It missed no windows."""
+    both = Shape(schema_of(node, shapes), None).answer
+    time = next(c.name for c in node.names if c.side == LEFT and c.source == shapes[LEFT].time)
+    return late_schema(both, time)
+
+
+def late_batch(data: pa.RecordBatch, missed: Missed, source: str, schema: pa.Schema) -> pa.RecordBatch:
+    fields = [schema.field(name) for name in COLUMNS]
+    numbers = missed.late_by, missed.windows, missed.starts, missed.ends
+    arrays: list[Any] = [
+        pa.nulls(len(data), field.type) if column is None else pa.array(column).cast(field.type)
+        for column, field in zip(numbers, fields, strict=False)
+    ]
+    arrays.append(pa.array([source] * len(data), pa.string()))
+    columns = [c.cast(f.type) if c.type != f.type else c for c, f in zip(data.columns, schema, strict=False)]
+    return pa.record_batch([*columns, *arrays], schema=schema)
+
+
+def time_type(kind: pa.DataType) -> pa.DataType:
+    """The type of window bounds over an attribute: microsecond timestamps, or int64."""
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.int64()
+
+
+__all__ = [
+    "COLUMNS",
+    "Missed",
+    "Verdict",
+    "end_of",
+    "judge",
+    "late_batch",
+    "late_columns",
+    "late_schema",
+    "late_schema_of_join",
+    "missed_windows",
+    "time_type",
+]

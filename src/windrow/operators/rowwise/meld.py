@@ -1,0 +1,121 @@
+"""Meld: union of several inputs. Rows pass at once; progress is the minimum over the inputs. Nothing is sorted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.expressions.values import settled
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.promises import Promises, restored, saved
+from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
+
+
+class Meld:
+    """Progress of port i is its own bound, or that of the furthest other input less `idle[i]` when it lags.
+
+    With a wall-clock idle time, a silent input is left out of the minimum until it speaks again.
+    """
+
+    def __init__(
+        self,
+        ports: int,
+        schema: pa.Schema,
+        *,
+        idle: Sequence[int | None] | None = None,
+        silence: Sequence[float | None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.schema = schema
+        self.bounds = [START] * ports
+        self.idle = list(idle or [None] * ports)
+        self.silence = list(silence or [None] * ports)
+        self.clock = clock
+        self.heard = [clock()] * ports
+        self.bound = START
+        self.singles: dict[tuple[str, ...], Promises] = {}
+        """Promises for single groups by the columns that name them: what each input said, and what was passed on."""
+        self.counters = Counters()
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        self.counters.rows_in += len(batch)
+        self.heard[port] = self.clock()
+        yield replace(batch, data=self._settled(batch.data), bounds=None)
+
+    def _settled(self, data: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of an input in the types of the union."""
+        if data.schema == self.schema:
+            return data
+        arrays = [settled(column, field.type) for column, field in zip(data.columns, self.schema, strict=True)]
+        return pa.record_batch(arrays, schema=self.schema)
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """They pass; an input that sends no others is as good as silent."""
+        yield EarlyRows(replace(early.batch, data=self._settled(early.batch.data)))
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        self.heard[port] = self.clock()
+        self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
+        progress = self._progress()
+        if min(progress) > self.bound:
+            self.bound = min(progress)
+            yield Punctuation(self.bound)
+            for promises in self.singles.values():
+                promises.forget_below(self.bound)
+        for promises in self.singles.values():
+            yield from self._reached(promises, np.arange(len(promises), dtype=np.int32), progress)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """A group has come as far as the slowest input has for it: its own promise, or that for all rows."""
+        self.heard[port] = self.clock()
+        columns = tuple(punctuations.groups.schema.names)
+        if columns not in self.singles:
+            known = pa.schema([self.schema.field(name) for name in columns])
+            self.singles[columns] = Promises(known, len(self.bounds) + 1)
+        promises = self.singles[columns]
+        yield from self._reached(promises, promises.note(punctuations, port), self._progress())
+
+    def _reached(self, promises: Promises, codes: Codes, progress: list[int]) -> Iterator[GroupPunctuations]:
+        """What now holds of these groups and was not said before; the last column of bounds keeps what was."""
+        reached = np.maximum(promises.bounds[codes, :-1], np.array(progress)).min(axis=1)
+        news = reached > np.maximum(promises.bounds[codes, -1], self.bound)
+        if news.any():
+            codes, reached = codes[news], reached[news]
+            promises.bounds[codes, -1] = reached
+            yield GroupPunctuations(promises.named(codes), reached)
+
+    def _progress(self) -> list[int]:
+        """The bound each input counts with; the slowest one holds back the rest."""
+        now = self.clock()
+        counted = []
+        for port, bound in enumerate(self.bounds):
+            others = [b for i, b in enumerate(self.bounds) if i != port and b not in (START, END)]
+            allowed, silence = self.idle[port], self.silence[port]
+            if allowed is not None and others:
+                bound = max(bound, max(others) - allowed)
+            if silence is not None and others and now - self.heard[port] >= silence:
+                bound = max(bound, min(others))
+            counted.append(bound)
+        return counted
+
+    def state(self) -> dict[str, pa.Table]:
+        now = self.clock()
+        return {
+            "bounds": pa.table({"bound": pa.array([*self.bounds, self.bound], pa.int64())}),
+            "silent": pa.table({"seconds": pa.array([now - heard for heard in self.heard], pa.float64())}),
+            **saved(self.singles.values()),
+        }
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        bounds: list[Any] = tables["bounds"]["bound"].to_pylist()
+        *self.bounds, self.bound = bounds
+        now = self.clock()
+        silent: list[Any] = tables["silent"]["seconds"].to_pylist()
+        self.heard = [now - seconds for seconds in silent]
+        self.singles = {tuple(promises.schema.names): promises for promises in restored(tables)}

@@ -1,0 +1,107 @@
+"""Sort: rows wait until a punctuation passes them, and leave in order. No other operator needs it.
+
+On top of a plan it is ordered output. Below a window it is processing in order, to be compared with: over an input
+whose policy is slack, in time or in rows, it is the sort with slack; over a union, which is as far as its slowest
+input, it is the union that keeps order (Merge, where Meld lets rows pass).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import tabled
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.expressions.values import settled
+from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting
+from windrow.plan.nodes import Lateness
+from windrow.plan.types.schema import in_order
+from windrow.semantics.progress.policies import START, Punctuation, check_advance
+
+
+class Sort:
+    """With `time`, the name of its column, rows of equal time leave in the order of an answer; else by arrival.
+
+    A row below the bound has missed its place. Consistent: it is late, counted and passed on to nobody. Generous: it
+    passes at once, out of order, for the windows above that are still open.
+    """
+
+    def __init__(self, schema: pa.Schema, *, time: str | None = None, lateness: Lateness = Lateness.CONSISTENT) -> None:
+        self.schema = schema
+        self.time = time
+        self.lateness = lateness
+        self.waiting = Waiting(RowsOfPartitions.nothing(schema))
+        self.bound = START
+        self.counters = Counters()
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        batch = self._plain(batch.compact())
+        self.counters.rows_in += len(batch)
+        late = batch.times < self.bound
+        if not late.any():
+            self._hold(batch)
+            return
+        self._hold(_chosen(batch, ~late))
+        yield from self._missed(_chosen(batch, late))
+
+    def _hold(self, batch: Batch) -> None:
+        self.waiting.add(RowsOfPartitions(batch.data, batch.times, np.zeros(len(batch), np.int32)))
+
+    def _missed(self, late: Batch) -> Iterator[Element]:
+        if self.lateness is Lateness.GENEROUS:
+            yield late
+        else:
+            self.counters.late += len(late)
+
+    def _plain(self, batch: Batch) -> Batch:
+        """Its columns in the types of the output, where dictionaries are values: they are compared."""
+        if batch.data.schema == self.schema:
+            return batch
+        arrays = [settled(column, field.type) for column, field in zip(batch.data.columns, self.schema, strict=True)]
+        return Batch(pa.record_batch(arrays, schema=self.schema), batch.times, None, batch.source)
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        self.bound = check_advance(self.bound, punctuation.value)
+        released = self.waiting.take_below(self.bound)
+        if len(released):
+            self.counters.results += len(released)
+            yield self._settled(Batch(released.data, released.times))
+        yield punctuation
+
+    def _settled(self, batch: Batch) -> Batch:
+        if self.time is None:
+            return batch
+        (data,) = in_order(pa.Table.from_batches([batch.data]), self.time).combine_chunks().to_batches()
+        return Batch(data, batch.times)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """Rows of that group may still wait here."""
+        return ()
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        self.counters.early += len(early.batch.compact())
+        return ()
+
+    @property
+    def state_bytes(self) -> int:
+        return self.waiting.nbytes
+
+    def state(self) -> dict[str, pa.Table]:
+        held = self.waiting.content()
+        return {
+            "bound": tabled(bound=np.array([self.bound])),
+            "waiting": pa.Table.from_batches([held.data]),
+            "times": tabled(time=held.times),
+        }
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        self.bound = tables["bound"]["bound"][0].as_py()
+        data = tables["waiting"].combine_chunks().to_batches()
+        if data:
+            self._hold(Batch(data[0], np.array(tables["times"]["time"].combine_chunks())))
+
+
+def _chosen(batch: Batch, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Batch:
+    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()

@@ -1,0 +1,275 @@
+"""State of holistic aggregates: all values of an argument as sorted runs (group, key, count)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Array, Integers, Runs, Values, is_scalar, value_type
+from windrow.operators.expressions.values import decoded
+from windrow.operators.kernels.rows import multisets as kernels
+from windrow.operators.state.groups import Codes, Groups
+from windrow.operators.state.keys import array_from_keys, from_keys, ordered_keys
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Multiset:
+    """Runs sorted by (code, key), each different."""
+
+    codes: Codes
+    keys: Integers
+    counts: Integers
+
+    @staticmethod
+    def nothing() -> Multiset:
+        return Multiset(np.empty(0, np.int32), _NONE, _NONE)
+
+    @staticmethod
+    def of(codes: Codes, keys: Integers) -> Multiset:
+        """The multiset of rows."""
+        if len(codes) == 0:
+            return Multiset.nothing()
+        used, segments = compact_segments(codes.astype(np.int64))
+        segment, key, count = sorted_runs(segments, keys, len(used))
+        return Multiset(used[segment].astype(np.int32), key, count)
+
+    def plus(self, other: Multiset) -> Multiset:
+        if len(other.codes) == 0:
+            return self
+        if len(self.codes) == 0:
+            return other
+        room = len(self.codes) + len(other.codes)
+        out = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
+        size = kernels.merge_runs(self.codes, self.keys, self.counts, other.codes, other.keys, other.counts, *out)
+        return Multiset(out[0][:size], out[1][:size], out[2][:size])
+
+    def of_groups(self, chosen: npt.NDArray[np.bool_]) -> Multiset:
+        inside = chosen[self.codes]
+        return Multiset(self.codes[inside], self.keys[inside], self.counts[inside])
+
+    def remap(self, mapping: Codes) -> Multiset:
+        """Codes renamed by a mapping that keeps their order."""
+        return Multiset(mapping[self.codes], self.keys, self.counts)
+
+    def renumber(self, mapping: Integers) -> Multiset:
+        """Keys renamed by a mapping that keeps their order."""
+        return Multiset(self.codes, mapping[self.keys], self.counts)
+
+    @property
+    def nbytes(self) -> int:
+        return self.codes.nbytes + self.keys.nbytes + self.counts.nbytes
+
+
+def compact_segments(segments: Integers) -> tuple[Integers, Integers]:
+    """The different segments in order, and each row's place among them."""
+    least = int(segments.min())
+    span = int(segments.max()) - least + 1
+    if span > 4 * len(segments) + (1 << 16):
+        used, inverse = np.unique(segments, return_inverse=True)
+        return used, inverse.astype(np.int64)
+    present = np.zeros(span, np.bool_)
+    present[segments - least] = True
+    place = np.cumsum(present) - 1
+    return np.flatnonzero(present) + least, place[segments - least]
+
+
+def sorted_runs(segments: Integers, keys: Integers, count: int) -> tuple[Integers, Integers, Integers]:
+    """Runs (segment, key, count) of rows in `count` segments, sorted."""
+    starts = np.zeros(count + 1, np.int64)
+    ordered = np.empty(len(keys), np.int64)
+    kernels.sort_segments(segments, keys, starts, ordered)
+    out = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+    size = kernels.count_runs(starts, ordered, *out)
+    return out[0][:size], out[1][:size], out[2][:size]
+
+
+class KeptValues(Protocol):
+    """Whatever keeps values by their keys."""
+
+    def keys_in_use(self) -> Integers: ...
+
+    def renumber(self, mapping: Integers) -> None:
+        """Keys have changed: `mapping[old] = new`, in the same order."""
+
+
+class ValueCodes:
+    """Keys of an argument's values. Numbers and times are their own keys; others, and timed values, are numbered."""
+
+    def __init__(self, part: Values, kind: pa.DataType) -> None:
+        self.kind = value_type(kind)
+        self.timed = part.timed
+        self.direct = is_scalar(self.kind) and not part.timed
+        self.known = Groups([pa.int64(), self.kind] if part.timed else [self.kind])
+
+    def keys(self, array: Array, times: Integers) -> Integers:
+        if self.direct:
+            return ordered_keys(decoded(array))
+        columns: list[Array] = [arrow(times), array] if self.timed else [array]
+        return self.known.encode(columns).astype(np.int64)
+
+    def compact(self, kept: KeptValues) -> None:
+        """Forget numbered values that are no longer kept, once they are most of all."""
+        if self.direct:
+            return
+        found = self.known.compacted(lambda: np.unique(kept.keys_in_use()).astype(np.int32))
+        if found is not None:
+            self.known, mapping = found
+            kept.renumber(mapping.astype(np.int64))
+
+    def runs(self, multiset: Multiset, codes: Codes, sizes: Integers) -> Runs:
+        """For each wanted group its runs, in value order (or time order); `sizes` are its numbers of values."""
+        return GroupRuns(self, multiset, codes, sizes)
+
+    def listed(self, multiset: Multiset, codes: Codes) -> tuple[Integers, Array, Integers]:
+        """Offsets, values and counts of the wanted groups."""
+        first = np.searchsorted(multiset.codes, codes, side="left")
+        last = np.searchsorted(multiset.codes, codes, side="right")
+        sizes = last - first
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        index = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
+        keys, counts = multiset.keys[index], multiset.counts[index]
+        if self.direct:
+            return offsets, array_from_keys(keys, self.kind), counts
+        return self._decoded(offsets, keys, counts)
+
+    def _decoded(self, offsets: Integers, keys: Integers, counts: Integers) -> tuple[Integers, Array, Integers]:
+        values, rank = self.ranked(keys)
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        place = np.lexsort((rank, owner))
+        return offsets, values.take(arrow(rank[place])), counts[place]
+
+    def ranked(self, keys: Integers) -> tuple[Array, Integers]:
+        """The different values of these keys in value order (or time order), and the rank of each key."""
+        used, inverse = np.unique(keys, return_inverse=True)
+        if self.direct:
+            return array_from_keys(used, self.kind), inverse
+        columns = self.known.decode(used.astype(np.int32))
+        names = [str(i) for i in range(len(columns))]
+        table: Any = pa.table(columns, names=names)
+        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names])
+        rank = np.empty(len(used), np.int64)
+        rank[np.asarray(order)] = np.arange(len(used))
+        return columns[-1].take(order), rank[inverse]
+
+
+class GroupRuns(Runs):
+    """The runs of some groups of a multiset, listed only when an aggregate asks for more than ranks."""
+
+    def __init__(self, values: ValueCodes, multiset: Multiset, codes: Codes, sizes: Integers) -> None:
+        self._values = values
+        self._multiset = multiset
+        self._codes = codes
+        self._sizes = sizes
+        self._known: tuple[Integers, Array, Integers] | None = None
+
+    def listed(self) -> tuple[Integers, Array, Integers]:
+        if self._known is None:
+            self._known = self._values.listed(self._multiset, self._codes)
+        return self._known
+
+    def sizes(self) -> Integers:
+        return self._sizes
+
+    def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        codes, keys, counts = self._multiset.codes, self._multiset.keys, self._multiset.counts
+        if not self._values.direct or len(codes) == 0:
+            return super().numbers_around(ranks)
+        first, last = (np.searchsorted(codes, self._codes, side=side) for side in ("left", "right"))
+        at, after = np.empty(len(ranks), np.int64), np.empty(len(ranks), np.int64)
+        kernels.at_ranks(first, last, self._sizes, counts, ranks, at, after)
+        kind = self._values.kind
+        return from_keys(keys[at], kind).astype(np.float64), from_keys(keys[after], kind).astype(np.float64)
+
+
+class RunningMultiset:
+    """The multiset of a window that slides: each step copies it with the changes applied, blocks at a time."""
+
+    def __init__(self) -> None:
+        self.now = Multiset.nothing()
+        self._spare = self._room(64)
+
+    @staticmethod
+    def _room(size: int) -> tuple[Codes, Integers, Integers]:
+        return np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+
+    def change(self, more: Multiset, less: Multiset) -> None:
+        """Add `more`, take away `less`, which is there."""
+        changes = more.plus(Multiset(less.codes, less.keys, -less.counts))
+        if len(changes.codes) == 0:
+            return
+        now, room = self.now, len(self.now.codes) + len(changes.codes)
+        out = self._spare if len(self._spare[0]) >= room else self._room(2 * room)
+        old = now.codes, now.keys, now.counts
+        size = kernels.apply_changes(*old, len(now.codes), changes.codes, changes.keys, changes.counts, *out)
+        self._spare = self._whole
+        self._whole = out
+        self.now = Multiset(out[0][:size], out[1][:size], out[2][:size])
+
+    _whole: tuple[Codes, Integers, Integers] = (np.empty(0, np.int32), _NONE, _NONE)
+    """The arrays `now` is the front of."""
+
+    def remap(self, mapping: Codes) -> None:
+        self._replace(self.now.remap(mapping))
+
+    def renumber(self, mapping: Integers) -> None:
+        self._replace(self.now.renumber(mapping))
+
+    def _replace(self, now: Multiset) -> None:
+        self.now = now
+        self._whole = now.codes, now.keys, now.counts
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self._whole, *self._spare))
+
+
+class RowLog:
+    """Rows (time or pane, group, key) that have come and are not yet summed up."""
+
+    def __init__(self) -> None:
+        self.places: list[Integers] = []
+        self.codes: list[Codes] = []
+        self.keys: list[Integers] = []
+
+    def add(self, places: Integers, codes: Codes, keys: Integers) -> None:
+        if len(places):
+            self.places.append(places)
+            self.codes.append(codes)
+            self.keys.append(keys)
+
+    def content(self) -> tuple[Integers, Codes, Integers]:
+        if not self.places:
+            return _NONE, np.empty(0, np.int32), _NONE
+        if len(self.places) > 1:
+            self.places = [np.concatenate(self.places)]
+            self.codes = [np.concatenate(self.codes)]
+            self.keys = [np.concatenate(self.keys)]
+        return self.places[0], self.codes[0], self.keys[0]
+
+    def replace(self, places: Integers, codes: Codes, keys: Integers) -> None:
+        self.places, self.codes, self.keys = [places], [codes], [keys]
+
+    def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+        places, codes, keys = self.content()
+        self.replace(places[chosen], codes[chosen], keys[chosen])
+
+    def remap(self, mapping: Codes) -> None:
+        self.codes = [mapping[codes] for codes in self.codes]
+
+    def keys_in_use(self) -> Integers:
+        return self.content()[2]
+
+    def renumber(self, mapping: Integers) -> None:
+        self.keys = [mapping[keys] for keys in self.keys]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for part in (self.places, self.codes, self.keys) for a in part)

@@ -1,0 +1,148 @@
+"""Values kept by pane, and the multiset of a window that slides over the panes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.values.multisets import Multiset, RowLog, RunningMultiset, compact_segments, sorted_runs
+from windrow.semantics.progress.policies import START
+
+
+class PanedValues:
+    """Pane summaries of values, and the multiset of the window that slides over them."""
+
+    def __init__(self, range_panes: int, *, forever: bool) -> None:
+        self.range_panes = range_panes
+        self.forever = forever
+        self.open = RowLog()
+        self.panes: dict[int, Multiset] = {}
+        """Closed panes by number."""
+        self.window = RunningMultiset()
+        self.inside: tuple[int, int] = (START, START)
+        """Panes [first, last) that the window's multiset covers."""
+
+    def add(self, panes: Integers, codes: Codes, keys: Integers) -> None:
+        self.open.add(panes, codes, keys)
+
+    def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedValues:
+        """The values of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""
+        part = PanedValues(self.range_panes, forever=self.forever)
+        panes, codes, keys = self.open.content()
+        part.open.add(panes[chosen[codes]], codes[chosen[codes]], keys[chosen[codes]])
+        part.panes = {pane: m.of_groups(chosen) for pane, m in self.panes.items()}
+        if self.forever:
+            part.window.change(self.window.now.of_groups(chosen), Multiset.nothing())
+        return part
+
+    def forget_open(self, first: Integers) -> None:
+        """Only values of panes not closed from `first[code]` on."""
+        panes, codes, _ = self.open.content()
+        self.open.keep(panes >= first[codes])
+
+    def close(self, below: int) -> None:
+        """Sum up the panes below; no row of them is to come, except late ones."""
+        panes, codes, keys = self.open.content()
+        closing = panes < below
+        if not closing.any():
+            return
+        self._file(panes[closing], codes[closing], keys[closing])
+        self.open.keep(~closing)
+
+    def _file(self, panes: Integers, codes: Codes, keys: Integers) -> None:
+        for pane, multiset in by_pane(panes, codes, keys):
+            self.panes[pane] = self.panes[pane].plus(multiset) if pane in self.panes else multiset
+
+    def amend(self, panes: Integers, codes: Codes, keys: Integers) -> None:
+        """Late rows of closed panes."""
+        for pane, multiset in by_pane(panes, codes, keys):
+            if self.forever or self.inside[0] <= pane < self.inside[1]:
+                self.window.change(multiset, Multiset.nothing())
+            if not self.forever:
+                known = self.panes.get(pane)
+                self.panes[pane] = known.plus(multiset) if known else multiset
+
+    def slide_to(self, end: int) -> Multiset:
+        """The multiset of the window whose panes end before `end`; valid until the next slide."""
+        nothing = Multiset.nothing()
+        if self.forever:
+            self.window.change(total(self.panes.pop(p) for p in [p for p in self.panes if p < end]), nothing)
+            return self.window.now
+        first = end - self.range_panes
+        low, high = self.inside
+        if first >= high:
+            self.window.change(nothing, self.window.now)
+            low, high = first, first
+        leaving = total(self.panes[pane] for pane in self._between(low, first))
+        self.window.change(total(self.panes[pane] for pane in self._between(high, end)), leaving)
+        self.inside = (first, end)
+        return self.window.now
+
+    def _between(self, first: int, end: int) -> list[int]:
+        """The panes in [first, end) that hold values."""
+        if end - first <= len(self.panes):
+            return [pane for pane in range(first, end) if pane in self.panes]
+        return [pane for pane in self.panes if first <= pane < end]
+
+    def forget(self, below: int) -> None:
+        """Panes that no window needs any more; they leave the window's multiset too while they are still known."""
+        if self.forever:
+            return
+        low, high = self.inside
+        for pane in self._between(low, min(below, high)):
+            self.window.change(Multiset.nothing(), self.panes[pane])
+        self.inside = max(low, below), max(high, below)
+        self.panes = {pane: m for pane, m in self.panes.items() if pane >= below}
+
+    def remap(self, mapping: Codes) -> None:
+        self.open.remap(mapping)
+        self.panes = {pane: m.remap(mapping) for pane, m in self.panes.items()}
+        self.window.remap(mapping)
+
+    def keys_in_use(self) -> Integers:
+        closed = [m.keys for m in self.panes.values()]
+        return np.concatenate([self.open.content()[2], self.window.now.keys, *closed])
+
+    def renumber(self, mapping: Integers) -> None:
+        self.open.renumber(mapping)
+        self.panes = {pane: m.renumber(mapping) for pane, m in self.panes.items()}
+        self.window.renumber(mapping)
+
+    def codes_in_use(self) -> Codes:
+        closed = [m.codes for m in self.panes.values()]
+        return np.unique(np.concatenate([self.open.content()[1], self.window.now.codes, *closed]))
+
+    @property
+    def nbytes(self) -> int:
+        return self.open.nbytes + self.window.nbytes + sum(m.nbytes for m in self.panes.values())
+
+
+def total(multisets: Iterable[Multiset]) -> Multiset:
+    """All of them as one, by pairs: each run is copied as often as the number of multisets can be halved."""
+    left = list(multisets)
+    while len(left) > 1:
+        odd = left[-1:] if len(left) % 2 else []
+        left = [one.plus(other) for one, other in zip(left[::2], left[1::2], strict=False)] + odd
+    return left[0] if left else Multiset.nothing()
+
+
+def by_pane(panes: Integers, codes: Codes, keys: Integers) -> list[tuple[int, Multiset]]:
+    """The multiset of each pane, in order of panes."""
+    if len(panes) == 0:
+        return []
+    groups = int(codes.max()) + 1
+    first = int(panes.min())
+    if (int(panes.max()) - first + 1) * groups >= 1 << 60:
+        chosen = [(int(p), panes == p) for p in np.unique(panes)]
+        return [(p, Multiset.of(codes[rows], keys[rows])) for p, rows in chosen]
+    used, segments = compact_segments((panes - first) * groups + codes)
+    segment, key, count = sorted_runs(segments, keys, len(used))
+    pane = used[segment] // groups + first
+    code = (used[segment] % groups).astype(np.int32)
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(pane)) + 1, [len(pane)]])
+    return [(int(pane[a]), Multiset(code[a:b], key[a:b], count[a:b])) for a, b in pairwise(cuts)]

@@ -1,0 +1,1 @@
+"""Rows and values that are kept until something passes them."""

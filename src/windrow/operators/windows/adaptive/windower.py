@@ -1,0 +1,357 @@
+"""AdaptWID: each group keeps its rows or its partials, whichever is less (thesis section 6.3, with panes).
+
+A group begins *lazy*: its rows are kept, packed. When its rows cost more than the cells they would make, it becomes
+*eager*: those rows and all that follow go into cells. When the cells of a whole window hold so few rows that rows
+would cost much less, several times in a row, it becomes lazy again. What it has then stays as it is until its windows
+closed (a *transitional* group): an answer adds up cells and rows. Cost is bytes times time: see `plan.costs.Memory`.
+
+Only rows that have come are counted, so a source that lags behind another makes no difference to the rule: what the
+thesis estimates from volumes and offsets (Eq. 6.7) is measured here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Custom, Integers, Values
+from windrow.operators.kernels.panes.adaptive import number_answers
+from windrow.operators.kernels.panes.assign import pane_slots
+from windrow.operators.kernels.panes.sliding import ACTIVE, TAIL
+from windrow.operators.state.cells import Cells, CellTable
+from windrow.operators.state.customs import CustomState, GroupStates
+from windrow.operators.state.groups import NO_CODES, Codes
+from windrow.operators.state.saving import load_kept, save_kept
+from windrow.operators.state.timeline import Answers
+from windrow.operators.state.values.multisets import Multiset
+from windrow.operators.state.values.paned_values import PanedValues
+from windrow.operators.windows.adaptive.eager_groups import Division, Standings
+from windrow.operators.windows.adaptive.kept_rows import CODE, PANE, KeptRows, RowShape
+from windrow.operators.windows.adaptive.pending_rows import Pending
+from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.panes import SPAN, PanedWid
+from windrow.semantics.windows.kinds import Sliding
+
+BLOCK_ROWS = 1 << 20
+"""Rows, each as often as it is in a window, that are answered from at once."""
+BLOCK_WINDOWS = 1 << 12
+REVIEW_ROWS, REVIEW_GROWTH = 1 << 13, 4
+"""Kept rows are looked at together when there are more than this, and so many times as many as last time."""
+PENDING = 1 << 13
+"""Rows that come in small batches are sorted out when there are so many, or when a window that holds one closes."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Windows from `first` on, and the kept rows in each: lows[w]..highs[w] among the sorted ones."""
+
+    first: int
+    lows: Integers
+    highs: Integers
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lows) - 1
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are, each as often as it is in a window."""
+        return int((self.highs - self.lows).sum())
+
+    @property
+    def places(self) -> Integers | slice:
+        """Where the rows are, window by window."""
+        if len(self.lows) == 1:
+            return slice(int(self.lows[0]), int(self.highs[0]))
+        sizes = self.highs - self.lows
+        places: Integers = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - self.lows, sizes)
+        return places
+
+
+@dataclass(frozen=True)
+class BothValues:
+    """The values of eager groups by pane, and those of kept rows."""
+
+    store: PanedValues
+    kept: KeptRows
+    part: Values
+
+    def keys_in_use(self) -> Integers:
+        return np.concatenate([self.store.keys_in_use(), self.kept.column(self.part)])
+
+    def renumber(self, mapping: Integers) -> None:
+        self.store.renumber(mapping)
+        self.kept.renumber(self.part, mapping)
+
+
+class AdaptWid(PanedWid):
+    """Sliding and tumbling windows. Cells and timeline know eager groups only, by codes of their own (`standings`)."""
+
+    def __init__(self, window: Sliding, plan: Plan) -> None:
+        super().__init__(window, plan)
+        self.cells = CellTable(self.layout, growth=2)
+        self.kept = KeptRows(RowShape(plan))
+        self.standings = Standings(self.kept, window)
+        self.pending = Pending()
+        self.groups = 0
+        """How many groups there are."""
+        self.closed_since = 0
+        """Cells closed since eager groups were judged."""
+        self.reviewed = 0
+        """New rows that the last review left."""
+
+    # Rows in
+
+    def add(self, rows: Rows, groups: int) -> None:
+        self.groups = groups
+        self.timeline.tidy()
+        self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
+        self.pending.put(rows)
+        if self.pending.count > PENDING:
+            self._sort_out()
+
+    def _sort_out(self) -> None:
+        """Pending rows into cells and kept rows."""
+        if self.pending.count == 0:
+            return
+        rows, before = self.pending.take(), self.kept.new_count
+        panes = self._panes(rows)
+        found = self.standings.divide(rows.group_codes(), self.groups, panes)
+        lazy = found.lazy
+        if len(lazy) < len(rows):
+            self._to_cells(rows, found)
+        if len(lazy):
+            few = len(lazy) < len(rows)
+            self.kept.add(panes[lazy] if few and len(panes) > 1 else panes, rows.take(lazy) if few else rows)
+        if before == 0:
+            self.reviewed = self.kept.new_count
+        elif self.kept.new_count > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
+            self._review()
+
+    def _panes(self, rows: Rows) -> Integers:
+        """The pane of each row, or the one of all."""
+        least, most = rows.span
+        if most - least >= SPAN:
+            return self.panes_of(rows.times)
+        first = (least - self.window.origin) // self.pane
+        if first == (most - self.window.origin) // self.pane:
+            return np.array([first])
+        panes = np.empty(len(rows), np.int64)
+        pane_slots(rows.times, NO_CODES, self.window.origin + first * self.pane, self.pane, 1, panes)
+        panes += first
+        return panes
+
+    def _to_cells(self, rows: Rows, found: Division) -> None:
+        """Rows of eager groups into cells; rows of others, where few, go along into a group that is dropped."""
+        if 0 < len(found.lazy) < len(rows) // 2 and not self.plan.keeps_values:
+            self._add_cells(rows.recoded(found.inner), found.spare + 1, spare=True)
+            return
+        inner = found.inner
+        if len(found.lazy):
+            rows, inner = rows.take(found.eager), inner[found.eager]
+        self._add_cells(rows.recoded(inner), found.spare)
+        if self.plan.keeps_values:
+            self._add_values(rows)
+
+    def _review(self) -> None:
+        """New rows that are worth a cell become one."""
+        panes, codes = self.kept.new_cells()
+        found = self.standings.divide(codes, self.groups, panes)
+        if len(found.lazy) < len(codes):
+            eager = np.flatnonzero(found.eager)
+            rows = self.kept.shape.unpack(self.kept.take_new(eager, found.lazy), self.starts_of(panes[eager]))
+            self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
+        self.reviewed = self.kept.new_count
+
+    def amend(self, rows: Rows, groups: int) -> None:
+        found = self.standings.divide(rows.group_codes(), groups)
+        panes, eager = self.panes_of(rows.times), found.eager
+        if not eager.all():
+            self.kept.amend(panes[~eager], rows.take(~eager))
+        if eager.any():
+            chosen = rows.take(eager)
+            self._amend_cells(panes[eager], chosen.recoded(found.inner[eager]), found.spare)
+            self._amend_values(panes[eager], chosen)
+
+    # Windows out
+
+    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        self.groups = groups
+        if bound > self.pending.least or self.plan.keeps_values:
+            self._sort_out()
+        yield from super().close(bound, groups)
+        if self.kept.sorted_since > self.kept.sorted[PANE].size // 2:
+            self.standings.relieve(groups)
+        self._compact()
+
+    def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:
+        self.kept.sort()
+        self.reviewed = 0
+        first = self.timeline.next_window
+        cells = self._outer(super()._answers(closed, last, self.standings.count))
+        yield from self._merged(first, last, cells, groups)
+        self.kept.forget((self.reported + 1) * self.slide_panes - self.range_panes)
+        self._judge(closed)
+
+    def _judge(self, closed: Cells) -> None:
+        """Find the eager groups that rows would serve better: a pass over all cells, made once most of them are new."""
+        self.closed_since += len(closed)
+        live = slice(int(self.timeline.position[TAIL]), self.timeline.count)
+        if 4 * self.closed_since < 3 * (live.stop - live.start):
+            return
+        self.closed_since = 0
+        if not self.is_tumbling:
+            closed = Cells(self.timeline.panes[live], self.timeline.codes[live], self.timeline.cells.take(live))
+        _, codes, state = self.cells.content()
+        self.standings.judge([(closed.codes, closed.state.adds[:, 0]), (codes, state.adds[:, 0])])
+
+    def _outer(self, found: Iterator[Answers]) -> Iterator[Answers]:
+        """Answers under the codes of all groups."""
+        for answers in found:
+            yield Answers(answers.windows, self.standings.outer[answers.codes], answers.state)
+
+    def _merged(self, first: int, last: int, cells: Iterator[Answers], groups: int) -> Iterator[Answers]:
+        """The answers from cells with those from rows among them, window by window."""
+        waiting = next(cells, None)
+        for block in self._blocks(first, last):
+            found: list[Answers] = []
+            while waiting is not None and waiting.windows[0] <= block.last:
+                before, cut = np.searchsorted(waiting.windows, [block.first, block.last + 1]).tolist()
+                if before:
+                    yield waiting.take(slice(before))
+                found.append(waiting.take(slice(before, cut)))
+                waiting = waiting.take(slice(cut, None)) if cut < len(waiting) else next(cells, None)
+            yield self._joined(found, block, groups)
+        while waiting is not None:
+            yield waiting
+            waiting = next(cells, None)
+
+    def _blocks(self, first: int, last: int) -> Iterator[Block]:
+        """The windows that hold kept rows, as many at once as do not repeat too many rows."""
+        panes = self.kept.sorted[PANE]
+        window = max(first, panes.at(0) // self.slide_panes + 1) if panes.size else first
+        while panes.size:
+            at = panes.search(window * self.slide_panes - self.range_panes)
+            if at == panes.size:
+                return
+            window = max(window, panes.at(at) // self.slide_panes + 1)
+            if window > last:
+                return
+            ends = [(window + i) * self.slide_panes for i in range(min(BLOCK_WINDOWS, last - window + 1))]
+            lows = np.array([panes.search(end - self.range_panes) for end in ends], np.int64)
+            highs = np.array([panes.search(end) for end in ends], np.int64)
+            taken = max(1, int(np.searchsorted(np.cumsum(highs - lows), BLOCK_ROWS, side="right")))
+            if (highs[:taken] > lows[:taken]).any():  # not if all rows are between windows
+                yield Block(window, lows[:taken], highs[:taken])
+            window += taken
+
+    def _joined(self, found: list[Answers], block: Block, groups: int) -> Answers:
+        """The answers of a block's windows, from cells and from rows."""
+        codes = self.kept.sorted[CODE].read()
+        windows = np.concatenate([np.empty(0, np.int64), *(answers.windows for answers in found)])
+        cells = np.concatenate([np.empty(0, np.int32), *(answers.codes for answers in found)])
+        offsets = np.searchsorted(windows, block.first + np.arange(len(block.lows) + 1))
+        known, slots = np.full(groups, -1, np.int32), np.empty(block.rows, np.int32)
+        room = len(cells) + block.rows
+        places, out, taken = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(len(cells), np.int64)
+        size = number_answers(block.lows, block.highs, codes, offsets, cells, known, slots, taken, places, out)
+        state = self.layout.empty(size)
+        at = 0
+        for answers in found:
+            part = taken[at : at + len(answers)]
+            state.adds[part], state.maxs[part], state.pairs[part] = (
+                answers.state.adds, answers.state.maxs, answers.state.pairs
+            )  # fmt: skip
+            at += len(answers)
+        self.layout.scatter(self.kept.shape.lift(self.kept.sorted, block.places), slots, state)
+        self.layout.settle(state)
+        return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
+
+    def _rows(self, places: npt.NDArray[np.int64] | slice) -> Rows:
+        """Some of the sorted rows."""
+        chunk = tuple(column.take(places) for column in self.kept.sorted)
+        return self.kept.shape.unpack(chunk, self.starts_of(chunk[PANE].read()))
+
+    def _multiset(self, window: int, part: Values) -> Multiset:
+        rows = self._rows(self._extent(window))
+        return super()._multiset(window, part).plus(Multiset.of(*rows.values(part, rows.times)[1:]))
+
+    def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
+        codes, state = super()._states(window, part)
+        rows = self._rows(self._extent(window))
+        if len(rows) == 0:
+            return codes, state
+        lazy = rows.custom_cells(part, np.zeros(len(rows), np.int64))
+        both = GroupStates(lazy.codes, lazy.state).plus(GroupStates(codes, state) if len(codes) else None)
+        return both.codes, both.state
+
+    def _extent(self, window: int) -> slice:
+        """Where the kept rows of a window are."""
+        end = window * self.slide_panes
+        panes = self.kept.sorted[PANE]
+        return slice(panes.search(end - self.range_panes), panes.search(end))
+
+    # Single groups
+
+    def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
+        self._sort_out()
+        part = super().extract(chosen, kept=kept)
+        chunk = self.kept.of_groups(chosen)
+        if chunk[PANE].size:
+            panes = chunk[PANE].read()
+            part.add(self.kept.shape.unpack(chunk, self.starts_of(panes)), len(chosen))
+            part.last_pane = max(part.last_pane, int(panes.max()))
+        return part
+
+    def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:
+        outer = self.standings.outer
+        found = super()._chosen_cells(chosen[outer], kept=kept)
+        return Cells(found.panes, outer[found.codes], found.state)
+
+    def _forget_cells(self, first: Integers) -> None:
+        self._sort_out()
+        super()._forget_cells(first[self.standings.outer])
+        self.kept.forget_groups(first)
+
+    # Groups and state
+
+    def _compact(self) -> None:
+        """Forget the codes of groups without cells, once they may be most of all."""
+        if self.standings.is_to_compact:
+            timeline = self.timeline
+            listed = timeline.active[: int(timeline.position[ACTIVE])]
+            mapping = self.standings.compacted([self.cells.content()[1], timeline.codes[: timeline.count], listed])
+            self._remap_cells(mapping, self.standings.count)
+
+    def codes_in_use(self) -> Codes:
+        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.column("code"), *self.pending.codes_in_use()]
+        used += [store.codes_in_use() for store in self.stores]
+        return np.flatnonzero(np.bincount(np.concatenate(used))).astype(np.int32)
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        self.standings.remap(mapping)
+        self.kept.remap(mapping)
+        self.pending.remap(mapping)
+        self.groups = groups
+        for store in self.stores:
+            store.remap(mapping)
+
+    def kept_values(self, part: Values) -> BothValues:
+        return BothValues(self.values[part], self.kept, part)
+
+    def state(self) -> dict[str, pa.Table]:
+        self._sort_out()
+        return {**super().state(), **save_kept(self)}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        super().restore(tables)
+        load_kept(self, tables)
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.kept.nbytes + self.standings.nbytes + self.pending.nbytes

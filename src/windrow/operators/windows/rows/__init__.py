@@ -1,0 +1,1 @@
+"""Windows that count rows or end with rows, and the rings and timelines of their rows."""

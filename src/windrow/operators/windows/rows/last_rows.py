@@ -1,0 +1,266 @@
+"""Windows of rows by panes: a pane is gcd(RANGE, SLIDE) rows of a partition, a window slides over each group's own.
+
+Each row goes into one cell, of its group and of the pane its number in its partition falls into. With the last row
+of a slide the window of that partition ends, and the groups that have cells in it answer. The cost of a row does not
+depend on RANGE/SLIDE. Values of holistic aggregates are kept as rows; a window slides over those of each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import gcd
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, Values
+from windrow.operators.kernels.rows import last_rows as rows
+from windrow.operators.kernels.rows import row_values
+from windrow.operators.kernels.rows.last_rows import (
+    ACTIVE,
+    HEAD,
+    NEXT,
+    NEXT_WINDOW,
+    OWNER,
+    PANE,
+    PANE_LEFT,
+    SIZE,
+    WINDOW_LEFT,
+)
+from windrow.operators.state.customs import CustomCells, CustomState
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.layout import Table
+from windrow.operators.state.saving import load_row_windows, save_row_windows
+from windrow.operators.state.timeline import ANSWERS, Answers
+from windrow.operators.windows.base import Closed, Plan, Rows, pick
+from windrow.operators.windows.rows.extent_values import pieces
+from windrow.operators.windows.rows.rings import Rings, values_only
+from windrow.operators.windows.rows.sliding_runs import SlidingRuns
+from windrow.semantics.windows import kinds as windows
+
+
+class RowWindows:
+    """The last `range` rows, every `slide` rows, of each partition. Rows come in the order in which they count.
+
+    Window k ends with the row that makes k * slide of them.
+    """
+
+    def __init__(self, window: windows.Rows, plan: Plan) -> None:
+        self.window = window
+        self.plan = plan
+        self.layout = plan.layout
+        self.pane = gcd(window.range, window.slide)
+        self.panes = window.range // self.pane, window.slide // self.pane
+        """Panes of RANGE and of SLIDE."""
+        self.partitions = 0
+        self.progress: Integers = np.zeros((64, 6), np.int64)
+        """What is known of each partition; the columns are named in `kernels.rows`."""
+        self.rings = Rings(self.layout.empty, sum(self.panes))
+        self.running = self.layout.empty(64)
+        """Of each group what its cells add up to, and the greatest of those that are not in front."""
+        self.cells = 0
+        self.values = {part: Rings(values_only, 1 << 62) for part in plan.values}
+        self.customs: dict[Custom, CustomCells | None] = dict.fromkeys(plan.custom)
+
+    def reserve(self, partitions: int, groups: int) -> None:
+        if groups > len(self.running):
+            self.running = self.layout.grown(self.running, max(groups, 2 * len(self.running)))
+        for ring in (self.rings, *self.values.values()):
+            ring.reserve_groups(groups)
+        if partitions > len(self.progress):
+            more = np.zeros((max(partitions, 2 * len(self.progress)) - len(self.progress), 6), np.int64)
+            self.progress = np.concatenate([self.progress, more])
+        fresh = slice(self.partitions, partitions)
+        self.progress[fresh, PANE_LEFT], self.progress[fresh, WINDOW_LEFT] = self.pane, self.window.slide
+        self.progress[fresh, NEXT_WINDOW], self.progress[fresh, HEAD] = 1, -1
+        self.partitions = max(self.partitions, partitions)
+
+    def add(self, rows_in: Rows, partitions: Codes) -> Iterator[Closed]:
+        """Rows in the order in which they count; gives the windows they end. `partitions` empty: there is one."""
+        slots, codes, panes, ends = self._number(rows_in, partitions)
+        state = self.layout.empty(len(codes))
+        self.layout.scatter(rows_in.lifted, slots, state)
+        self.layout.settle(state)
+        self.rings.reserve(codes[1:])
+        if self.plan.keeps_values:
+            self._keep_values(rows_in, slots, panes)
+        for answers in self._slide(ends, codes, panes, state):
+            yield self._with_values(answers)
+        if self.plan.keeps_values:
+            self._forget_values(codes[1:])
+
+    def _number(self, rows_in: Rows, partitions: Codes) -> tuple[Codes, Codes, Integers, Integers]:
+        """Each row's cell, each cell's group and pane, and which windows end after which cells."""
+        size = len(rows_in)
+        most = min(size, size // self.window.slide + self.partitions)
+        slots, codes, panes = np.empty(size, np.int32), np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int64)
+        ends = np.empty((most, 3), np.int64)
+        cells, ended = rows.number_rows(
+            partitions, rows_in.codes, self.cells, self.pane, self.window.range, self.window.slide,
+            self.progress, self.rings.groups, slots, codes, panes, ends,
+        )  # fmt: skip
+        self.cells += cells
+        return slots, codes[:cells], panes[:cells], ends[:ended]
+
+    def _slide(self, ends: Integers, codes: Codes, panes: Integers, state: Table) -> Iterator[Answers]:
+        """The answers of windows that end, as many at a time as fit; the cells after the last of them too."""
+        done, pushed, places = 0, 1, np.empty(len(codes), np.int64)
+        groups = len(self.rings.groups)
+        visits = np.empty((min(max(ANSWERS, groups), len(ends) * groups), 8), np.int64)
+        while True:
+            before = pushed
+            more, pushed, count, written = rows.plan_visits(
+                ends[done:], pushed, len(codes), codes, panes, *self.panes, self.progress,
+                self.rings.groups, self.rings.panes, places, visits,
+            )  # fmt: skip
+            answers = Answers(np.empty(written, np.int64), np.empty(written, np.int32), self.layout.blank(written))
+            rows.name_answers(visits[:count], ends[done:], answers.windows, answers.codes)
+            self._run(visits[:count], (before, pushed, codes, places), state, answers.state)
+            done += more
+            if written:
+                yield answers
+            if done == len(ends):
+                return
+
+    def _run(self, visits: Integers, cells: tuple[int, int, Codes, Integers], fresh: Table, out: Table) -> None:
+        """Each kind of state along the visits."""
+        groups, pool, running = self.rings.groups, self.rings.state, self.running
+        rows.slide_row_adds(visits, *cells, fresh.adds, groups, pool.adds, running.adds, out.adds)
+        if pool.maxs.shape[1]:
+            rows.slide_row_maxs(visits, *cells, fresh.maxs, groups, pool.maxs, running.maxs, out.maxs)
+        if pool.pairs.shape[1]:
+            rows.slide_row_pairs(visits, *cells, fresh.pairs, groups, pool.pairs, running.pairs, out.pairs)
+
+    # Holistic aggregates
+
+    def _keep_values(self, rows_in: Rows, slots: Codes, panes: Integers) -> None:
+        kept = rows_in if slots.all() else rows_in.take(np.flatnonzero(slots))
+        places = panes[slots[slots > 0]]
+        for part, ring in self.values.items():
+            of_values, codes, keys = kept.values(part, places)
+            rows.count_fresh(codes, ring.groups)
+            ring.reserve(codes)
+            row_values.push_values(codes, of_values, keys, ring.groups, ring.panes, ring.state.adds)
+        for custom in self.customs:
+            fresh, known = kept.custom_cells(custom, places), self.customs[custom]
+            self.customs[custom] = fresh if known is None else known.plus(fresh)
+
+    def _with_values(self, answers: Answers) -> Closed:
+        if not self.plan.keeps_values:
+            return Closed(answers)
+        lowered = [self._lowered(answers.take(piece)) for piece in pieces(self.plan, answers)]
+        return Closed(answers, {place: pa.concat_arrays([piece[place] for piece in lowered]) for place in lowered[0]})
+
+    def _lowered(self, answers: Answers) -> dict[int, Array]:
+        known: dict[Part, Any] = {part: self._runs(part, answers) for part in self.plan.values}
+        for part in self.plan.custom:
+            found, present = pick(*self._states(part, answers), np.arange(len(answers), dtype=np.int32))
+            known[part] = found.columns, present
+        return self.plan.lowered(len(answers), known)
+
+    def _runs(self, part: Values, answers: Answers) -> SlidingRuns:
+        """The values of each answer, among all that the rings of these groups hold."""
+        ring, codes = self.values[part], np.unique(answers.codes)
+        starts = np.zeros(len(codes) + 1, np.int64)
+        np.cumsum(ring.groups[codes, SIZE], out=starts[1:])
+        keys = np.empty(int(starts[-1]), np.int64)
+        row_values.list_values(codes, starts, ring.groups, ring.state.adds, keys)
+        firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
+        row_values.find_extents(answers.windows, answers.codes, *self.panes, ring.groups, ring.panes, firsts, lasts)
+        start = starts[np.searchsorted(codes, answers.codes)]
+        return SlidingRuns(self.plan.values[part], keys, start + firsts, start + lasts)
+
+    def _states(self, part: Custom, answers: Answers) -> tuple[Codes, CustomState]:
+        """The state of each answer that has any, under its number."""
+        cells = self.customs[part]
+        if cells is None:
+            return np.empty(0, np.int32), CustomState.nothing(part)
+        order = np.lexsort((cells.places, cells.codes))
+        high = answers.windows * self.panes[1]
+        firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
+        sought = answers.codes, high - self.panes[0], high, firsts, lasts
+        row_values.find_runs(cells.codes[order], cells.places[order], *sought)
+        return cells.state.take(order).over(firsts, lasts)
+
+    def _forget_values(self, codes: Codes) -> None:
+        for ring in self.values.values():
+            row_values.forget_values(codes, *self.panes, self.progress, self.rings.groups, ring.groups, ring.panes)
+        for custom, cells in self.customs.items():
+            if cells is not None:
+                owners = self.rings.groups[cells.codes, OWNER]
+                first = self.progress[owners, NEXT_WINDOW] * self.panes[1] - self.panes[0]
+                self.customs[custom] = cells.keep(cells.places >= first)
+
+    # State
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.rings.state, self.running = convert(self.rings.state), convert(self.running)
+
+    def codes_in_use(self) -> Codes:
+        """The groups that have cells: values of others are in no window to come."""
+        return np.flatnonzero(self.rings.groups[:, SIZE]).astype(np.int32)
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        used = np.flatnonzero(mapping >= 0)
+        new, old, self.running = mapping[used], self.running.take(used), self.layout.empty(max(64, groups))
+        self.running.adds[new], self.running.maxs[new], self.running.pairs[new] = old.adds, old.maxs, old.pairs
+        heads = self.progress[: self.partitions, HEAD]
+        heads[heads >= 0] = mapping[heads[heads >= 0]]
+        for ring in (self.rings, *self.values.values()):
+            ring.remap(mapping, groups)
+        for custom, cells in self.customs.items():
+            if cells is not None:
+                kept = cells.keep(mapping[cells.codes] >= 0)
+                self.customs[custom] = CustomCells(kept.places, mapping[kept.codes], kept.state)
+
+    def kept_values(self, part: Values) -> Rings:
+        return self.values[part]
+
+    @property
+    def counted(self) -> Integers:
+        """How many rows of each partition there were."""
+        known = self.progress[: self.partitions]
+        counted: Integers = known[:, NEXT_WINDOW] * self.window.slide - known[:, WINDOW_LEFT]
+        return counted
+
+    @counted.setter
+    def counted(self, counted: Integers) -> None:
+        self.reserve(len(counted), 0)
+        known = self.progress[: self.partitions]
+        known[:, NEXT_WINDOW] = counted // self.window.slide + 1
+        known[:, WINDOW_LEFT] = known[:, NEXT_WINDOW] * self.window.slide - counted
+        known[:, PANE] = counted // self.pane
+        known[:, PANE_LEFT] = (known[:, PANE] + 1) * self.pane - counted
+
+    def state(self) -> dict[str, pa.Table]:
+        return save_row_windows(self)
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        load_row_windows(self, tables)
+
+    def relink(self) -> None:
+        """Chain the groups that have cells to their partitions."""
+        groups = self.rings.groups
+        listed = np.flatnonzero(groups[:, SIZE])
+        listed = listed[np.argsort(groups[listed, OWNER], kind="stable")]
+        owners = groups[listed, OWNER]
+        first, last = np.ones(len(listed), np.bool_), np.ones(len(listed), np.bool_)
+        first[1:] = last[:-1] = owners[1:] != owners[:-1]
+        groups[listed, NEXT] = np.where(last, -1, np.roll(listed, -1))
+        self.progress[owners[first], HEAD] = listed[first]
+        np.add.at(self.progress[:, ACTIVE], owners, 1)
+
+    @property
+    def nbytes(self) -> int:
+        kept = sum(ring.nbytes for ring in self.values.values())
+        kept += sum(cells.state.nbytes for cells in self.customs.values() if cells is not None)
+        return self.rings.nbytes + self.running.nbytes + self.progress.nbytes + kept
+
+    @property
+    def open_windows(self) -> int:
+        """Windows that hold a row and have not ended."""
+        known = self.progress[: self.partitions]
+        counted = self.counted
+        last = (counted - 1 + self.window.range) // self.window.slide
+        return int(np.maximum(last - known[:, NEXT_WINDOW] + 1, 0)[counted > 0].sum())

@@ -1,0 +1,51 @@
+"""Late rows of one batch, for the windows that the same batch closes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.kernels.rows.latecomers import add_late, greatest_late
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.timeline import Answers
+from windrow.operators.store.waiting_rows import RowStates
+
+
+class Latecomers:
+    """Rows that met the bounds `entries`, which never go back, and are in the windows that end from there on.
+
+    An answer costs the same whether rows were late or not; a late row costs the late rows of its group that are later
+    than it and have smaller values.
+    """
+
+    def __init__(self, rows: RowStates, entries: Integers, reach: int, groups: int) -> None:
+        self.rows = rows
+        self.entries = entries
+        self.reach = reach
+        codes, self._places = np.unique(rows.codes, return_inverse=True)
+        self._owners: Codes = np.full(groups, -1, np.int32)
+        self._owners[codes] = np.arange(len(codes))
+        self._exits = np.argsort(rows.times, kind="stable")
+        self._running = np.zeros((len(codes), rows.state.adds.shape[1]), np.int64)
+        self._position = np.zeros(2, np.int64)
+        self._lists = [_Lists(len(codes), values) for values in (rows.state.maxs, rows.state.pairs)]
+
+    def join(self, answers: Answers, ends: Integers) -> None:
+        """Into the answers of windows with these ends, which never go back from one call to the next."""
+        owners, state = self._owners[answers.codes], self.rows.state
+        rows = self.rows.times, self._places, self.entries
+        add_late(
+            ends, owners, *rows, self._exits, self.reach, state.adds, self._position, self._running, answers.state.adds
+        )
+        both = (1, state.maxs, answers.state.maxs), (2, state.pairs, answers.state.pairs)
+        for kept, (step, values, out) in zip(self._lists, both, strict=True):
+            if values.shape[1]:
+                greatest_late(ends, owners, *rows, self.reach, step, values, *kept.arrays, out)
+
+
+class _Lists:
+    """For each group and column the rows that may still be the greatest, chained by time."""
+
+    def __init__(self, groups: int, values: Integers) -> None:
+        links = np.full((4, max(groups, len(values)), values.shape[1]), -1, np.int64)
+        self.arrays = np.zeros(1, np.int64), links[0], links[1], links[2], links[3]

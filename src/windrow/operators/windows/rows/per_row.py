@@ -1,0 +1,235 @@
+"""Windows that end with rows: `(t - range, t]` for every row, or every n-th, by arrival or by rank (thesis 6.1.4).
+
+The thesis keeps a start bin and an end bin for each row in time order, and adds a row to every bin between its own
+two: as much work as there are window ends within RANGE. Here rows wait until a punctuation passes them; what it
+releases is sorted once and runs through the window once. Sums follow by a running difference, greatest-of state by
+two stacks, so a row is added, flipped and taken away once, and an answer reads one or two states. A row costs the
+logarithm of the rows that wait with it, for sorting, and does not depend on how many windows are open. The late rows
+of a batch are put into their places together, which costs the rows that lie between the earliest of them and the bound.
+
+Aggregates that keep values slide over their ranks, and users' own are put together from stretches that windows have in
+common: a row and an answer cost a logarithm. Only an answer that lists its values costs its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Integers, Values
+from windrow.operators.kernels.rows.marks import CLOSED, CLOSES, SILENT, UNCOUNTED
+from windrow.operators.kernels.rows.per_row import count_off
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.layout import Table
+from windrow.operators.state.saving import load_per_row, save_per_row
+from windrow.operators.state.values.multisets import RowLog
+from windrow.operators.state.values.value_rows import ValueRows
+from windrow.operators.store.waiting_rows import RowStates, Waiting
+from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.rows.extent_values import ExtentValues
+from windrow.operators.windows.rows.latecomers import Latecomers
+from windrow.operators.windows.rows.past_ends import PastEnds
+from windrow.operators.windows.rows.row_timeline import Ends, RowTimeline
+from windrow.operators.windows.rowwise import keep_values
+from windrow.semantics.progress.policies import END, START
+from windrow.semantics.windows.kinds import SlideBy, SlideByTuple
+
+PIECE = 1 << 16
+"""Rows that are released at once go through the window in pieces of this size, which stay in the cache."""
+
+
+class PerRow:
+    """Slide-by-tuple windows; `shared` when a row closes a window for all groups, not only for its own."""
+
+    def __init__(self, window: SlideByTuple, plan: Plan, *, shared: bool, past: PastEnds | None) -> None:
+        self.window = window
+        self.plan = plan
+        self.layout = plan.layout
+        self.shared = shared
+        self.waiting = Waiting(RowStates.nothing(self.layout))
+        self.is_marked = window.every > 1 and window.by is SlideBy.ARRIVAL
+        """Whether rows tell what they do to their windows. If not, all of them close one, or it is counted later."""
+        self.has_closed = False
+        """Whether rows that wait may have closed a window for their group alone."""
+        self.timeline = RowTimeline(self.layout, window.range, shared=shared)
+        self.rows_kept = ValueRows(list(plan.values), plan.custom)
+        self.counters: Integers = np.zeros(1, np.int64)
+        """Rows counted since the last window, of each group; of all groups in the first place when `shared`."""
+        self.past = past
+        """Ends of reported windows, where someone asks for them."""
+        self.ended = 0
+        """How many windows have ended."""
+
+    # Rows in
+
+    def add(self, rows: Rows, groups: int) -> None:
+        self.timeline.tidy()
+        states = self._states_of(rows)
+        if self.is_marked:
+            states = self._counted(self._marked(states, UNCOUNTED), groups, SlideBy.ARRIVAL)
+        self.waiting.add(states)
+        keep_values(self.rows_kept, self.plan, rows)
+
+    def add_silent(self, rows: Rows) -> None:
+        """Rows that are late for their group alone: they are in its windows to come, and close none."""
+        self._go_ahead()
+        self.waiting.add(self._marked(self._states_of(rows), SILENT))
+        keep_values(self.rows_kept, self.plan, rows)
+
+    def _states_of(self, rows: Rows) -> RowStates:
+        table = self.layout.empty(len(rows))
+        self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
+        return RowStates(rows.times, rows.group_codes(), table, np.empty(0, np.uint8))
+
+    @staticmethod
+    def _marked(rows: RowStates, mark: int) -> RowStates:
+        return replace(rows, marks=np.full(len(rows), mark, np.uint8))
+
+    def _go_ahead(self) -> None:
+        """From now on, rows tell what they do to their windows, or have done."""
+        if not self.is_marked:
+            self.waiting.change(lambda rows: self._marked(rows, UNCOUNTED))
+        self.is_marked, self.has_closed = True, True
+
+    def _counted(self, rows: RowStates, groups: int, by: SlideBy) -> RowStates:
+        """Rows in the order `by`, with those that close a window marked, if that is the order in which they count."""
+        if self.window.every == 1 and self.is_marked:
+            return replace(rows, marks=np.where(rows.marks == UNCOUNTED, CLOSES, rows.marks).astype(np.uint8))
+        if self.window.every == 1 or self.window.by is not by:
+            return rows
+        if groups > len(self.counters) and not self.shared:
+            self.counters = np.concatenate([self.counters, np.zeros(2 * groups - len(self.counters), np.int64)])
+        marks = rows.marks.copy() if self.is_marked else np.full(len(rows), UNCOUNTED, np.uint8)
+        count_off(self._owners(rows.codes), self.window.every, self.counters, marks)
+        return replace(rows, marks=marks)
+
+    def _owners(self, codes: Codes) -> Codes:
+        """Whose windows the rows of these groups close."""
+        return np.zeros_like(codes) if self.shared else codes
+
+    def amend(self, rows: Rows, groups: int) -> None:
+        states = self._states_of(rows)
+        self.timeline.amend(states.times, states.codes, states.state, groups)
+        keep_values(self.rows_kept, self.plan, rows)
+
+    def latecomers(self, rows: Rows, bounds: Integers, groups: int) -> Latecomers:
+        """Rows below the bounds they met, for windows that close before they are taken in by `amend`."""
+        return Latecomers(self._states_of(rows), bounds, self.timeline.reach, groups)
+
+    # Windows out
+
+    def close(self, bound: int, groups: int, late: Latecomers | None = None) -> Iterator[Closed]:
+        """The windows that end below a bound, with late rows among them where these have met a bound below it."""
+        released = self._counted(self.waiting.take_below(bound), groups, SlideBy.RANK)
+        values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
+        for piece in released.pieces(PIECE):
+            self.timeline.append(piece.times, piece.codes, piece.state)
+            ends = self._ends(piece)
+            for answers in self.timeline.slide(ends, groups):
+                ended = ends.times[answers.windows - ends.first]
+                if late is not None:
+                    late.join(answers, ended)
+                yield from values.closed(answers, ended, self.window.range)
+            self.timeline.forget()
+        self.timeline.pass_to(bound, groups)
+        self.timeline.forget()
+        self.rows_kept.forget(END if bound == END else bound - self.timeline.reach + 1)
+
+    def _ends(self, rows: RowStates) -> Ends:
+        """The windows that end with these rows and are still to be reported."""
+        ends = self._ends_of(rows, CLOSES)
+        if self.past is not None:
+            known = self._ends_of(rows, CLOSES, CLOSED) if self.is_marked else ends
+            self.past.append(known)
+            self.ended += len(known.times)
+        else:
+            self.ended += len(ends.times)
+        return ends
+
+    def _ends_of(self, rows: RowStates, *marks: int) -> Ends:
+        chosen = np.isin(rows.marks, marks) if len(rows.marks) else slice(None)
+        return Ends(rows.times[chosen], self._owners(rows.codes[chosen]), self.ended)
+
+    def close_groups(self, bounds: Integers, groups: int) -> Iterator[Closed]:
+        """The windows of single groups that end below their own bounds, `bounds[code]` (START: none).
+
+        Their rows wait on for the bound of all, like rows that close nothing: later windows hold them.
+        """
+        self._go_ahead()
+        waiting = self.waiting.take_groups(bounds).by_group()
+        released = self._counted(waiting, groups, SlideBy.RANK)
+        ends = self._ends_of(released, CLOSES)
+        if len(ends.times):
+            alone = self.timeline.of_groups(bounds > START, released, groups)
+            values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
+            for answers in alone.slide(ends, groups):
+                yield from values.closed(answers, ends.times[answers.windows - ends.first], self.window.range)
+        marks = np.where(released.marks == CLOSES, CLOSED, released.marks).astype(np.uint8)
+        self.waiting.add(replace(released, marks=marks))
+
+    def missed(self, times: Integers, bounds: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
+        """How many windows ended from each time to its bound, for its group; the first and the last of these ends."""
+        assert self.past is not None
+        ahead = None
+        if self.has_closed:
+            waiting = self.waiting.content()
+            ahead = self._ends_of(waiting.sorted(waiting.marks == CLOSED), CLOSED)
+        return self.past.missed(times, bounds, self._owners(codes), ahead)
+
+    def forget_ends(self, until: int, reported: int | None) -> None:
+        """Ends up to a time, those after the window of this number excepted, are of no more interest."""
+        if self.past is None:
+            return
+        if reported is None:
+            self.past.forget_below(until + 1)
+        else:
+            number = self.past.first + int(np.searchsorted(self.past.content().times, until + 1))
+            self.past.forget(min(number, reported + 1))
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.waiting.change(lambda rows: replace(rows, state=convert(rows.state)))
+        self.timeline.regrow(convert)
+
+    # Groups and values
+
+    def codes_in_use(self) -> Codes:
+        counting = np.empty(0, np.int32) if self.shared else np.flatnonzero(self.counters).astype(np.int32)
+        used = [counting, self.waiting.content().codes, self.timeline.codes_in_use(), *self.rows_kept.codes_in_use()]
+        return np.unique(np.concatenate(used))
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        self.waiting.change(lambda rows: replace(rows, codes=mapping[rows.codes]))
+        self.timeline.remap(mapping, groups)
+        self.rows_kept.remap(mapping)
+        if self.shared:
+            return
+        if self.window.every > 1:
+            counting = np.flatnonzero(self.counters)
+            counters = np.zeros(max(1, groups), np.int64)
+            counters[mapping[counting]] = self.counters[counting]
+            self.counters = counters
+        if self.past is not None:
+            self.past.remap(mapping)
+
+    def kept_values(self, part: Values) -> RowLog:
+        return self.rows_kept.logs[part]
+
+    # State
+
+    def state(self) -> dict[str, pa.Table]:
+        return save_per_row(self)
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        load_per_row(self, tables)
+
+    @property
+    def nbytes(self) -> int:
+        past = 0 if self.past is None else self.past.nbytes
+        return self.waiting.nbytes + self.timeline.nbytes + self.rows_kept.nbytes + self.counters.nbytes + past
+
+    @property
+    def open_windows(self) -> int:
+        return len(self.waiting) // self.window.every

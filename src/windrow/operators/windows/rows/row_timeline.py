@@ -1,0 +1,160 @@
+"""Rows on their way through windows that end with rows: a timeline whose cells are single rows, sorted by time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.kernels.panes import sliding
+from windrow.operators.kernels.panes.cells import combine
+from windrow.operators.kernels.panes.sliding import HEAD, TAIL
+from windrow.operators.kernels.rows.per_row import insert_rows, plan_ends
+from windrow.operators.state.cells import Codes
+from windrow.operators.state.layout import LEAST, Layout, Table
+from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
+from windrow.operators.store.waiting_rows import RowStates
+
+_FARTHEST = 1 << 62
+"""No two times lie this far apart."""
+_NO_CODES: Codes = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Windows in order of their ends: the number of the first, and for each the group whose row closes it."""
+
+    times: Integers
+    codes: Codes
+    first: int
+
+    def take(self, start: int, end: int) -> Ends:
+        return Ends(self.times[start:end], self.codes[start:end], self.first + start)
+
+
+class RowTimeline(Timeline):
+    """The windows `(end - range, end]` over rows. Between two punctuations the window ends just below the bound.
+
+    A window answers for the group whose row closes it, or, when `shared`, for every group that has rows in it.
+    """
+
+    def __init__(self, layout: Layout, range_: int, *, shared: bool, by_group: bool = False) -> None:
+        """With `by_group`, rows and windows come sorted by group, each of which is by itself."""
+        self.shared = shared
+        self.by_group = by_group
+        self.reach = min(range_, _FARTHEST)
+        self.lateness = 0
+        """How many rows before the end of the window late ones have come, since the stacks were last built anew."""
+        super().__init__(layout, self.reach, 1)
+
+    def _refresh(self) -> None:
+        """After late rows in the front, the stacks are built anew; where late rows come, the back begins.
+
+        So those of the same lateness find their place in the back, and this is seldom needed.
+        """
+        if self.stale:
+            tail, head = int(self.position[TAIL]), int(self.position[HEAD])
+            front = max(tail, head - 2 * self.lateness)
+            behind = self.codes[front:head]
+            push = np.array([[tail, tail, front, head, 0, 0, tail, 0]])
+            for stacks, state, back in (
+                (self.max_stacks, self.cells.maxs, self.running.maxs),
+                (self.pair_stacks, self.cells.pairs, self.running.pairs),
+            ):
+                stacks.heads[behind], back[behind] = -1, LEAST
+                stacks.rebuild(tail, front, self.codes, state, back)
+                stacks.slide(push, self.codes, state, back, front, _NO_CODES, state[:0])
+            self.lateness = 0
+        self.stale = False
+
+    def slide(self, ends: Ends, groups: int) -> Iterator[Answers]:
+        """The answers of windows whose rows have all been appended."""
+        self.reserve_groups(groups)
+        self._refresh()
+        start = 0
+        while start < len(ends.times):
+            piece = ends.take(start, start + ANSWERS)
+            answers, taken = self._slide_groups(self._steps(piece), groups) if self.shared else self._slide_one(piece)
+            start += taken
+            yield answers
+
+    def pass_to(self, bound: int, groups: int) -> None:
+        """No window ends below the bound any more: take in all rows, let go of those that none above it holds."""
+        if self.count == 0:
+            return
+        self.reserve_groups(groups)
+        self._refresh()
+        end = min(bound, int(self.panes[self.count - 1]) + self.reach)
+        steps = self._steps(Ends(np.array([end]), _NO_CODES, 0))
+        if self.shared:
+            self._slide_groups(steps, groups)
+        else:
+            steps[:, sliding.OUT_TO] = 0
+            self._follow(steps, _NO_CODES)
+
+    def _steps(self, ends: Ends) -> Integers:
+        steps = np.empty((len(ends.times), 8), np.int64)
+        rows, windows = (self.panes, self.codes, self.count, self.position), (ends.times, ends.codes, ends.first)
+        plan_ends(*rows, *windows, self.reach, self.by_group, steps)
+        return steps
+
+    def of_groups(self, chosen: npt.NDArray[np.bool_], rows: RowStates, groups: int) -> RowTimeline:
+        """Another one with the rows of chosen groups that later windows need, and with more of these groups."""
+        alone = RowTimeline(self.layout, self.reach, shared=False, by_group=True)
+        known = self.content(chosen)
+        none = rows.marks[:0]
+        held = RowStates(known.panes, known.codes, known.state, none)
+        ordered = RowStates.joined([held, replace(rows, marks=none)]).by_group()
+        alone.append(ordered.times, ordered.codes, ordered.state)
+        return alone
+
+    def _slide_one(self, ends: Ends) -> tuple[Answers, int]:
+        steps = self._steps(ends)
+        answers = Answers(steps[:, sliding.WINDOW], ends.codes, self._follow(steps, ends.codes))
+        return answers, len(steps)
+
+    def _slide_groups(self, steps: Integers, groups: int) -> tuple[Answers, int]:
+        """As many windows as fit into one output."""
+        room = len(self.active) + min(ANSWERS, groups * len(steps))
+        windows, codes = np.empty(room, np.int64), np.empty(room, np.int32)
+        before = self.position[[TAIL, HEAD]].copy()
+        taken, written = sliding.plan_answers(
+            steps, self.codes, self.cells.adds[:, 0], self.running.adds[:, 0].copy(),
+            self.active, self.listed, self.position, windows, codes,
+        )  # fmt: skip
+        self.position[[TAIL, HEAD]] = before
+        state = self._follow(steps[:taken], codes[:written])
+        return Answers(windows[:written], codes[:written], state), taken
+
+    def _follow(self, steps: Integers, codes: Codes) -> Table:
+        """All kinds of state along a schedule, and the position after it."""
+        out, head = self.layout.blank(len(codes)), int(self.position[HEAD])
+        sliding.slide_adds(steps, self.codes, self.cells.adds, self.running.adds, codes, out.adds)
+        self.max_stacks.slide(steps, self.codes, self.cells.maxs, self.running.maxs, head, codes, out.maxs)
+        self.pair_stacks.slide(steps, self.codes, self.cells.pairs, self.running.pairs, head, codes, out.pairs)
+        self.position[TAIL], self.position[HEAD] = steps[-1, sliding.TAIL_TO], steps[-1, sliding.PUSH_TO]
+        return out
+
+    def amend(self, panes: Integers, codes: Codes, state: Table, groups: int) -> None:
+        """Late rows that lie in the window: into it, and into their place for later."""
+        self.reserve_groups(groups)
+        order = np.argsort(panes, kind="stable")
+        panes, codes, state = panes[order], codes[order], state.take(order)
+        if self.count + len(panes) > len(self.panes):
+            self._make_room(self.count + len(panes))
+        cells = self.cells
+        place = insert_rows(
+            panes, codes, state.adds, state.maxs, state.pairs,
+            self.panes, self.codes, cells.adds, cells.maxs, cells.pairs, self.count,
+        )  # fmt: skip
+        self.count += len(panes)
+        self.position[HEAD] = self.count
+        running = self.running
+        combine(codes, state.adds, state.maxs, state.pairs, running.adds, running.maxs, running.pairs)
+        self.stale = self.stale or place < max(self.max_stacks.front, self.pair_stacks.front)
+        self.lateness = max(self.lateness, self.count - place)
+        if self.shared:
+            self._list(codes)

@@ -1,0 +1,137 @@
+"""The values of windows that slide over rows: each row enters and leaves once, whatever the length of a window."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Array, Integers, Runs
+from windrow.operators.kernels.rows.extents import slide_distinct, slide_frequent, slide_ranks
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.values.multisets import Multiset, ValueCodes
+
+FOUND = 1 << 22
+"""Room for so many values at a time, at least those of one window."""
+
+
+class SlidingRuns(Runs):
+    """Window i holds the values of the rows `lows[i]..highs[i]`; rows are sorted by group and order.
+
+    Ranks, numbers of different values and the most frequent ones are found while one window slides over the rows. Only
+    who asks for a list of all values pays for the length of the windows.
+    """
+
+    def __init__(self, values: ValueCodes, keys: Integers, lows: Integers, highs: Integers) -> None:
+        self._values = values
+        self._keys = keys
+        self._lows = lows
+        self._highs = highs
+
+    def sizes(self) -> Integers:
+        return self._highs - self._lows
+
+    def listed(self) -> tuple[Integers, Array, Integers]:
+        return self._all_values
+
+    @cached_property
+    def _all_values(self) -> tuple[Integers, Array, Integers]:
+        numbers, rows = rows_of(self._lows, self._highs)
+        multiset = Multiset.of(numbers, self._keys[rows])
+        return self._values.listed(multiset, np.arange(len(self._lows), dtype=np.int32))
+
+    @cached_property
+    def _order(self) -> Integers:
+        """The windows in the order in which they slide."""
+        return np.lexsort((self._highs, self._lows))
+
+    @cached_property
+    def _sliding(self) -> tuple[Integers, Integers]:
+        return self._lows[self._order], self._highs[self._order]
+
+    @cached_property
+    def _ranked(self) -> tuple[Array, Integers]:
+        """The different values in order, and the place of each row's value among them, from the first window on."""
+        lows, highs = self._sliding
+        return self._values.ranked(self._keys[lows[0] : highs[-1]])
+
+    @property
+    def _is_empty(self) -> bool:
+        return not (self._highs > self._lows).any()
+
+    def _at_ranks(self, ranks: Integers) -> tuple[Integers, Integers]:
+        """The places of the `ranks[i]`-th value of each window and of the next one; anything where there is none."""
+        different, places = self._ranked
+        tree = np.zeros(len(different) + 1, np.int64)
+        found, out = np.empty((2, len(ranks)), np.int64), np.empty((2, len(ranks)), np.int64)
+        slide_ranks(places, *self._sliding, ranks[self._order], tree, out[0], out[1])
+        found[:, self._order] = out
+        return found[0], found[1]
+
+    def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        if self._is_empty:
+            return np.zeros(len(ranks)), np.zeros(len(ranks))
+        numbers = np.asarray(self._ranked[0].cast(pa.float64(), safe=False))
+        at, after = self._at_ranks(ranks)
+        return numbers[at], numbers[after]
+
+    def at_edge(self, *, last: bool) -> Array:
+        if self._is_empty:
+            return super().at_edge(last=last)
+        sizes = self.sizes()
+        at, _ = self._at_ranks(np.maximum(sizes - 1, 0) if last else np.zeros(len(sizes), np.int64))
+        chosen: Array = self._ranked[0].take(arrow(at, null=sizes == 0))
+        return chosen
+
+    def distinct(self) -> Integers:
+        if self._is_empty:
+            return np.zeros(len(self._lows), np.int64)
+        different, places = self._ranked
+        found, out = np.empty(len(self._lows), np.int64), np.empty(len(self._lows), np.int64)
+        slide_distinct(places, *self._sliding, np.zeros(len(different), np.int64), out)
+        found[self._order] = out
+        return found
+
+    def most_frequent(self, most: int, least: npt.NDArray[np.float64]) -> tuple[Integers, Array, Integers]:
+        if self._is_empty:
+            return super().most_frequent(most, least)
+        different = len(self._ranked[0])
+        width = min(most, different, int(self.sizes().max()))
+        step = max(1, FOUND // width)
+        pieces = [self._frequent(slice(a, a + step), width, least) for a in range(0, len(least), step)]
+        sizes, places, counts = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        return self._in_given_order(sizes, places, counts)
+
+    def _frequent(
+        self, piece: slice, width: int, least: npt.NDArray[np.float64]
+    ) -> tuple[Integers, Integers, Integers]:
+        """Sizes, places and counts of windows that slide one after the other."""
+        lows, highs = (bounds[piece] for bounds in self._sliding)
+        leaves = 1 << max(1, (len(self._ranked[0]) - 1).bit_length())
+        best = np.zeros(2 * leaves, np.int64)
+        best[leaves:] = np.arange(leaves)
+        for node in range(leaves.bit_length() - 2, -1, -1):  # nothing is counted yet: the smallest is the best
+            best[1 << node : 2 << node] = best[2 << node : 4 << node : 2]
+        sizes, found = np.empty(len(lows), np.int64), np.empty((2, len(lows), width), np.int64)
+        places = self._ranked[1][lows[0] - self._sliding[0][0] :]
+        counts = np.zeros(leaves, np.int64)
+        slide_frequent(places, lows, highs, least[self._order[piece]], counts, best, sizes, found[0], found[1])
+        chosen = np.arange(width) < sizes[:, None]
+        return sizes, found[0][chosen], found[1][chosen]
+
+    def _in_given_order(self, sizes: Integers, places: Integers, counts: Integers) -> tuple[Integers, Array, Integers]:
+        given, starts = np.empty_like(sizes), np.empty_like(sizes)
+        given[self._order], starts[self._order] = sizes, np.cumsum(sizes) - sizes
+        _, index = rows_of(starts, starts + given)
+        return given, self._ranked[0].take(arrow(places[index])), counts[index]
+
+
+def rows_of(lows: Integers, highs: Integers) -> tuple[Codes, Integers]:
+    """Each row of each extent: the number of the extent, the place of the row."""
+    sizes = highs - lows
+    starts = np.cumsum(sizes) - sizes
+    numbers = np.repeat(np.arange(len(lows), dtype=np.int32), sizes)
+    return numbers, np.arange(len(numbers)) - np.repeat(starts - lows, sizes)

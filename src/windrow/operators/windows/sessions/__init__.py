@@ -1,0 +1,1 @@
+"""Session windows, open and revised."""

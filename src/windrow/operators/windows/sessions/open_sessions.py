@@ -1,0 +1,209 @@
+"""Session windows: rows of a group at most `gap` apart share one; it ends `gap` after its last row.
+
+Rows of a batch are first put into sessions among themselves, then merged with the open ones; arrival order does
+not matter. A session closes with the first bound of its group above last + gap, because a row exactly `gap` after the
+last one still joins. Late rows do not come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Custom, Integers, Values
+from windrow.operators.kernels.panes.cells import combine
+from windrow.operators.kernels.rows.sessions import assign_rows, label_sessions
+from windrow.operators.state.customs import CustomState
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.layout import Table
+from windrow.operators.state.saving import load_rows_kept, load_sessions, save_rows_kept, save_sessions
+from windrow.operators.state.timeline import Answers
+from windrow.operators.state.values.multisets import Multiset, RowLog
+from windrow.operators.state.values.value_rows import ValueRows
+from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.rowwise import keep_values
+from windrow.semantics.progress.policies import END
+from windrow.semantics.windows.kinds import Session
+
+
+class Sessions:
+    """Open sessions sorted by (group, start)."""
+
+    def __init__(self, window: Session, plan: Plan) -> None:
+        self.gap = window.gap
+        self.plan = plan
+        self.layout = plan.layout
+        self.codes: Codes = np.empty(0, np.int32)
+        self.starts: Integers = np.empty(0, np.int64)
+        self.lasts: Integers = np.empty(0, np.int64)
+        self.cells = self.layout.empty(0)
+        self.rows_kept = ValueRows(list(plan.values), plan.custom)
+        self.closed = self.spans
+        """Those that the last `close` closed."""
+
+    def add(self, rows: Rows, groups: int) -> None:
+        codes = rows.group_codes()
+        order = np.lexsort((rows.times, codes))
+        labels = np.empty(len(rows), np.int64)
+        times, sorted_codes = rows.times[order], codes[order]
+        count = label_sessions(sorted_codes, times, times, self.gap, labels)
+        slots = np.empty(len(rows), np.int32)
+        slots[order] = labels
+        table = self.layout.empty(count)
+        self.layout.scatter(rows.lifted, slots, table)
+        self.layout.settle(table)
+        edges = np.searchsorted(labels, np.arange(count + 1))
+        self._merge(sorted_codes[edges[:-1]], times[edges[:-1]], times[edges[1:] - 1], table)
+        keep_values(self.rows_kept, self.plan, rows)
+
+    def _merge(self, codes: Codes, starts: Integers, lasts: Integers, table: Table) -> tuple[Integers, Integers]:
+        """Take sessions in; in which order those there are now stand among old and new, and where each begins there."""
+        codes = np.concatenate([self.codes, codes])
+        starts, lasts = np.concatenate([self.starts, starts]), np.concatenate([self.lasts, lasts])
+        both = Table.joined([self.cells, table])
+        order = np.lexsort((starts, codes))
+        codes, starts, lasts, both = codes[order], starts[order], lasts[order], both.take(order)
+        labels = np.empty(len(codes), np.int64)
+        count = label_sessions(codes, starts, lasts, self.gap, labels)
+        merged = self.layout.empty(count)
+        combine(labels, both.adds, both.maxs, both.pairs, merged.adds, merged.maxs, merged.pairs)
+        first = np.searchsorted(labels, np.arange(count))
+        self.codes, self.starts, self.cells = codes[first], starts[first], merged
+        self.lasts = np.maximum.reduceat(lasts, first) if count else lasts
+        return order, first
+
+    def over(self, bounds: Integers) -> npt.NDArray[np.bool_]:
+        """Which sessions no row can join any more, at these bounds of the groups, by their codes."""
+        limits = bounds[self.codes]
+        found: npt.NDArray[np.bool_] = (limits == END) | (self.lasts + self.gap < limits)
+        return found
+
+    def close(self, bounds: Integers) -> Iterator[Closed]:
+        """The sessions that are over; they leave."""
+        over = self.over(bounds)
+        self.closed = self.spans.take(over)
+        if not over.any():
+            return
+        closed = self._answers(over, leave=True)
+        self._keep(~over)
+        yield closed
+
+    def _keep(self, staying: npt.NDArray[np.bool_]) -> None:
+        self.codes, self.starts, self.lasts = self.codes[staying], self.starts[staying], self.lasts[staying]
+        self.cells = self.cells.take(staying)
+
+    def _answers(self, chosen: npt.NDArray[np.bool_], *, leave: bool) -> Closed:
+        """The answers of some sessions; where they leave, so do the values that are kept for them."""
+        cells, spans = self.cells.take(chosen), self.spans.take(chosen)
+        lowered = self.plan.lower(
+            np.arange(len(cells), dtype=np.int32),
+            cells,
+            lambda part: self._multiset(part, spans, leave),
+            lambda part: self._states(part, spans, leave),
+        )
+        answers = Answers(np.arange(len(cells)), spans.codes, cells)
+        return Closed(answers, lowered, starts=spans.starts, ends=spans.lasts + self.gap)
+
+    def _multiset(self, part: Values, spans: Spans, leave: bool) -> Multiset:
+        """The values of each session, under its number."""
+        log = self.rows_kept.logs[part]
+        times, codes, keys = log.content()
+        inside, number = spans.rows(codes, times)
+        found = Multiset.of(number.astype(np.int32), keys[inside])
+        if leave:
+            log.keep(_without(len(codes), inside))
+        return found
+
+    def _states(self, part: Custom, spans: Spans, leave: bool) -> tuple[Codes, CustomState]:
+        """The states of each session that has any, under its number."""
+        cells = self.rows_kept.customs[part]
+        if cells is None:
+            return np.empty(0, np.int32), CustomState.nothing(part)
+        inside, number = spans.rows(cells.codes, cells.places)
+        labels, state = cells.state.take(inside).reduced(number)
+        if leave:
+            self.rows_kept.customs[part] = cells.keep(_without(len(cells.codes), inside))
+        return labels.astype(np.int32), state
+
+    @property
+    def spans(self) -> Spans:
+        """Those that are open."""
+        return Spans(self.codes, self.starts, self.lasts)
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.cells = convert(self.cells)
+
+    def codes_in_use(self) -> Codes:
+        return np.unique(self.codes)
+
+    def remap(self, mapping: Codes, groups: int) -> None:
+        self.codes = mapping[self.codes]
+        self.rows_kept.remap(mapping)
+
+    def kept_values(self, part: Values) -> RowLog:
+        return self.rows_kept.logs[part]
+
+    def state(self) -> dict[str, pa.Table]:
+        return {**save_sessions(self), **save_rows_kept(self.rows_kept)}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        load_sessions(self, tables)
+        load_rows_kept(self.rows_kept, tables)
+
+    @property
+    def nbytes(self) -> int:
+        return self.cells.nbytes + self.codes.nbytes + 2 * self.starts.nbytes + self.rows_kept.nbytes
+
+    @property
+    def open_windows(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The groups, first and last values of sessions, sorted by (code, start)."""
+
+    codes: Codes
+    starts: Integers
+    lasts: Integers
+
+    def take(self, chosen: npt.NDArray[np.bool_]) -> Spans:
+        return Spans(self.codes[chosen], self.starts[chosen], self.lasts[chosen])
+
+    def lowest(self) -> tuple[Codes, Integers]:
+        """Each group that has any, and the place of its earliest session."""
+        places = np.flatnonzero(np.diff(self.codes, prepend=-1))
+        return self.codes[places], places
+
+    def highest(self) -> tuple[Codes, Integers]:
+        """Each group that has any, and the place of its latest session."""
+        places = np.flatnonzero(np.diff(self.codes, append=-1))
+        return self.codes[places], places
+
+    def rows(self, codes: Codes, times: Integers) -> tuple[Integers, Integers]:
+        """The rows that lie in these sessions, and the session of each. Only rows of their groups are sorted."""
+        concerned = np.zeros(max(int(codes.max(initial=0)), int(self.codes.max(initial=0))) + 1, np.bool_)
+        concerned[self.codes] = True
+        some = np.flatnonzero(concerned[codes])
+        owner = self._owners(codes[some], times[some])
+        inside = owner >= 0
+        return some[inside], owner[inside]
+
+    def _owners(self, codes: Codes, times: Integers) -> Integers:
+        """The session each row lies in, or -1."""
+        order = np.lexsort((times, codes))
+        found = np.empty(len(codes), np.int64)
+        assign_rows(codes[order], times[order], self.codes, self.starts, self.lasts, found)
+        result = np.empty(len(codes), np.int64)
+        result[order] = found
+        return result
+
+
+def _without(size: int, leaving: Integers) -> npt.NDArray[np.bool_]:
+    staying = np.ones(size, np.bool_)
+    staying[leaving] = False
+    return staying

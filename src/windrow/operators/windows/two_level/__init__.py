@@ -1,0 +1,1 @@
+"""Two-level aggregation in process, whose windows close in slices."""

@@ -1,0 +1,128 @@
+"""The high level of a two-level aggregation in process: windows of some groups, closed when it is their turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.state.cells import Cells
+from windrow.operators.state.layout import LEAST, Table
+from windrow.operators.windows.base import Closed
+from windrow.operators.windows.panes import PanedWid
+from windrow.semantics.progress.policies import START
+
+
+@dataclass(frozen=True)
+class Closing:
+    """All windows that end at or below `bound` are over; `last_pane` is that of the last row known then."""
+
+    bound: int
+    last_pane: int
+
+
+class Stripe:
+    """The groups with codes from `base` on, as many as a slice of work has.
+
+    Cells in time may come before a closing that was asked for earlier is done: they are of later panes. Late cells
+    wait for it, because they must not count in the windows that it closes.
+    """
+
+    def __init__(self, wid: PanedWid, base: int, size: int, done: int) -> None:
+        self.wid = wid
+        self.base = base
+        self.size = size
+        self.done = done
+        """Closings so far."""
+        self.letters: list[Cells] = []
+        self.posted = 0
+        self.late: list[tuple[int, Cells]] = []
+        """Late cells with how many closings there were when they came."""
+
+    def post(self, cells: Cells) -> None:
+        """Cells in time, to be taken in by `read`."""
+        self.letters.append(cells)
+        self.posted += len(cells)
+
+    def read(self) -> None:
+        """Take in what was posted."""
+        if self.letters:
+            cells = Cells.joined(self.letters)
+            self.wid.put(replace(cells, codes=cells.codes - np.int32(self.base)))
+            self.letters, self.posted = [], 0
+
+    def amend(self, cells: Cells, asked: int) -> None:
+        """Late cells that count in some window left open by the closings asked for so far."""
+        self.late.append((asked, cells))
+        self._amend()
+
+    def _amend(self) -> None:
+        while self.late and self.late[0][0] <= self.done:
+            _, cells = self.late.pop(0)
+            self.wid.amend_cells(replace(cells, codes=cells.codes - np.int32(self.base)), self.size)
+
+    def close(self, closings: list[Closing]) -> Iterator[Closed]:
+        """The next closings; all cells of the panes that they close must have been posted."""
+        self.read()
+        for closing in closings:
+            self.wid.last_pane = closing.last_pane
+            for closed in self.wid.close(closing.bound, self.size):
+                answers = replace(closed.answers, codes=closed.answers.codes + np.int32(self.base))
+                yield replace(closed, answers=answers)
+            self.done += 1
+            self._amend()
+
+    def waiting(self, pane: int) -> int:
+        """How many cells below this pane wait to be closed."""
+        posted = sum(int(np.count_nonzero(cells.panes < pane)) for cells in self.letters)
+        return posted + int(np.count_nonzero(self.wid.cells.content()[0] < pane))
+
+    def content(self) -> tuple[Cells, Cells]:
+        """Open cells, and those in closed panes that later windows need, under the codes of all groups."""
+        self.read()
+        held = self.wid.timeline.content(np.ones(self.size, np.bool_))
+        both = Cells(*self.wid.cells.content()), held
+        opened, closed = (replace(cells, codes=cells.codes + np.int32(self.base)) for cells in both)
+        return opened, closed
+
+    @property
+    def next_window(self) -> int:
+        return self.wid.timeline.next_window
+
+    def resume(self, held: Cells, next_window: int) -> None:
+        """Begin where another stood that had these cells in closed panes, all windows before `next_window` reported."""
+        if next_window == LEAST:
+            return
+        wid = self.wid
+        if len(held):
+            wid.put(replace(held, codes=held.codes - np.int32(self.base)))
+            cells = Cells(*wid.cells.take_below((next_window - 1) * wid.slide_panes))
+            for _ in wid._answers(cells, next_window - 1, self.size):
+                pass  # they were given
+        if not wid.forever:
+            wid.timeline.skip_to(next_window)
+
+    def mark(self, used: npt.NDArray[np.bool_]) -> None:
+        """Mark the groups that it knows, counted from its first one."""
+        used[self.wid.cells.content()[1]] = True
+        used[self.wid.timeline.codes_in_use()] = True
+        for cells in [*self.letters, *(cells for _, cells in self.late)]:
+            used[cells.codes - self.base] = True
+
+    def forget_reported(self, reported: Integers) -> None:
+        self.read()
+        own = reported[self.base : self.base + self.size]
+        self.wid.forget_reported(np.concatenate([own, np.full(self.size - len(own), START)]))
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.wid.regrow(convert)
+        self.letters = [replace(cells, state=convert(cells.state)) for cells in self.letters]
+        self.late = [(asked, replace(cells, state=convert(cells.state))) for asked, cells in self.late]
+
+    @property
+    def nbytes(self) -> int:
+        waiting = [*self.letters, *(cells for _, cells in self.late)]
+        return self.wid.nbytes + sum(c.state.nbytes + c.panes.nbytes + c.codes.nbytes for c in waiting)

@@ -1,0 +1,1 @@
+"""Plans and decisions in words."""

@@ -1,0 +1,240 @@
+"""Choose how each window aggregate is computed, and say why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import gcd
+
+from windrow.aggregates import lookup
+from windrow.errors import UnsupportedError
+from windrow.physical.costs import MEASURED, Constants, Statistics, estimates
+from windrow.physical.explain.estimates import brief, kept_by
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.windows import row_count
+from windrow.plan.nodes import Late, Node, Strategy, WindowAggregate
+from windrow.plan.tree import map_inputs
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.scalars.amounts import render
+from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+
+MOST_PANES = 1_000_000
+"""With more panes a window, hardly two rows share one."""
+CLEARLY = 0.8
+"""Estimates are rough: another strategy than the usual one must cost less than this share."""
+LARGE_STATE = 1 << 24
+"""Bytes of state from which memory counts, too."""
+MOST_WINDOWS = 1_024
+"""Of so many windows a row may be put into each; of more, panes are the lesser evil."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The algorithm and the reasons for it."""
+
+    strategy: Strategy
+    reasons: tuple[str, ...]
+
+
+def choose(node: WindowAggregate, statistics: Statistics | None = None, constants: Constants = MEASURED) -> Choice:
+    """The strategy the node asks for, checked, or the planner's own; by estimate, where statistics are given."""
+    refuse_impossible(node)
+    if isinstance(node.window, Session):
+        return Choice(Strategy.AUTO, ("sessions have an algorithm of their own: rows are merged into open sessions",))
+    if isinstance(node.window, SlideByTuple):
+        return Choice(Strategy.AUTO, tuple(_per_row(node, node.window)))
+    if node.strategy is not Strategy.AUTO:
+        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}", *_told(node)))
+    if node.late is Late.REVISE:
+        return Choice(Strategy.PANES, ("corrections are put together from panes",))
+    if isinstance(node.window, Rows):
+        return Choice(
+            Strategy.PANES,
+            (_pane_of_rows(node.window), *_ways_of(node, kept="keeps values: rows, sorted for each window")),
+        )
+    if isinstance(node.window, Landmark):
+        return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
+    usual = _usual(node, node.window)
+    return (
+        usual if statistics is None or not is_open(node) else _by_cost(node, node.window, usual, statistics, constants)
+    )
+
+
+def decided(plan: Node, statistics: Statistics | None, constants: Constants = MEASURED) -> Node:
+    """The plan with its strategies fixed by statistics of the stream, where there are any."""
+    if statistics is None:
+        return plan
+    if isinstance(plan, WindowAggregate) and is_open(plan):
+        plan = replace(plan, strategy=choose(plan, statistics, constants).strategy)
+    return map_inputs(plan, lambda child: decided(child, statistics, constants))
+
+
+def _usual(node: WindowAggregate, window: Sliding) -> Choice:
+    """The choice where nothing is known of the stream."""
+    if window.is_tumbling:
+        return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
+    if _panes_are_too_small(window):
+        return Choice(Strategy.WID, (_why_no_panes(node),))
+    return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
+
+
+def is_open(node: WindowAggregate) -> bool:
+    """Whether statistics of the stream can change the strategy: the cost model knows bounded aggregates."""
+    asked = node.strategy is Strategy.AUTO and node.late is not Late.REVISE and isinstance(node.window, Sliding)
+    schema = shape_of(node.input).schema
+    kinds = [(lookup(c.function), None if c.argument is None else type_of(c.argument, schema)) for c in node.aggregates]
+    return asked and all(aggregate.is_bounded_for(kind) for aggregate, kind in kinds)
+
+
+def _by_cost(
+    node: WindowAggregate, window: Sliding, usual: Choice, statistics: Statistics, constants: Constants
+) -> Choice:
+    """The usual strategy, unless another is clearly better: faster, and where state is large, in time times bytes."""
+    found = estimates(window, kept_by(node), statistics, constants)
+    large = found[usual.strategy].memory > LARGE_STATE
+    costs = {strategy: e.time * (e.memory if large else 1.0) for strategy, e in found.items()}
+    best = min(costs, key=lambda strategy: costs[strategy])
+    if costs[best] > CLEARLY * costs[usual.strategy]:
+        best = usual.strategy
+    measure = "time and state" if large else "time"
+    reason = (
+        f"for {statistics.groups:,.0f} groups with {statistics.rows:.3g} rows a pane it is estimated to take "
+        f"{brief(found[best])}; {usual.strategy.value}: {brief(found[usual.strategy])}"
+        if best is not usual.strategy
+        else f"no other is clearly better in {measure} for {statistics.groups:,.0f} groups with "
+        f"{statistics.rows:.3g} rows a pane: {brief(found[best])}"
+    )
+    return Choice(best, (reason, *(usual.reasons if best is usual.strategy else ())))
+
+
+def _per_row(node: WindowAggregate, window: SlideByTuple) -> Iterator[str]:
+    yield "windows end with rows: what a punctuation releases is sorted and runs through the window once"
+    if node.keys and not window.partition:
+        yield "a row closes a window for all groups: one result for each group in it. PATTR has each close its own"
+    yield from _ways_of(node, kept="keeps values: the rows of one RANGE, sorted by time")
+
+
+def _told(node: WindowAggregate) -> Iterator[str]:
+    """What a strategy that was asked for will do."""
+    if node.strategy is Strategy.ADAPTIVE:
+        assert isinstance(node.window, Sliding)
+        memory = kept_by(node).memory(node.window)
+        yield (
+            f"a group keeps its rows, about {memory.row:.0f} bytes each, while they cost less than its cells, about "
+            f"{memory.cell:.0f} bytes a pane: up to {memory.least_rows(1):.0f} rows in one pane"
+        )
+
+
+def _panes_are_too_small(window: Sliding) -> bool:
+    """RANGE and SLIDE share so small a divisor that panes would be as many as rows, and windows are few."""
+    return window.range // gcd(window.range, window.slide) > MOST_PANES and window.range // window.slide <= MOST_WINDOWS
+
+
+def _why_no_panes(node: WindowAggregate) -> str:
+    assert isinstance(node.window, Sliding)
+    pane = render(gcd(node.window.range, node.window.slide), shape_of(node.input).domain)
+    return f"RANGE and SLIDE share only {pane}, too small for panes: one partial for each open window instead"
+
+
+def _pane_of(node: WindowAggregate) -> str:
+    assert isinstance(node.window, Sliding)
+    pane = gcd(node.window.range, node.window.slide)
+    size = render(pane, shape_of(node.input).domain)
+    return (
+        f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {node.window.range // pane} panes"
+    )
+
+
+def _pane_of_rows(window: Rows) -> str:
+    pane = gcd(window.range, window.slide)
+    size = row_count(pane)
+    return f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {window.range // pane} panes"
+
+
+def _ways_of(
+    node: WindowAggregate, kept: str = "keeps values: sorted runs a pane, added and taken away"
+) -> Iterator[str]:
+    """How windows are put together, for each kind of aggregate there is in the query."""
+    schema = shape_of(node.input).schema
+    ways: dict[str, list[str]] = {}
+    for call in node.aggregates:
+        aggregate = lookup(call.function)
+        kind = None if call.argument is None else type_of(call.argument, schema)
+        if not aggregate.is_bounded_for(kind):
+            way = kept
+        elif aggregate.differential:
+            way = "can subtract: a running difference"
+        else:
+            way = "cannot subtract: two stacks"
+        ways.setdefault(way, []).append(str(call))
+    for way, calls in ways.items():
+        yield f"{', '.join(dict.fromkeys(calls))} {way}"
+
+
+_NAMES: dict[type, str] = {
+    Landmark: "landmark windows",
+    Session: "session windows",
+    Rows: "windows of rows",
+    SlideByTuple: "slide-by-tuple windows",
+}
+
+
+_WHY_FINAL: dict[type, str] = {
+    SlideByTuple: "a late row would close a window of its own and change which rows close the later ones; ",
+}
+
+
+def _not_revised(node: WindowAggregate) -> str | None:
+    """What makes corrections of late rows impossible."""
+    if not isinstance(node.window, (Sliding, Session)):
+        return _NAMES[type(node.window)]
+    if node.emit is Emit.EMPTY:
+        return "EMIT EMPTY"
+    complete = isinstance(node.window, Session) and node.emit is Emit.COMPLETE
+    return "EMIT COMPLETE of session windows" if complete else None
+
+
+def refuse_impossible(node: WindowAggregate) -> None:
+    window = node.window
+    if node.late is Late.REVISE and (what := _not_revised(node)) is not None:
+        raise UnsupportedError(
+            f"is not available for {what}",
+            parameter="late",
+            value="revise",
+            allowed=("drop", "side"),
+            hint=f"{_WHY_FINAL.get(type(window), '')}late='side' gives the late rows as a second output",
+        )
+    if node.late is Late.REVISE and node.strategy not in (Strategy.AUTO, Strategy.PANES):
+        raise UnsupportedError(
+            "must be panes or auto with LATE REVISE",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint="corrections are put together from panes; leave the strategy out",
+        )
+    if isinstance(window, (Session, SlideByTuple)) and node.strategy is not Strategy.AUTO:
+        raise UnsupportedError(
+            f"must be auto for {_NAMES[type(window)]}",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint=f"{_NAMES[type(window)]} have one algorithm; leave the strategy out",
+        )
+    if isinstance(window, Rows) and node.strategy in (Strategy.WID, Strategy.BUFFER):
+        raise UnsupportedError(
+            "must be auto or panes for windows of rows",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint="leave the strategy out",
+        )
+    if isinstance(window, Landmark) and node.strategy in _NOT_FOR_LANDMARKS:
+        raise UnsupportedError(
+            "must be auto, panes or buffer for landmark windows",
+            parameter="strategy",
+            value=node.strategy.value,
+            hint=_NOT_FOR_LANDMARKS[node.strategy],
+        )
+
+
+_NOT_FOR_LANDMARKS = {
+    Strategy.WID: "a row belongs to every later window: WID would never be done with it",
+    Strategy.ADAPTIVE: "no row ever leaves a landmark window, so that kept rows only grow: cells are always less",
+}

@@ -1,0 +1,1 @@
+"""Whether a plan makes sense: columns, windows, streams, joins, progress."""

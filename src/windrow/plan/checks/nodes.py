@@ -1,0 +1,384 @@
+"""Whether a plan makes sense, node by node: its columns, its types, its progress.
+
+`shape_of` is the one gate: SQL, the fluent API and the engines all ask it. It holds no cache: a plan is small, and
+aggregates can be registered at any time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.aggregates import lookup
+from windrow.errors import InternalError, QueryError, UnsupportedError
+from windrow.plan.checks.joins import join_shape
+from windrow.plan.checks.progress import KEEP_TIME, carries_progress, times_hint
+from windrow.plan.checks.streams import check_stream
+from windrow.plan.checks.windows import attribute_of, check_empties, check_window, every_of
+from windrow.plan.nodes import (
+    Distinct,
+    Filter,
+    Join,
+    Late,
+    Node,
+    OrderedOutput,
+    Project,
+    Stream,
+    Union,
+    WindowAggregate,
+)
+from windrow.plan.tree import inputs_of, map_inputs, walk
+from windrow.plan.types.expressions import column_type, type_of
+from windrow.plan.types.kinds import Family, common, family_of, name_of, normal_time
+from windrow.plan.types.schema import Shape
+from windrow.semantics.scalars.amounts import Domain
+from windrow.semantics.scalars.expressions import Column, Expression
+from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
+
+__all__ = ["carries_progress", "check_supported", "check_window", "inputs_of", "map_inputs", "shape_of", "walk"]
+
+
+def shape_of(node: Node) -> Shape:
+    """The columns of a plan and its progressing attribute; raises a QueryError for the first thing that is wrong."""
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise InternalError("is not a plan node", parameter=type(node).__name__)
+    if any(isinstance(child, OrderedOutput) for child in inputs_of(node)):
+        raise QueryError(
+            "must be the last step of a query: what comes after it does not need rows in order",
+            parameter="ordered output",
+            hint="say it once, after everything else",
+        )
+    return rule(node)
+
+
+def gives_early(plan: Node) -> bool:
+    """Whether some results of a plan are not final."""
+    return any(isinstance(node, WindowAggregate) and node.early is not None for node in walk(plan))
+
+
+def check_supported(node: Node) -> None:
+    """Refuse at planning what no engine runs yet."""
+    for part in walk(node):
+        if isinstance(part, WindowAggregate):
+            _check_supported_window(part)
+        elif isinstance(part, (Project, Distinct)) and gives_early(part.input):
+            _check_above_early(part)
+        elif isinstance(part, Join):
+            _check_below_join(part)
+
+
+def _check_above_early(node: Project | Distinct) -> None:
+    """What takes an early result back must be known as such, and must come as often as the result did."""
+    if isinstance(node, Distinct):
+        raise UnsupportedError(
+            "DISTINCT over early results is not available: what is taken back may come again",
+            hint="leave EMIT EARLY or DISTINCT out",
+        )
+    if ("kind", Column("kind")) not in node.columns:
+        raise QueryError(
+            "must keep the column kind, which tells early results from final ones",
+            parameter="select",
+            value=", ".join(name for name, _ in node.columns),
+            hint="select kind too, or leave EMIT EARLY out",
+        )
+
+
+def _check_below_join(node: Join) -> None:
+    """What has joined is not taken back."""
+    for part in walk(node):
+        if isinstance(part, WindowAggregate) and (part.early is not None or part.late is Late.REVISE):
+            what = "corrected later" if part.early is None else "taken back"
+            raise UnsupportedError(
+                f"joins over results that are {what} are not available",
+                hint="leave EMIT EARLY and LATE REVISE out of the inner query",
+            )
+
+
+def _check_supported_window(node: WindowAggregate) -> None:
+    if node.early is not None and (node.late is Late.REVISE or not isinstance(node.window, (Sliding, Landmark))):
+        what = "with LATE REVISE" if node.late is Late.REVISE else f"for {type(node.window).__name__.lower()} windows"
+        raise UnsupportedError(
+            f"is not available {what}",
+            parameter="early",
+            value=str(node.early),
+            hint="leave EMIT EARLY out, or use LATE SIDE with a sliding, tumbling or landmark window",
+        )
+    if any(isinstance(part, WindowAggregate) and part.early is not None for part in walk(node.input)):
+        raise UnsupportedError(
+            "windows over early results are not available: what is taken back cannot be taken out of them",
+            hint="say EMIT EARLY in the outer query",
+        )
+    if any(isinstance(part, WindowAggregate) and part.late is Late.REVISE for part in walk(node.input)):
+        raise UnsupportedError(
+            "windows over results that are corrected later are not available yet",
+            hint="use LATE DROP or LATE SIDE in the inner query",
+        )
+
+
+def _stream(node: Stream) -> Shape:
+    check_stream(node)
+    return Shape(node.schema, node.time)
+
+
+def _filter(node: Filter) -> Shape:
+    shape = shape_of(node.input)
+    kind = type_of(node.predicate, shape.schema)
+    if family_of(kind) not in (Family.BOOLEAN, Family.NULL):
+        raise QueryError(
+            "must be a condition (true or false)",
+            parameter="where",
+            value=f"{name_of(kind)} in {node.predicate}",
+            hint="compare the value, as in price > 0",
+        )
+    return shape
+
+
+def _project(node: Project) -> Shape:
+    shape = shape_of(node.input)
+    if not node.columns:
+        raise QueryError("must name at least one column", parameter="select")
+    _check_names(tuple(name for name, _ in node.columns), "select")
+    schema = pa.schema([(name, _projected(expression, shape.schema)) for name, expression in node.columns])
+    kept = (name for name, _ in node.columns if shape.time and carries_progress(node, name))
+    return Shape(schema, next(kept, None))
+
+
+def _projected(expression: Expression, schema: pa.Schema) -> pa.DataType:
+    """A column that passes keeps its encoding, so that its dictionary still serves the groups above."""
+    return column_type(expression.name, schema) if isinstance(expression, Column) else type_of(expression, schema)
+
+
+def _check_names(names: tuple[str, ...], parameter: str) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise QueryError(
+                "must give every column its own name",
+                parameter=parameter,
+                value=f"{name} twice",
+                hint=f"rename one of them: ... AS {name}_2",
+            )
+
+
+def _aggregate(node: WindowAggregate) -> Shape:
+    shape = shape_of(node.input)
+    end = _window_type(node, shape)
+    fields = [*_key_fields(node, shape), ("window_start", end), ("window_end", end), *_answer_fields(node, shape)]
+    if node.late is Late.REVISE:
+        fields.append(("revision", pa.int32()))
+    if node.early is not None:
+        fields.append(("kind", pa.string()))
+    _check_names(tuple(name for name, _ in fields), "columns")
+    _check_within(node, shape)
+    _check_early(node, shape)
+    check_empties(node)
+    return Shape(pa.schema(fields), node.time.value)
+
+
+def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
+    """The type of `window_start` and `window_end`: the attribute's, or int64 where rows are counted."""
+    attribute = attribute_of(node.window)
+    if isinstance(node.window, SlideByTuple):
+        for name in node.window.partition:
+            type_of(Column(name), shape.schema)
+        _check_partition(node, node.window.partition)
+    if isinstance(node.window, Rows):
+        check_window(node.window)
+        _check_rows(node, node.window, shape)
+        return pa.int64()
+    attribute = node.window.attribute
+    _check_attribute(node, shape, attribute)
+    check_window(node.window, shape.domain)
+    return normal_time(type_of(Column(attribute), shape.schema))
+
+
+def _check_partition(node: WindowAggregate, partition: tuple[str, ...]) -> None:
+    """Groups count their own rows, or all of them count together; nothing in between."""
+    if partition and {expression for _, expression in node.keys} != {Column(name) for name in partition}:
+        raise QueryError(
+            "must name all group columns, or be left out",
+            parameter="partition",
+            value=f"{', '.join(partition)} with groups by {', '.join(name for name, _ in node.keys) or 'nothing'}",
+            hint="with PATTR, rows close windows for their own group; without, for all groups",
+        )
+
+
+def _check_rows(node: WindowAggregate, window: Rows, shape: Shape) -> None:
+    for name in window.partition:
+        type_of(Column(name), shape.schema)
+        if Column(name) not in (expression for _, expression in node.keys):
+            raise QueryError(
+                "must be among the groups, or results of different keys could not be told apart",
+                parameter="partition",
+                value=name,
+                hint=f"group by {name} too",
+            )
+    if window.order is None:
+        return
+    type_of(Column(window.order), shape.schema)
+    if shape.time is None or not carries_progress(node.input, window.order):
+        raise QueryError(
+            f"must be the progressing attribute, which is {shape.time or 'not among the columns'}",
+            parameter="order_by",
+            value=window.order,
+            hint="rows wait for its punctuations; leave it out to count rows as they arrive",
+        )
+
+
+def _check_attribute(node: WindowAggregate, shape: Shape, attribute: str) -> None:
+    if shape.time is None:
+        raise QueryError(
+            "needs a progressing attribute, but the input does not keep it",
+            parameter="window",
+            value=f"columns {', '.join(shape.schema.names)}",
+            hint=times_hint(node.input, shape.schema.names),
+        )
+    type_of(Column(attribute), shape.schema)
+    if not carries_progress(node.input, attribute):
+        declared = any(isinstance(part, Stream) and attribute in part.schema.names for part in walk(node.input))
+        raise QueryError(
+            f"must be on the progressing attribute, which is {shape.time}",
+            parameter="window",
+            value=attribute,
+            hint=times_hint(node.input, shape.schema.names)
+            + (f", or declare the stream with PROGRESS ON {attribute}" if declared else ""),
+        )
+
+
+def _key_fields(node: WindowAggregate, shape: Shape) -> list[tuple[str, pa.DataType]]:
+    fields = [(name, type_of(expression, shape.schema)) for name, expression in node.keys]
+    for name, kind in fields:
+        if pa.types.is_nested(kind):
+            raise QueryError(
+                "must group by plain values", parameter=name, value=str(kind), hint="group by a field or a CAST of it"
+            )
+    return fields
+
+
+def _answer_fields(node: WindowAggregate, shape: Shape) -> list[tuple[str, pa.DataType]]:
+    fields = []
+    for call in node.aggregates:
+        kind = None if call.argument is None else type_of(call.argument, shape.schema)
+        fields.append((call.name, lookup(call.function).result_type(kind, call.parameters)))
+    return fields
+
+
+def _check_within(node: WindowAggregate, shape: Shape) -> None:
+    if node.within is None:
+        return
+    if node.late is not Late.REVISE:
+        raise QueryError(
+            "says how long results are corrected, which only LATE REVISE does",
+            parameter="within",
+            value=str(node.within),
+            hint="write LATE REVISE WITHIN ..., or leave it out",
+        )
+    domain = Domain.INTEGER if isinstance(node.window, Rows) else shape.domain
+    if node.within.resolve(domain, "within") < 1:
+        raise QueryError("must be positive", parameter="within", value=str(node.within), hint="as in WITHIN 1 HOUR")
+
+
+def _check_early(node: WindowAggregate, shape: Shape) -> None:
+    if node.early is not None and every_of(node, shape.domain) < 1:
+        raise QueryError(
+            "must be positive", parameter="early", value=str(node.early), hint="as in EMIT EARLY EVERY 10 SECONDS"
+        )
+
+
+def _union(node: Union) -> Shape:
+    if not node.inputs:
+        raise InternalError("must have inputs", parameter="union")
+    shapes = [shape_of(child) for child in node.inputs]
+    for shape in shapes[1:]:
+        _check_same_columns(shapes[0], shape)
+        _check_same_progress(shapes[0], shape)
+    return Shape(pa.schema([(name, _merged(name, shapes)) for name in shapes[0].schema.names]), shapes[0].time)
+
+
+def _check_same_columns(first: Shape, other: Shape) -> None:
+    if first.schema.names != other.schema.names:
+        raise QueryError(
+            "needs the same columns on both sides, in the same order",
+            parameter="union",
+            value=f"({', '.join(first.schema.names)}) and ({', '.join(other.schema.names)})",
+            hint="select the columns you want from each side first",
+        )
+
+
+def _check_same_progress(first: Shape, other: Shape) -> None:
+    if first.time != other.time:
+        raise QueryError(
+            "needs the same progressing attribute on both sides",
+            parameter="union",
+            value=f"{first.time or 'none'} and {other.time or 'none'}",
+            hint="rename one: SELECT ... AS the name of the other",
+        )
+
+
+def _merged(name: str, shapes: list[Shape]) -> pa.DataType:
+    kind: pa.DataType = shapes[0].schema.field(name).type
+    for shape in shapes[1:]:
+        other: pa.DataType = shape.schema.field(name).type
+        merged = kind if kind == other else common(kind, other)
+        if merged is None or (name == shape.time and family_of(kind) is not family_of(other)):
+            raise QueryError(
+                f"needs one type for the column {name}",
+                parameter="union",
+                value=f"{name_of(kind)} and {name_of(other)}",
+                hint=f"CAST({name} AS ...) on one side first",
+            )
+        kind = merged
+    return kind
+
+
+def _join(node: Join) -> Shape:
+    return join_shape(node, (shape_of(node.left), shape_of(node.right)))
+
+
+def _timed(node: Node, parameter: str, rule: str, hint: str) -> Shape:
+    """The columns of a node that must have the progressing attribute among them."""
+    shape = shape_of(node)
+    if shape.time is None:
+        value = f"columns {', '.join(shape.schema.names)}"
+        raise QueryError(f"needs the progressing attribute among {rule}", parameter=parameter, value=value, hint=hint)
+    return shape
+
+
+def _distinct(node: Distinct) -> Shape:
+    rule = "its columns, or state would grow without bound"
+    return _timed(node.input, "distinct", rule, "keep the time column in the SELECT DISTINCT list")
+
+
+def _ordered(node: OrderedOutput) -> Shape:
+    hint = KEEP_TIME.replace("inner ", "")
+    shape = _timed(node.input, "ordered output", "the columns, or nobody could see the order", hint)
+    for part in walk(node):
+        if isinstance(part, WindowAggregate) and (part.late is Late.REVISE or part.early is not None):
+            _refuse_disorder(part)
+    return Shape(shape.answer, shape.time)
+
+
+def _refuse_disorder(node: WindowAggregate) -> None:
+    """What is said of a window again, or before it closes, has no place in the order."""
+    revised = node.late is Late.REVISE
+    what = "LATE REVISE: a correction follows results of later windows" if revised else "EMIT EARLY: a window is told"
+    raise UnsupportedError(
+        f"does not go with {what}{'' if revised else ' before earlier ones have closed'}",
+        parameter="ordered output",
+        hint="use LATE SIDE" if revised else "leave one of them out",
+    )
+
+
+_RULES: dict[type, Callable[[Any], Shape]] = {
+    Stream: _stream,
+    Filter: _filter,
+    Project: _project,
+    WindowAggregate: _aggregate,
+    Union: _union,
+    Distinct: _distinct,
+    OrderedOutput: _ordered,
+    Join: _join,
+}

@@ -1,0 +1,125 @@
+"""Families of Arrow types: which values compare, add up or merge into one column, and what users call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import value_type
+from windrow.errors import DataError
+from windrow.semantics.scalars.moments import TOO_FINE, parse_moment
+
+
+class Family(Enum):
+    """Types that behave alike in expressions; the value is the name that users read and write."""
+
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INTEGER = "bigint"
+    FLOAT = "double"
+    DECIMAL = "decimal"
+    STRING = "string"
+    TIMESTAMP = "timestamp"
+    DATE = "date"
+    DURATION = "interval"
+    OTHER = "other"
+
+
+NUMBERS = frozenset({Family.INTEGER, Family.FLOAT, Family.DECIMAL})
+
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+DURATION = pa.duration("us")
+
+_TESTS: tuple[tuple[Family, Callable[[pa.DataType], bool]], ...] = (
+    (Family.NULL, pa.types.is_null),
+    (Family.BOOLEAN, pa.types.is_boolean),
+    (Family.INTEGER, pa.types.is_integer),
+    (Family.FLOAT, pa.types.is_floating),
+    (Family.DECIMAL, pa.types.is_decimal),
+    (Family.STRING, lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind)),
+    (Family.STRING, pa.types.is_string_view),
+    (Family.TIMESTAMP, pa.types.is_timestamp),
+    (Family.DATE, pa.types.is_date),
+    (Family.DURATION, pa.types.is_duration),
+)
+
+
+def family_of(kind: pa.DataType) -> Family:
+    """The family of a type; a dictionary belongs to its values' family."""
+    kind = value_type(kind)
+    return next((family for family, holds in _TESTS if holds(kind)), Family.OTHER)
+
+
+def name_of(kind: pa.DataType) -> str:
+    """What users call a type.
+
+    >>> name_of(pa.int32()), name_of(pa.list_(pa.int32()))
+    ('bigint', 'list<item: int32>')
+    """
+    family = family_of(kind)
+    return str(kind) if family is Family.OTHER else family.value
+
+
+def normal_time(kind: pa.DataType) -> pa.DataType:
+    """The type in which a progressing attribute is reported: microseconds in its own time zone, or int64."""
+    return microseconds(zone_of(kind)) if pa.types.is_timestamp(kind) else pa.int64()
+
+
+def microseconds(zone: str | None) -> pa.DataType:
+    """A timestamp in microseconds, with a time zone or naive."""
+    return pa.timestamp("us", tz=zone) if zone else pa.timestamp("us")
+
+
+def zone_of(kind: Any) -> str | None:
+    """The time zone of a timestamp type; None when it is naive."""
+    zone: str | None = kind.tz
+    return zone
+
+
+def common(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """The one type that holds the values of both, or None when they do not mix."""
+    left, right = value_type(left), value_type(right)
+    families = family_of(left), family_of(right)
+    if left == right or families[1] is Family.NULL:
+        return left
+    if families[0] is Family.NULL:
+        return right
+    if families[0] is families[1]:
+        return _widest(families[0], left, right)
+    return pa.float64() if NUMBERS.issuperset(families) else None
+
+
+def _widest(family: Family, left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    if family is Family.TIMESTAMP:
+        return microseconds(_zone(zone_of(left), zone_of(right)))
+    widest: dict[Family, pa.DataType] = {
+        Family.INTEGER: pa.int64(),
+        Family.FLOAT: pa.float64(),
+        Family.DECIMAL: pa.float64(),
+        Family.STRING: pa.string(),
+        Family.DATE: pa.date32(),
+        Family.DURATION: DURATION,
+    }
+    return widest.get(family)
+
+
+def _zone(left: str | None, right: str | None) -> str | None:
+    return left if left == right or right is None else right if left is None else "UTC"
+
+
+def parse_timestamp(text: str) -> datetime | None:
+    """The moment an ISO 8601 text names (UTC unless it says otherwise), or None. One that is too fine is refused.
+
+    >>> parse_timestamp("2024-01-01 12:30").isoformat()
+    '2024-01-01T12:30:00+00:00'
+    """
+    try:
+        return parse_moment(text)
+    except DataError as error:
+        if error.rule == TOO_FINE:
+            raise
+        return None

@@ -1,0 +1,1 @@
+"""The oracle: any query by brute force, from the definitions alone."""

@@ -1,0 +1,1 @@
+"""Scalar values and expressions, row by row."""

@@ -1,0 +1,1 @@
+"""Window kinds, each with its three functions: `windows`, `extent` and `wids`."""

@@ -1,0 +1,149 @@
+"""Queries that run together: the low level reads each stream once for all of them, and a shard works for each.
+
+Windows over the same rows with the same keys share panes: their cells are sent once, and each takes them as its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from windrow.operators.aggregate.smoothing import EAGER, Flush, check_smooth
+from windrow.operators.late.judging import late_columns
+from windrow.operators.panes.partials import Partials
+from windrow.operators.panes.shared import SharedCells, shared_node
+from windrow.pipeline.sharing import pane_groups
+from windrow.plan.checks.nodes import gives_early, shape_of
+from windrow.plan.nodes import Node, WindowAggregate
+from windrow.sharded.division import spread_together
+from windrow.sharded.pre_aggregate import Lowering
+from windrow.sharded.shard import Job, Merged, Outcome, Shard
+from windrow.sharded.wire import unpack
+
+Reading: TypeAlias = tuple[Lowering, ...]
+"""The low levels that read one stream together."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What the high level of some queries needs to know: a description that travels to the workers."""
+
+    jobs: tuple[Job, ...]
+    shared: tuple[WindowAggregate, ...] = ()
+    """The panes that several windows share."""
+
+    @property
+    def signature(self) -> list[str]:
+        return [line for job in self.jobs for line in job.signature]
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        return max((job.shards for job in self.jobs), key=len)
+
+
+def bundled(
+    plans: Sequence[Node], keys: tuple[int, ...], *, panes: bool = True, flush: Flush = EAGER
+) -> tuple[Bundle, list[Reading]]:
+    """Plans divided between the levels; `keys` are the shards, and without `panes` each window has its own."""
+    jobs = tuple(_job(plan, divided, keys, flush) for plan, divided in zip(plans, spread_together(plans), strict=True))
+    readings: dict[Any, list[Lowering]] = {}
+    for query, job in enumerate(jobs):
+        places: dict[Any, int] = {}
+        for place, branch in enumerate(job.spread.branches):
+            stream = branch.stream.name, *branch.stream.schema.names
+            places[stream] = places.get(stream, -1) + 1  # a query that reads a stream twice does so twice
+            lowering = Lowering(branch, place, job.shards, job.spread.own, ((query, place),))
+            readings.setdefault((stream, places[stream]), []).append(lowering)
+    shared: list[WindowAggregate] = []
+    made = [tuple(_sharing(reading, shared) if panes else reading) for reading in readings.values()]
+    return Bundle(jobs, tuple(shared)), made
+
+
+def _job(plan: Node, divided: Any, keys: tuple[int, ...], flush: Flush) -> Job:
+    check_smooth(plan, flush)
+    shape = shape_of(plan)
+    time = None if gives_early(plan) else shape.time  # what is given early and taken back keeps its order
+    return Job(divided, (0,) if divided.one_shard else keys, shape.answer, late_columns(plan), time, flush)
+
+
+def _sharing(lowerings: list[Lowering], shared: list[WindowAggregate]) -> Iterator[Lowering]:
+    """The same low levels, with one for all that would send the same, and one for all windows that share panes."""
+    alike: dict[Any, list[Lowering]] = {}
+    for low in lowerings:
+        branch = low.branch
+        key = branch.stream, branch.path, branch.route, branch.copies, low.shards, branch.merging
+        alike.setdefault(key, []).append(low)
+    over: dict[Any, list[Lowering]] = {}
+    for (*rows, merging), same in alike.items():
+        over.setdefault((*rows, merging is None), []).append(_for_all(same))
+    for same in over.values():
+        windows = {low.branch.merging: low for low in same if low.branch.merging is not None}
+        groups = pane_groups(list(windows))
+        for group in groups:
+            shared.append(shared_node(group))
+            one = _for_all([windows[node] for node in group])
+            yield replace(one, branch=replace(one.branch, merging=shared[-1]), shared=len(shared) - 1)
+        taken = [node for group in groups for node in group]
+        yield from (low for low in same if low.branch.merging not in taken)
+
+
+def _for_all(lowerings: list[Lowering]) -> Lowering:
+    """The first of them, for the queries of all."""
+    return replace(
+        lowerings[0],
+        own=tuple({one.name: one for low in lowerings for one in low.own}.values()),
+        to=tuple(receiver for low in lowerings for receiver in low.to),
+    )
+
+
+class Shards:
+    """One shard of every query of a bundle."""
+
+    def __init__(self, bundle: Bundle, number: int) -> None:
+        self.bundle = bundle
+        self.number = number
+        self.each = [Shard(job, number, query) for query, job in enumerate(bundle.jobs)]
+        self.lineage = self.each[0].lineage
+        """Which state this is, through all its micro-batches."""
+
+    def run(self, bodies: Iterable[bytes | pa.Buffer], *, whole: bool = False) -> Iterator[Outcome]:
+        """All rows of a micro-batch, then the promises that hold after it. With `whole`, nothing follows."""
+        for note, reader in map(unpack, bodies):
+            batches = list(reader)
+            cells = [self._cells(note["shared"], batch) for batch in batches] if note["kind"] == "cells" else []
+            for query, place in note["to"]:
+                self.each[query].take(place, note, batches, cells)
+                yield from self.each[query].handed_over()
+        for shard in self.each:
+            yield from shard.finish(whole=whole)
+
+    def _cells(self, shared: int | None, batch: pa.RecordBatch) -> Merged:
+        cells = Partials.from_batch(batch)
+        return cells if shared is None else SharedCells.of_partials(cells, self.bundle.shared[shared])
+
+    def facts(self) -> dict[str, Any]:
+        """What it knows besides tables."""
+        first, *others = (shard.facts() for shard in self.each)
+        size = len(self.bundle.shards)
+        return {**first, "query": self.bundle.signature, "shards": size, "others": others}
+
+    def tables(self) -> dict[str, pa.Table]:
+        return {
+            f"{_prefix(query)}{name}": table
+            for query, shard in enumerate(self.each)
+            for name, table in shard.tables().items()
+        }
+
+    def restore(self, facts: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+        """Remember what `facts` and `tables` gave."""
+        for query, (shard, known) in enumerate(zip(self.each, [facts, *facts.get("others", [])], strict=True)):
+            prefix = _prefix(query)
+            own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
+            shard.restore(known, own)
+
+
+def _prefix(query: int) -> str:
+    return f"query {query + 1}/" if query else ""

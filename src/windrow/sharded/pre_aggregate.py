@@ -1,0 +1,323 @@
+"""The low level: what happens to rows where they are read, before anything is shuffled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.aggregates import UserAggregate, register
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Array, Integers
+from windrow.errors import DataError
+from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, Operator
+from windrow.operators.evaluate import evaluate
+from windrow.operators.input.grid import Grid, to_units
+from windrow.operators.input.group_promises import Singles
+from windrow.operators.input.input import Input
+from windrow.operators.input.lead import LeadLimit
+from windrow.operators.kernels.input import span
+from windrow.operators.panes.partials import PaneAggregate, Partials
+from windrow.operators.rowwise.meld import Meld
+from windrow.operators.rowwise.project import Project
+from windrow.operators.rowwise.select import Select
+from windrow.plan import nodes
+from windrow.plan.checks.nodes import shape_of
+from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, Punctuation, lead_of
+from windrow.semantics.scalars.amounts import Domain
+from windrow.semantics.scalars.expressions import columns_of
+from windrow.sharded.division import Branch
+from windrow.sharded.routing import Shards, shards_of
+from windrow.sharded.task_progress import Sighting, lead_among_rows, slack_rows_of
+from windrow.sharded.time_stretches import Stretches
+from windrow.sharded.wire import bodies_batch, pack
+
+FLUSH_BYTES = 64 << 20
+"""Partials of a task are sent on when they take more than this, so that many groups do not fill its memory."""
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """The low level of one stream: a description that travels to the workers."""
+
+    branch: Branch
+    place: int
+    """Which of the plan's streams this is."""
+    shards: tuple[int, ...]
+    """The number Spark knows each shard by."""
+    own: tuple[UserAggregate, ...] = ()
+    """The user's own aggregates."""
+    to: tuple[tuple[int, int], ...] = ()
+    """The queries that get what is sent, with the place of the stream in each; the only query there is unless given."""
+    shared: int | None = None
+    """Which of the shared panes the cells are of."""
+
+    def note(self, kind: str, wall: float) -> dict[str, Any]:
+        """What every body says: for whom it is and what it holds."""
+        return {"to": self.to or [(0, self.place)], "kind": kind, "wall": wall, "shared": self.shared}
+
+    def bodies(
+        self, elements: Iterable[pa.RecordBatch | Punctuation], *, order: int = 0, ends: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows for the shards as they come, and to every shard at the end what was seen."""
+        return bodies_of([self], elements, order=order, ends=ends)
+
+
+def bodies_of(
+    lowerings: Sequence[Lowering],
+    elements: Iterable[pa.RecordBatch | Punctuation],
+    *,
+    order: int = 0,
+    numbers: tuple[int, int] | None = None,
+    ends: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """The low levels of several queries over one stream, which is read once.
+
+    Where its rows have numbers, these are those of the first that is read and of the one behind the last.
+    """
+    for lowering in lowerings:
+        make_known(lowering.own)
+    tasks = [Task(lowering, order, numbers) for lowering in lowerings]
+    for element in elements:
+        for task in tasks:
+            yield from task.take(element)
+    for task in tasks:
+        yield from task.finish(ends)
+
+
+class Task:
+    """The rows of one stream that one task of Spark reads in one micro-batch."""
+
+    def __init__(self, lowering: Lowering, order: int, numbers: tuple[int, int] | None = None) -> None:
+        self.lowering = lowering
+        branch = lowering.branch
+        self.stream = branch.stream
+        first, last = numbers or (None, 0)
+        self.seen = Sighting(order=order, first=first, last=last, wall=time.time())
+        self.input = Input(self.stream.name, self.stream.time, AtEnd(), lead=_limit(self.stream, self.seen.wall))
+        lead = lead_among_rows(self.stream)
+        self.stretches = None if lead is None else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
+        self.passed = None if lead is None else Stretches(self.stream.name, lead)
+        self.path = path_operators(branch.path)
+        self.schema = shape_of(branch.top).schema
+        policy = self.stream.policy
+        per = frozenset(policy.per if isinstance(policy, External) else ())
+        self.singles = Singles(self.stream.name, policy, Grid(keys=per), self.stream.schema)
+        self.promised: list[GroupPunctuations] = []
+        self.sent = 0
+        self.merging = None
+        if branch.merging is not None:
+            self.merging = PaneAggregate(branch.merging, shape_of(branch.top))
+
+    def take(self, element: pa.RecordBatch | Punctuation) -> Iterator[pa.RecordBatch]:
+        """One element of the source through the path."""
+        if isinstance(element, Punctuation) and element.group is None:
+            self.seen.promised = max(self.seen.promised, element.value)
+            return
+        if isinstance(element, Punctuation):
+            self._promise(self.singles.one(element))
+            return
+        for made in self.input.process(Batch.unread(self._unpunctuated(element))):
+            if isinstance(made, EarlyRows):
+                yield from self._send_early(made.batch)
+            else:
+                assert isinstance(made, Batch)
+                self._note_times(made.times)
+                yield from self._send(self._through(made))
+
+    def _unpunctuated(self, data: pa.RecordBatch) -> pa.RecordBatch:
+        """The data rows; rows that carry a punctuation are taken note of."""
+        policy = self.stream.policy
+        if not isinstance(policy, External) or policy.column is None:
+            return data
+        marks = data.column(policy.column)
+        if marks.null_count == len(marks):
+            return data
+        carried = data.filter(pc.is_valid(marks))
+        promised = to_units(carried.column(policy.column), policy.column)
+        single = self.singles.mask(carried, np.ones(len(carried), np.bool_))
+        if not single.all():
+            self.seen.promised = max(self.seen.promised, int(span(promised[~single])[1]))
+        self._promise(self.singles.promises(carried.filter(pa.array(single)), promised[single]))
+        return data.filter(pc.is_null(marks))
+
+    def _promise(self, promises: Iterable[GroupPunctuations]) -> None:
+        """Note promises for single groups, under the names that columns have at the end of the path."""
+        found: list[Element] = list(promises)
+        for operator in self.path:
+            found = [
+                out for one in found if isinstance(one, GroupPunctuations) for out in operator.punctuate_groups(one, 0)
+            ]
+        self.promised += [one for one in found if isinstance(one, GroupPunctuations)]
+
+    def _note_times(self, times: Integers) -> None:
+        seen, wanted = self.seen, slack_rows_of(self.stream)
+        seen.rows += len(times)
+        seen.high = max(seen.high, self.input.high)
+        seen.least = min(seen.least, int(span(times)[0]))
+        if self.stretches is not None:
+            self.stretches.add(times)
+        elif wanted:
+            trail = np.concatenate([np.array(seen.recent, np.int64), times])
+            settled, recent = trail[:-wanted], trail[-wanted:]
+            seen.before = max(seen.before, int(settled.max()) if len(settled) else START)
+            seen.recent = recent.tolist()
+
+    def _through(self, batch: Batch) -> Batch:
+        for operator in self.path:
+            for out in operator.process(batch, 0):
+                assert isinstance(out, Batch)
+                batch = out
+        return batch
+
+    def _send(self, batch: Batch) -> Iterator[pa.RecordBatch]:
+        if self.merging is not None:
+            self.merging.add(batch)
+            if self.merging.nbytes > FLUSH_BYTES:
+                yield from self._flush()
+            return
+        batch = batch.compact()
+        if len(batch) == 0:
+            return
+        self.seen.latest = max(self.seen.latest, int(span(batch.times)[1]))
+        if self.passed is not None:
+            self.passed.add(batch.times)
+        for i, (rows, shards) in enumerate(self._places(batch.data)):
+            data = batch.data if len(rows) == len(batch) else batch.data.take(arrow(rows))
+            yield self._divided(data, shards, "copies" if i else "rows")
+
+    def _places(self, data: pa.RecordBatch) -> Iterator[tuple[Integers, Shards]]:
+        """The shards that rows go to, first of all of them their home; then where copies of some of them go."""
+        branch = self.lowering.branch
+        if branch.copies is not None:
+            yield from branch.copies.places(data, len(self.lowering.shards))
+        else:
+            keys = [evaluate(e, data) for e in branch.route]
+            yield np.arange(len(data)), self._shards(keys, len(data))
+
+    def _send_early(self, batch: Batch) -> Iterator[pa.RecordBatch]:
+        """Rows that are too far ahead whatever other tasks see, to their homes."""
+        self.seen.rows += len(batch)
+        self.seen.early += len(batch)
+        against = None if self.stretches is not None else int(self.seen.wall * 1_000_000)
+        data = self._through(batch).compact().data
+        if len(data):
+            _, shards = next(self._places(data))
+            yield self._divided(data, shards, "early", against=against)
+
+    def _promises(self, promises: GroupPunctuations) -> pa.RecordBatch:
+        """Promises for single groups, each to the shard of its groups, or to all where it says too little."""
+        groups, route = promises.groups, self.lowering.branch.route
+        data = groups.append_column("promised", arrow(promises.values))
+        if route and {name for e in route for name in columns_of(e)} <= set(groups.schema.names):
+            return self._divided(data, self._shards([evaluate(e, groups) for e in route], len(groups)), "promises")
+        note = self.lowering.note("promises", self.seen.wall)
+        body = pack([data], data.schema, note)
+        return bodies_batch(list(self.lowering.shards), [body] * len(self.lowering.shards))
+
+    def _shards(self, keys: Sequence[Array], rows: int) -> Shards:
+        return shards_of(keys, rows, len(self.lowering.shards))
+
+    def _flush(self) -> Iterator[pa.RecordBatch]:
+        assert self.merging is not None
+        partials = self.merging.take()
+        if partials is not None:
+            yield self._cells(partials)
+
+    def _cells(self, partials: Partials) -> pa.RecordBatch:
+        """Pane partials, each to the shard of its group."""
+        branch = self.lowering.branch
+        assert branch.merging is not None
+        names = [name for name, _ in branch.merging.keys]
+        known = pa.RecordBatch.from_arrays(partials.keys, names=names) if names else None
+        keys = [evaluate(e, known) for e in branch.key_route] if known is not None else []
+        return self._divided(partials.to_batch(), self._shards(keys, len(partials)), "cells")
+
+    def send_cells(self, partials: Partials, high: int) -> pa.RecordBatch:
+        """Partials that were made elsewhere from all rows of their panes; `high` is the largest time of those."""
+        self.seen.rows += partials.rows
+        self.seen.high = max(self.seen.high, high)
+        self.seen.latest = self.seen.high
+        return self._cells(partials)
+
+    def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str, **told: Any) -> pa.RecordBatch:
+        """One body for each shard that gets something."""
+        note = {**self.lowering.note(kind, self.seen.wall), "order": self._next(), **told}
+        if len(self.lowering.shards) == 1:
+            return bodies_batch([self.lowering.shards[0]], [pack([data], data.schema, note)])
+        order = np.argsort(shards, kind="stable")
+        cuts = np.searchsorted(shards[order], np.arange(len(self.lowering.shards) + 1))
+        ordered = data.take(arrow(order))
+        present = [shard for shard in range(len(self.lowering.shards)) if cuts[shard + 1] > cuts[shard]]
+        bodies = [pack([ordered.slice(cuts[s], cuts[s + 1] - cuts[s])], data.schema, note) for s in present]
+        return bodies_batch([self.lowering.shards[s] for s in present], bodies)
+
+    def _next(self) -> list[int]:
+        """Where what is sent next stands among all that is sent in the micro-batch."""
+        self.sent += 1
+        return [self.seen.order, self.sent]
+
+    def finish(self, ends: bool) -> Iterator[pa.RecordBatch]:
+        """The rest, then what was seen, to every shard."""
+        if self.merging is not None:
+            yield from self._flush()
+            self.seen.latest = max(self.seen.latest, self.merging.latest)
+        for promises in self.promised:
+            yield self._promises(promises)
+        self.seen.filtered = sum(operator.counters.filtered for operator in self.path)
+        self.seen.ends = ends
+        if self.stretches is not None and self.passed is not None:
+            self.seen.stretches, self.seen.passed = self.stretches.found, self.passed.found
+        yield told(self.lowering, self.seen)
+
+
+def _limit(stream: nodes.Stream, wall: float) -> LeadLimit | None:
+    """What a task can say of its rows alone: by the clock of its machine as it began, else what is beyond all times."""
+    lead = lead_of(stream.policy)
+    if lead is None:
+        return None
+    if not lead.wall_clock:
+        return LeadLimit(2 * LIMIT)
+    return LeadLimit(lead.amount.resolve(Domain.TIME, "lead"), wall_clock=True, clock=lambda: wall)
+
+
+def refuse_nulls(times: Array, stream: nodes.Stream) -> None:
+    """A row without a time belongs to no window."""
+    if times.null_count:
+        raise DataError(
+            "must not be null: a row without a time belongs to no window",
+            parameter=stream.time,
+            value=f"{times.null_count} nulls in {stream.name}",
+            hint=f"filter the source, or fill it: coalesce({stream.time}, ...)",
+        )
+
+
+def make_known(aggregates: Sequence[UserAggregate]) -> None:
+    """Register a user's aggregates in a process that has not seen them."""
+    for aggregate in aggregates:
+        register(aggregate)
+
+
+def told(lowering: Lowering, seen: Sighting) -> pa.RecordBatch:
+    """A body for every shard that says what was seen."""
+    note = {**lowering.note("seen", seen.wall), "seen": seen.to_json()}
+    body = pack([], pa.schema([]), note)
+    return bodies_batch(list(lowering.shards), [body] * len(lowering.shards))
+
+
+def path_operators(path: Sequence[nodes.Node]) -> list[Operator]:
+    """The operators of nodes that remember nothing, bottom up; a union only brings columns to its types."""
+    made: list[Operator] = []
+    for node in path:
+        if isinstance(node, nodes.Filter):
+            made.append(Select(node.predicate))
+        elif isinstance(node, nodes.Project):
+            made.append(Project(node.columns, shape_of(node).schema))
+        else:
+            made.append(Meld(1, shape_of(node).schema))
+    return made

@@ -1,0 +1,113 @@
+"""What saved state depends on, and the refusal of state that another query or another version wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from windrow.aggregates.kinds.base import value_type
+from windrow.errors import ConfigurationError
+from windrow.physical.explain.joins import describe_join_window
+from windrow.physical.explain.plans import describe_bounds, describe_window
+from windrow.physical.join_choice import choose_join, shapes_below
+from windrow.physical.planner import choose
+from windrow.plan.checks.joins import schema_of
+from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.windows import value_text
+from windrow.plan.nodes import Distinct, Join, JoinStrategy, Late, OrderedOutput, WindowAggregate, WindowTime
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.scalars.amounts import Domain
+from windrow.semantics.scalars.expressions import columns_of
+from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding
+from windrow.sharded.division import Spread
+
+VERSION = 4
+"""Of the saved state. State of another version is refused."""
+
+
+def signature(spread: Spread) -> list[str]:
+    """A line for each thing that state depends on: operators with state and streams. Filters, expressions above the
+    windows and joins, slack and idle times are not among them, so those may change between two runs.
+    """
+    lines = [f"stream {branch.stream.name}" for branch in spread.branches]
+    for node in walk(spread.plan):
+        if isinstance(node, WindowAggregate):
+            lines.append(_window(node))
+        elif isinstance(node, Join):
+            lines.append(_join(node))
+        elif isinstance(node, Distinct):
+            lines.append("distinct " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
+        elif isinstance(node, OrderedOutput):
+            lines.append("ordered output " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
+    return lines
+
+
+def _join(node: Join) -> str:
+    """With the types of what it compares and the columns that it keeps to give them."""
+    both = schema_of(node, shapes_below(node))
+    compared = dict.fromkeys(columns_of(node.on) if node.on is not None else ())
+    kinds = ", ".join(f"{name} {value_type(both.field(name).type)}" for name in compared)
+    given = ", ".join(f"{field.name} {field.type}" for field in shape_of(node).answer)
+    chosen = choose_join(node).strategy
+    way = "" if chosen is JoinStrategy.INDEX or node.on is None else f" strategy {chosen.value}"
+    window = describe_join_window(replace(node, aliases=("left", "right")), shapes_below(node)[0].domain)
+    asked = f"{node.kind.value} join, {window}, on {node.on} of ({kinds})"
+    return f"{asked} giving ({given}) time {node.time.value}{way}"
+
+
+def _window(node: WindowAggregate) -> str:
+    schema = shape_of(node.input).schema
+    keys = ", ".join(f"{expression} {type_of(expression, schema)}" for _, expression in node.keys)
+    calls = ", ".join(str(replace(call, name="")) for call in node.aggregates)
+    kinds = ", ".join(str(type_of(c.argument, schema)) for c in node.aggregates if c.argument is not None)
+    late = "" if node.late is Late.DROP else f" late {node.late.value}"
+    if node.late is Late.SIDE and not isinstance(node.window, SlideByTuple):
+        late = ""  # whether late rows are shown changes nothing that is kept
+    within = "" if node.within is None else f" within {node.within}"
+    time = "" if node.time is WindowTime.END else f" timed by {node.time.value}"
+    return (
+        f"{_window_words(node)} by ({keys}) of {calls} on ({kinds}) emit {node.emit.value} {node.lateness.value}"
+        f"{late}{within}{time} strategy {choose(node).strategy.value}"
+    )
+
+
+def _window_words(node: WindowAggregate) -> str:
+    """The window as `explain` tells it, and all that its state depends on: panes are numbered from the origin."""
+    window = node.window
+    domain = Domain.INTEGER if isinstance(window, Rows) else shape_of(node.input).domain
+    uneven = isinstance(window, Sliding) and describe_bounds(window, domain)
+    counted = f", counted from {value_text(window.origin, domain)}" if uneven and isinstance(window, Sliding) else ""
+    return f"{describe_window(window, domain)}{counted}"
+
+
+def check_facts(saved: dict[str, Any], mine: dict[str, Any]) -> None:
+    """Refuse state that this query cannot go on from, and say what differs."""
+    if saved.get("version", VERSION) != VERSION:
+        raise ConfigurationError(
+            f"must be of state format {VERSION}",
+            parameter="checkpoint",
+            value=f"format {saved['version']}",
+            hint="begin with an empty checkpoint folder, or go on with the Windrow that wrote it",
+        )
+    if saved["shards"] != mine["shards"]:
+        raise ConfigurationError(
+            f"must have as many shards as this run ({mine['shards']})",
+            parameter="checkpoint",
+            value=f"{saved['shards']} shards",
+            hint=f"set spark.sql.shuffle.partitions to {saved['shards']}, or begin with an empty checkpoint folder",
+        )
+    theirs, ours = saved.get("query", []), mine.get("query", saved.get("query", []))
+    if theirs != ours:
+        differing = next((t, o) for t, o in _aligned(theirs, ours) if t != o)
+        raise ConfigurationError(
+            f"must be of a query that keeps the same state; this one has {differing[1]}",
+            parameter="checkpoint",
+            value=differing[0],
+            hint="begin with an empty checkpoint folder; what may change is listed in docs/spark.md",
+        )
+
+
+def _aligned(left: list[str], right: list[str]) -> list[tuple[str, str]]:
+    size = max(len(left), len(right))
+    padded = [[*lines, *["nothing more"] * (size - len(lines))] for lines in (left, right)]
+    return list(zip(*padded, strict=True))

@@ -1,0 +1,1 @@
+"""Python iterables as sources."""

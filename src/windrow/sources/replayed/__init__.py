@@ -1,0 +1,1 @@
+"""Sources read span by span, by several processes, as often as needed."""

@@ -1,0 +1,45 @@
+"""Late rows are in the windows that end from the bound they met on, as long as these reach back to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from windrow.operators.state.layout import Table
+from windrow.operators.state.timeline import Answers
+from windrow.operators.store.waiting_rows import RowStates
+from windrow.operators.windows.rows.latecomers import Latecomers
+
+Integers = npt.NDArray[np.int64]
+LEAST = -(1 << 63)
+
+
+def states(values: Integers, times: Integers) -> Table:
+    """A sum, a greatest and a smallest, the value of the latest."""
+    return Table(values.reshape(-1, 1).copy(), np.stack([values, -values], axis=1), np.stack([times, values], axis=1))
+
+
+def expected(late: list[tuple[int, int, int, int]], end: int, code: int, reach: int) -> list[int]:
+    inside = [(t, v) for t, bound, c, v in late if c == code and bound <= end < t + reach]
+    values = [v for _, v in inside] or [LEAST]
+    latest = max(inside, default=(LEAST, LEAST))
+    return [sum(v for _, v in inside), max(values), max((-v for _, v in inside), default=LEAST), *latest]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_answer_gets_the_rows_in_its_window(seed: int) -> None:
+    random, reach = np.random.default_rng(seed), 40
+    bounds = np.sort(random.integers(0, 100, 30))
+    times = bounds - random.integers(1, reach, 30)
+    codes, values = random.integers(0, 3, 30).astype(np.int32), random.integers(-9, 9, 30)
+    late = Latecomers(RowStates(times, codes, states(values, times), np.empty(0, np.uint8)), bounds, reach, 5)
+    listed = list(zip(times.tolist(), bounds.tolist(), codes.tolist(), values.tolist(), strict=True))
+    ends, owners = np.sort(random.integers(0, 150, 80)), random.integers(0, 5, 80).astype(np.int32)
+    for piece in (slice(0, 30), slice(30, 31), slice(31, 80)):
+        size = len(ends[piece])
+        out = Table(np.zeros((size, 1), np.int64), np.full((size, 2), LEAST), np.full((size, 2), LEAST))
+        late.join(Answers(np.arange(size), owners[piece], out), ends[piece])
+        found = np.concatenate([out.adds, out.maxs, out.pairs], axis=1).tolist()
+        wanted = zip(ends[piece].tolist(), owners[piece].tolist(), strict=True)
+        assert [expected(listed, end, code, reach) for end, code in wanted] == found

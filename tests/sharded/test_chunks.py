@@ -1,0 +1,98 @@
+"""State in chunks comes back whole, in whatever order an operator keeps it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
+from windrow.errors import ConfigurationError
+from windrow.operators.base import Batch
+from windrow.pipeline.build import build
+from windrow.plan.checks.joins import joined_names
+from windrow.plan.nodes import AggregateCall, Join, JoinKind, WindowAggregate
+from windrow.semantics.joins import Between
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding, Window
+from windrow.sharded.chunks import Key, digest, load, save
+from windrow.sharded.task_progress import Progress, Sighting
+
+
+class Kept(dict[Key, bytes]):
+    """Chunks in memory."""
+
+    def put(self, key: Key, body: bytes) -> None:
+        self[key] = body
+
+    def remove(self, key: Key) -> None:
+        del self[key]
+
+
+NAMES = joined_names([SCHEMA, SCHEMA], ("a", "b"))
+WINDOWS = (
+    Rows(20, 2, ("k",)),
+    Rows(20, 2, ("k",), "ts"),
+    SlideByTuple("ts", 30, partition=("k",)),
+    Sliding("ts", 30, 10),
+)
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
+def test_state_comes_back_whole(window: Window) -> None:
+    """The panes of key a are numbered on where those of key b have not come to."""
+    calls = AggregateCall("n", "count"), AggregateCall("m", "median", Column("x"))
+    plan = WindowAggregate(STREAM, window, (("k", Column("k")),), calls)
+    pipeline = build(plan)
+    rows = [{"ts": i, "k": "a" if i < 44 else "b", "x": i} for i in range(62)]
+    pipeline.push("s", Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA)))
+    store = Kept()
+    for stage in pipeline.stages:
+        tables = stage.operator.state()
+        save(tables, dict.fromkeys(store, b""), store)
+        found, _ = load(iter(store.items()))
+        assert {name: table.to_pylist() for name, table in tables.items()} == {
+            name: table.to_pylist() for name, table in found.items()
+        }
+
+
+def test_a_batch_writes_the_pieces_of_a_join_that_it_changed() -> None:
+    plan = Join(STREAM, STREAM, JoinKind.INNER, Between(-50_000, 50_000), None, NAMES, ("a", "b"))
+    pipeline = build(plan)
+    left, known = Kept(), dict[Key, bytes]()
+    for start in range(0, 40_000, 10_000):
+        rows = [{"ts": start + i, "k": "a", "x": i} for i in range(10_000)]
+        pipeline.feed(pipeline.entries[0], Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA)))
+        before = dict(left)
+        known = save({"join 1/left": pipeline.stages[0].operator.state()["left"]}, known, left)
+    changed = {key for key in left if left[key] != before.get(key)}
+    assert [0, 1, 2, 3, 4] == sorted(number for _, number in left)
+    assert [3, 4] == sorted(number for _, number in changed)
+    found, _ = load(iter(left.items()))
+    assert list(range(40_000)) == found["join 1/left"]["place"].to_pylist()
+
+
+def test_state_that_has_changed_is_refused() -> None:
+    """Before Arrow sees it, whatever bit it was, and under another key as well."""
+    store = Kept()
+    known = save({"a": pa.table({"x": [1, 2, 3]}), "b": pa.table({"x": [4]})}, {}, store)
+    assert digest(known) == digest(load(iter(store.items()))[1])
+    body = store["a", 0]
+    message = (
+        r"\A`checkpoint` must hold a whole checkpoint; the state 'a' has changed since it was written: its checksum "
+        r"differs\. Hint: bring the folder back from a copy, or run the query from the start in an empty folder\.\Z"
+    )
+    flipped = [body[:i] + bytes([body[i] ^ 1 << i % 8]) + body[i + 1 :] for i in range(len(body))]
+    for harmed in [*flipped, body[:-1], body[:9], b"", store["b", 0]]:
+        with pytest.raises(ConfigurationError, match=message):
+            load(iter([(("a", 0), harmed)]))
+    del store["b", 0]
+    assert digest(known) != digest(load(iter(store.items()))[1])
+
+
+def test_rows_that_spark_skips_or_repeats_are_noticed() -> None:
+    progress = Progress(read=50)
+    progress.check([Sighting(order=70, first=70, last=75), Sighting(order=50, first=50, last=70)], "trades")
+    progress.check([Sighting(rows=3)], "trades")  # rows of a DataFrame have no numbers
+    message = r"\A`checkpoint` must hold .*; its state has 75 rows of trades, and Spark goes on behind 77\. Hint: .*\Z"
+    with pytest.raises(ConfigurationError, match=message):
+        progress.check([Sighting(order=77, first=77, last=97)], "trades")

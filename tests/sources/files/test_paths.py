@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from windrow.errors import SourceError
+from windrow.sources.files.paths import Kind, find_files, kind_of
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text("x")
+
+
+def test_a_folder_is_its_visible_files_by_name(tmp_path: Path) -> None:
+    touch(tmp_path, "b.csv", "a.csv", "_SUCCESS", ".a.csv.crc")
+    assert ((tmp_path / "a.csv", tmp_path / "b.csv"), Kind.CSV) == find_files(tmp_path, "s")
+
+
+def test_a_pattern_is_the_files_that_match(tmp_path: Path) -> None:
+    touch(tmp_path, "b.csv", "a.csv", "a.parquet")
+    assert ((tmp_path / "a.csv", tmp_path / "b.csv"), Kind.CSV) == find_files(str(tmp_path / "*.csv"), "s")
+
+
+def test_a_relative_pattern_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "a.csv")
+    monkeypatch.chdir(tmp_path)
+    assert ((Path("a.csv"),), Kind.CSV) == find_files("*.csv", "s")
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_itself(tmp_path: Path) -> None:
+    touch(tmp_path, "a[1].csv", "a1.csv")
+    assert ((tmp_path / "a[1].csv",), Kind.CSV) == find_files(tmp_path / "a[1].csv", "s")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.parquet", Kind.PARQUET), ("a.PQ", Kind.PARQUET), ("a.csv", Kind.CSV), ("a.csv.gz", Kind.CSV),
+        ("a.tsv", Kind.TSV), ("a.jsonl", Kind.JSON), ("a.ndjson", Kind.JSON), ("a.json", Kind.JSON), ("a.txt", None),
+    ],
+)  # fmt: skip
+def test_kinds_by_ending(name: str, kind: Kind | None) -> None:
+    assert kind == kind_of(Path(name))
+
+
+def test_a_missing_file_says_what_is_missing(tmp_path: Path) -> None:
+    folder = re.escape(str(tmp_path))
+    pattern = (
+        rf"^`trades` must be a file, a folder or a glob pattern that exists, got {folder}/no/a\.csv\. "
+        rf"Hint: the folder {folder} exists, no/a\.csv is not in it\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        find_files(tmp_path / "no" / "a.csv", "trades")
+
+
+@pytest.mark.parametrize("ending", ["", "/*.csv"])
+def test_a_folder_or_pattern_without_files(tmp_path: Path, ending: str) -> None:
+    pattern = (
+        r"^`trades` must hold at least one file \(names that begin with '\.' or '_' do not count\), got "
+        rf"{re.escape(str(tmp_path) + ending)}\. Hint: check the folder or the pattern\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        find_files(str(tmp_path) + ending, "trades")
+
+
+def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt")
+    pattern = (
+        r"^`trades` must be files with a known ending \(one of \.parquet, \.pq, \.csv, .*\), got "
+        rf"{re.escape(str(tmp_path))}/a\.txt\. Hint: rename the file, or name the files of one kind with a pattern\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        find_files(tmp_path / "a.txt", "trades")
+
+
+def test_files_of_two_kinds_are_refused(tmp_path: Path) -> None:
+    touch(tmp_path, "a.csv", "b.parquet")
+    pattern = (
+        rf"^`trades` must be files of one kind \(found CSV, Parquet\), got {re.escape(str(tmp_path))}\. "
+        r"Hint: name the files of one kind with a pattern such as 'folder/\*\.parquet'\.$"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        find_files(tmp_path, "trades")

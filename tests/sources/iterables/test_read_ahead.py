@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from windrow.semantics.progress.policies import Punctuation
+from windrow.sources.iterables.read_ahead import ReadAhead
+
+FOREVER, LONG = 3600.0, 60.0
+VARIABLE: ContextVar[str] = ContextVar("VARIABLE", default="outside")
+
+
+class Line:
+    """An iterator that gives what it is told, when it is told."""
+
+    def __init__(self) -> None:
+        self.sent: SimpleQueue[Any] = SimpleQueue()
+        self.asked = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            self.asked += 1
+            element = self.sent.get(timeout=LONG)
+            if element is None:
+                return
+            yield element
+
+
+def row(number: int) -> dict[str, int]:
+    return {"a": number}
+
+
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "windrow-reader"]
+
+
+def test_what_is_there_is_taken_while_the_next_is_awaited() -> None:
+    line = Line()
+    ahead = ReadAhead(iter(line), rows=100)
+    for number in (1, 2):
+        line.sent.put(row(number))
+        assert [row(number)] == ahead.take(100, 0.0)
+    line.sent.put(None)
+    assert [] == ahead.take(100, 0.0)
+
+
+def test_rows_wait_for_a_full_batch_as_long_as_they_may() -> None:
+    ahead = ReadAhead(map(row, range(7)), rows=3)
+    assert [[0, 1, 2], [3, 4, 5]] == [[one["a"] for one in ahead.take(3, FOREVER)] for _ in range(2)]
+    assert [[row(6)], []] == [ahead.take(3, FOREVER) for _ in range(2)]  # the end is worth no waiting
+
+
+def test_what_is_no_row_comes_alone_and_hurries_the_rows_before_it() -> None:
+    elements: list[Any] = [row(1), row(2), Punctuation(2), Punctuation(3), row(4)]
+    ahead = ReadAhead(iter(elements), rows=100)
+    expected = [[row(1), row(2)], [Punctuation(2)], [Punctuation(3)], [row(4)], []]
+    assert expected == [ahead.take(100, FOREVER) for _ in range(5)]
+
+
+def test_an_error_comes_in_its_place() -> None:
+    def broken() -> Iterator[Any]:
+        yield row(1)
+        raise OSError("the line is down")
+
+    ahead = ReadAhead(broken(), rows=100)
+    assert [row(1)] == ahead.take(100, FOREVER)
+    with pytest.raises(OSError, match=r"^the line is down$"):
+        ahead.take(100, FOREVER)
+
+
+def test_no_more_is_read_than_there_is_room_for() -> None:
+    line = Line()
+    for number in range(10):
+        line.sent.put(row(number))
+    ahead = ReadAhead(iter(line), rows=3)
+    assert 3 == len(ahead.take(3, FOREVER))
+    assert 3 == len(ahead.take(3, FOREVER))
+    assert line.asked <= 3 * 3 + 1
+    ahead.stop()
+
+
+def test_the_thread_ends_when_nothing_more_is_wanted() -> None:
+    line = Line()
+    before = set(readers())
+    ahead = ReadAhead(iter(line), rows=1)
+    (thread,) = set(readers()) - before
+    line.sent.put(row(1))
+    assert [row(1)] == ahead.take(1, 0.0)
+    ahead.stop()
+    line.sent.put(row(2))  # it cannot be called back before the iterator gives something
+    thread.join(LONG)
+    assert not thread.is_alive()
+
+
+def test_whoever_waits_is_asked_whether_to_go_on() -> None:
+    class Enough(Exception):
+        pass
+
+    def look_around() -> None:
+        raise Enough
+
+    line = Line()
+    ahead = ReadAhead(iter(line), rows=1, on_wait=look_around)
+    with pytest.raises(Enough):
+        ahead.take(1, 0.0)
+    ahead.stop()
+    line.sent.put(None)
+
+
+def test_the_iterator_sees_the_context_of_the_one_who_reads_it() -> None:
+    def ask() -> Iterator[Any]:
+        yield {"a": VARIABLE.get()}
+
+    VARIABLE.set("inside")
+    assert [{"a": "inside"}] == ReadAhead(ask(), rows=1).take(1, 0.0)
