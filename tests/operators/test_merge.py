@@ -28,12 +28,12 @@ from tests.operators.low_levels import (
 from windrow.errors import SumOverflowError
 from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Batch, Element
+from windrow.operators.divided.routing import shards_of
 from windrow.operators.panes.partials import PaneAggregate, Partials, why_not_partial
 from windrow.plan.nodes import AggregateCall, Lateness, WindowAggregate
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Emit, Landmark
-from windrow.sharded.routing import shards_of
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []

@@ -16,6 +16,7 @@ from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.errors import DataError
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, Operator
+from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
 from windrow.operators.input.grid import Grid, to_units
 from windrow.operators.input.group_promises import Singles
@@ -32,7 +33,6 @@ from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, P
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.sharded.division import Branch
-from windrow.sharded.routing import Shards, shards_of
 from windrow.sharded.task_progress import Sighting, lead_among_rows, slack_rows_of
 from windrow.sharded.time_stretches import Stretches
 from windrow.sharded.wire import bodies_batch, pack

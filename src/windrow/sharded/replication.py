@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers, is_scalar
+from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
 from windrow.operators.input.grid import to_units
 from windrow.operators.state.keys import present
@@ -26,7 +27,6 @@ from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind
 from windrow.semantics.joins import AsOf
 from windrow.semantics.scalars.expressions import Expression
 from windrow.sharded.join_routing import over_input
-from windrow.sharded.routing import Shards, shards_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = Iterator[tuple[Integers, Shards]]

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.engines.local.run import Options, run
 from windrow.operators.aggregate.smoothing import why_not_smooth
+from windrow.operators.divided.routing import shards_of
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import (
@@ -29,7 +30,6 @@ from windrow.semantics.progress.policies import Lead, Policy, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
-from windrow.sharded.routing import shards_of
 from windrow.sources import open_source
 
 _KINDS: dict[str, pa.DataType] = {

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies as streams
-from windrow.sharded.routing import shards_of
+from windrow.operators.divided.routing import shards_of
 
 MANY = 1 << 20
 """So many shards that different keys hardly share one by chance."""

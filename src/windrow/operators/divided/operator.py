@@ -1,0 +1,115 @@
+"""An operator whose groups are divided among several like it, each of which works on a thread of its own.
+
+Every promise comes to all of them, every row to the one that has its group. The answers are those of one operator,
+because groups know nothing of each other; what is said of all of them together, the least of what each promises, is
+said here. Nobody runs ahead: an element is done with when all are done with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
+from windrow.operators.divided.routing import Shards, shards_of
+from windrow.operators.divided.workers import each
+from windrow.operators.evaluate import evaluate
+from windrow.semantics.progress.policies import START, Punctuation
+from windrow.semantics.scalars.expressions import Expression
+from windrow.semantics.windows.kinds import Landmark
+
+_PREFIX = "shard "
+
+
+class DividedOperator:
+    """Routes rows, by what they are routed by on each port, to as many operators as there are shards."""
+
+    def __init__(
+        self, make: Callable[[], Operator], routes: Sequence[tuple[Expression, ...]], *, shards: int, threads: int
+    ) -> None:
+        self.make = make
+        self.routes = routes
+        self.threads = threads
+        self.shards = [make() for _ in range(shards)]
+        self.promises = [START] * shards
+        """What each has promised of its results."""
+        self.promised = START
+
+    # Rows in
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        batch = batch.compact()
+        if len(batch):
+            self._witness(int(batch.times.max()))
+            owners = self._routed(batch.data, self.routes[port])
+            yield from self._all(lambda shard: self.shards[shard].process(_part(batch, owners, shard), port))
+
+    def _witness(self, latest: int) -> None:
+        """Landmark windows go on to the last row of any group, in whichever shard it lives."""
+        for shard in self.shards:
+            if isinstance(shard, WindowOperator) and isinstance(shard.window, Landmark):
+                shard.witness(latest)
+
+    def _routed(self, data: pa.RecordBatch, route: tuple[Expression, ...]) -> Shards:
+        return shards_of([evaluate(e, data) for e in route], len(data), len(self.shards))
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Early rows belong to no group yet."""
+        return self.shards[0].set_aside(early, port)
+
+    # Punctuations in
+
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        yield from self._all(lambda shard: self.shards[shard].punctuate(punctuation, port))
+        if (promise := min(self.promises)) > self.promised:
+            self.promised = promise
+            yield Punctuation(promise)
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        yield from self._all(lambda shard: self.shards[shard].punctuate_groups(punctuations, port))
+
+    def _all(self, work: Callable[[int], Iterable[Element]]) -> Iterator[Element]:
+        """What all shards give, those of the first first; their promises are kept."""
+        given = each(lambda shard: list(work(shard)), range(len(self.shards)), self.threads)
+        for shard, elements in enumerate(given):
+            for element in elements:
+                if isinstance(element, Punctuation):
+                    self.promises[shard] = element.value
+                else:
+                    yield element
+
+    # What it has done, and state
+
+    @property
+    def counters(self) -> Counters:
+        """Of all shards together."""
+        found = [asdict(shard.counters) for shard in self.shards]
+        return Counters(**{name: sum(one[name] for one in found) for name in found[0]})
+
+    def state(self) -> dict[str, pa.Table]:
+        """The tables of each shard, and what each has promised."""
+        tables = each(lambda shard: shard.state(), self.shards, self.threads)
+        mine = {"promises": tabled(value=np.array([self.promised, *self.promises]))}
+        return mine | {f"{_PREFIX}{i}/{name}": table for i, own in enumerate(tables) for name, table in own.items()}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        """With as many shards as there were: on how many threads they work does not matter."""
+        self.promised, *self.promises = tables["promises"]["value"].to_numpy().tolist()
+        self.shards = [self.make() for _ in self.promises]
+        for number, shard in enumerate(self.shards):
+            prefix = f"{_PREFIX}{number}/"
+            shard.restore({n.removeprefix(prefix): table for n, table in tables.items() if n.startswith(prefix)})
+
+
+def _part(batch: Batch, owners: Shards, shard: int) -> Batch:
+    """The rows of one shard."""
+    mine = np.flatnonzero(owners == shard)
+    if len(mine) == len(batch):
+        return batch
+    bounds = None if batch.bounds is None else batch.bounds[mine]
+    return replace(batch, data=batch.data.take(arrow(mine)), times=batch.times[mine], bounds=bounds)
