@@ -10,9 +10,9 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.input.grid import Grid
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
+from windrow.physical.grid import Grid
 from windrow.semantics.progress.policies import END, START, Punctuation
 
 
