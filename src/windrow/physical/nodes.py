@@ -218,6 +218,7 @@ class SharedPanes(Physical):
     """Rows into cells once, for all windows that read from it; `asked` is a tumbling window as long as a pane."""
 
     asked: WindowAggregate
+    pane: int = 1
     windows: tuple[Sliding | Landmark, ...] = ()
     threads: int = 1
 

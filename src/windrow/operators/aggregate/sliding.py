@@ -349,6 +349,18 @@ class WindowOperator(SetsAside):
 
     # State
 
+    def lost_rows(self, port: int) -> int:
+        return self.counters.late if self.revisions is None else self.counters.uncorrected
+
+    @property
+    def settled(self) -> list[str] | None:
+        return None if self.algorithm.trial is not None else self.algorithm.to_json()
+
+    @property
+    def waiting_and_evicted(self) -> tuple[int, int]:
+        smooth = None if self.smoothing is None else self.smoothing.windower
+        return (0, 0) if smooth is None else (smooth.waiting, smooth.low.collisions)
+
     @property
     def state_bytes(self) -> int:
         return self.algorithm.nbytes

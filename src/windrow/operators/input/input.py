@@ -18,7 +18,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.lead import LeadLimit, divided
@@ -41,7 +41,7 @@ from windrow.semantics.progress.policies import (
 )
 
 
-class Input:
+class Input(Accounted):
     """The punctuation policy of one source."""
 
     def __init__(

@@ -30,8 +30,9 @@ def share_panes(plans: Plans, how: How) -> Plans:
             return node
         assert isinstance(node, SlidingWindow)
         asked, windows = groups[id(old)]
-        panes = made.setdefault(id(asked), SharedPanes(asked, node.inputs, windows=windows, threads=how.threads))
-        return _paned(node, panes)
+        pane = shared_window(windows).range
+        panes = SharedPanes(asked, node.inputs, pane=pane, windows=windows, threads=how.threads)
+        return _paned(node, made.setdefault(id(asked), panes))
 
     return rewrite(plans, changed)
 
