@@ -26,7 +26,8 @@ from windrow.aggregates.kinds.arrays import tabled
 from windrow.engines.local import Options, run
 from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
-from windrow.pipeline.build import How, build
+from windrow.physical.how import How
+from windrow.pipeline.build import build
 from windrow.plan.columns import prune
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import Punctuation

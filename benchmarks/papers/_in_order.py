@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Batch
-from windrow.operators.input.grid import Grid
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.sort import Sort
+from windrow.physical.grid import Grid
 from windrow.pipeline.accounts import state_bytes
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage

@@ -10,10 +10,10 @@ from _in_order import Held, out_of_order, skewed, units, weighed
 from _pictures import Panel
 
 import windrow as wr
-from windrow.operators.input.grid import Grid
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import Meld
 from windrow.operators.rowwise.sort import Sort
+from windrow.physical.grid import Grid
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.columns import prune

@@ -17,7 +17,7 @@ from windrow.engines.capabilities import TABLE, Feature, No, Yes, page
 from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.query.frames import _refuse_mix
 from windrow.errors import WindrowError
-from windrow.operators.panes.partials import why_not_partial
+from windrow.physical.pane_cells import why_not_partial
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import walk

@@ -29,7 +29,8 @@ from windrow.errors import SumOverflowError
 from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Batch, Element
 from windrow.operators.divided.routing import shards_of
-from windrow.operators.panes.partials import PaneAggregate, Partials, why_not_partial
+from windrow.operators.panes.partials import PaneAggregate, Partials
+from windrow.physical.pane_cells import why_not_partial
 from windrow.plan.nodes import AggregateCall, Lateness, WindowAggregate
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.expressions import Column

@@ -1,34 +1,18 @@
-"""What several queries share, in words, and which windows share panes."""
+"""What several queries share, in words."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from tests.engines.local.answers.test_oracle import STREAM
-from windrow.pipeline.sharing import MOST_FINER, describe, pane_groups
-from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Union, WindowAggregate
+from windrow.pipeline.sharing import describe
+from windrow.plan.nodes import AggregateCall, Filter, Node, Union, WindowAggregate
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 from windrow.semantics.windows.kinds import Session, Sliding
 
 COUNT = (AggregateCall("n", "count"),)
 PLAIN = WindowAggregate(STREAM, Sliding("ts", 20, 10), (("k", Column("k")),), COUNT)
 POSITIVE = Filter(STREAM, Call(">", (Column("x"), Literal(0))))
-
-
-def test_windows_join_the_first_group_they_fit() -> None:
-    coarse = replace(PLAIN, window=Sliding("ts", 60, 30))
-    whole = replace(PLAIN, keys=())
-    half = replace(whole, window=Sliding("ts", 5, 5))
-    sides = replace(PLAIN, late=Late.SIDE)
-    assert [[PLAIN, coarse], [whole, half]] == pane_groups([PLAIN, sides, whole, coarse, half])
-
-
-def test_panes_may_be_so_much_finer_and_no_more() -> None:
-    size = 10 * MOST_FINER
-    long = replace(PLAIN, window=Sliding("ts", size, size))
-    near = replace(long, window=Sliding("ts", size, size, origin=10))
-    assert [[long, near]] == pane_groups([long, near])
-    assert [] == pane_groups([long, replace(long, window=Sliding("ts", size, size, origin=5))])
 
 
 def test_equal_parts_are_named_by_the_largest_of_them() -> None:

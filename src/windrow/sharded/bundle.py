@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.operators.aggregate.smoothing import EAGER, Flush, check_smooth
 from windrow.operators.late.judging import late_columns
 from windrow.operators.panes.partials import Partials
-from windrow.operators.panes.shared import SharedCells, shared_node
-from windrow.pipeline.sharing import pane_groups
+from windrow.operators.panes.shared import SharedCells
+from windrow.physical.how import EAGER, Flush
+from windrow.physical.pane_cells import check_smooth
+from windrow.physical.rules.share_panes import pane_groups, shared_node
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
 from windrow.sharded.division import spread_together

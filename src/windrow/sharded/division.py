@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
-from windrow.operators.panes.partials import why_not_partial
 from windrow.operators.rowwise.project import renamed_columns
+from windrow.physical.pane_cells import why_not_partial
 from windrow.plan.checks.nodes import check_supported, inputs_of, map_inputs, shape_of, walk
 from windrow.plan.columns import prune_together
 from windrow.plan.nodes import (

@@ -18,15 +18,16 @@ from windrow.errors import DataError
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
-from windrow.operators.input.grid import Grid, to_units
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.input import Input
 from windrow.operators.input.lead import LeadLimit
+from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.operators.rowwise.meld import Meld
 from windrow.operators.rowwise.project import Project
 from windrow.operators.rowwise.select import Select
+from windrow.physical.grid import Grid
 from windrow.plan import nodes
 from windrow.plan.checks.nodes import shape_of
 from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, Punctuation, lead_of

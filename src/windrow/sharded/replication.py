@@ -19,7 +19,7 @@ from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers, is_scalar
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
-from windrow.operators.input.grid import to_units
+from windrow.operators.input.times import to_units
 from windrow.operators.state.keys import present
 from windrow.physical.join_choice import looked_up
 from windrow.plan.conditions import Band

@@ -14,15 +14,15 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.early_results import Early
-from windrow.operators.aggregate.smoothing import EAGER, Flush
 from windrow.operators.base import Batch, Counters, EarlyRows, GroupPunctuations
 from windrow.operators.input.disorder import Disorder
-from windrow.operators.input.grid import to_units
 from windrow.operators.input.input import Input
+from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
 from windrow.operators.rowwise.meld import Meld
+from windrow.physical.how import EAGER, Flush, How
 from windrow.pipeline.accounts import (
     account_of,
     lost_rows,
@@ -31,7 +31,7 @@ from windrow.pipeline.accounts import (
     state_bytes,
     waiting_and_evicted,
 )
-from windrow.pipeline.build import How, build
+from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.pipeline.metrics import SourceMetrics, known
 from windrow.plan.checks.nodes import gives_early

@@ -22,8 +22,8 @@ from tests.engines.local.test_together import bounded_queries
 from tests.operators.aggregate.test_last_rows import LENGTHS
 from windrow.engines.spark.query.shard_keys import shard_keys
 from windrow.errors import SumOverflowError
-from windrow.operators.aggregate.smoothing import EAGER, Flush, When
 from windrow.operators.late.judging import COLUMNS
+from windrow.physical.how import EAGER, Flush, When
 from windrow.plan.checks.windows import within_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Node, OrderedOutput, WindowAggregate
 from windrow.semantics.oracle import answers as oracle

@@ -18,8 +18,9 @@ from tests.engines.local.answers.test_oracle import EMITS, STREAM
 from tests.operators.low_levels import ALL, BOUNDED, SLIDING, TUMBLING, WILD, batch_of, query, row
 from windrow.errors import ConfigurationError, SumOverflowError
 from windrow.operators.aggregate.sliding import WindowOperator
-from windrow.operators.aggregate.smoothing import Flush, When, why_not_smooth
 from windrow.operators.base import Batch, Element, LateRows
+from windrow.physical.how import Flush, When
+from windrow.physical.pane_cells import why_not_smooth
 from windrow.physical.planner import Choice
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Strategy, WindowAggregate

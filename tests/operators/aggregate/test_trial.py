@@ -20,8 +20,9 @@ from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.aggregate.trial import measured
 from windrow.operators.base import Batch
 from windrow.operators.windows.base import Rows
+from windrow.physical.how import How
 from windrow.physical.planner import Choice
-from windrow.pipeline.build import How, build
+from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import AggregateCall, Lateness, Strategy, WindowAggregate
 from windrow.semantics.progress.policies import END, Punctuation

@@ -29,8 +29,9 @@ from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.operator import PATIENCE, HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.operator import JoinOperator
+from windrow.physical.how import How
 from windrow.physical.join_choice import choose_join, shapes_below
-from windrow.pipeline.build import How, build
+from windrow.pipeline.build import build
 from windrow.plan.checks.joins import usual_time
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late

@@ -16,9 +16,9 @@ import windrow as wr
 from tests.operators.kernels.test_input import disordered, on_grid
 from windrow.operators.base import Batch
 from windrow.operators.input.disorder import Disorder
-from windrow.operators.input.grid import Grid
 from windrow.operators.input.input import Input
 from windrow.operators.kernels.input import BLOCK
+from windrow.physical.grid import Grid
 from windrow.pipeline.metrics import Metrics
 from windrow.semantics.progress.disorder import Jump, furthest_behind
 from windrow.semantics.progress.policies import External, Ordered, Policy, Punctuation, Slack, SlackRows, bounds

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from tests.strategies import BASES
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.operator import JoinOperator
-from windrow.pipeline.build import How, build
+from windrow.physical.how import How
+from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late, Stream

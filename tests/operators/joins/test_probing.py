@@ -15,7 +15,8 @@ from tests.operators.joins.cases import NAMES, PREDICATES, SCHEMAS, STREAMS, bot
 from windrow.operators.base import Batch
 from windrow.operators.joins import probing, results, runs, store
 from windrow.operators.joins.operator import JoinOperator
-from windrow.pipeline.build import How, build
+from windrow.physical.how import How
+from windrow.pipeline.build import build
 from windrow.plan.checks.joins import usual_time
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy
 from windrow.semantics.joins import LEFT, RIGHT, Between

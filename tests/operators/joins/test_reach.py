@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from windrow.operators.joins.reach import first_met, met_by, reach_of
+from windrow.operators.joins.reach import first_met, met_by
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, SameWindow, TimeWindow
 from windrow.semantics.progress.policies import END, START
 
@@ -33,12 +33,3 @@ def test_arrays_meet_what_single_times_meet(window: TimeWindow, side: int) -> No
 def test_the_ends_of_time_meet_each_other(window: TimeWindow) -> None:
     assert first_met(window, LEFT, START) == START
     assert first_met(window, RIGHT, END) == END
-
-
-def test_rows_that_meet_are_at_most_the_reach_apart() -> None:
-    assert [reach_of(window) for window in (Between(-3, 5), Between(2, 9), Between(0, 0), SameWindow(7))] == [
-        8,
-        9,
-        1,
-        7,
-    ]

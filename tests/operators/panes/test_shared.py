@@ -9,13 +9,14 @@ import pyarrow as pa
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch, Element, GroupPunctuations
-from windrow.operators.panes.shared import SharedCells, SharedPanes, shared_node, shared_window
+from windrow.operators.panes.shared import SharedCells, SharedPanes
 from windrow.operators.windows.panes import PanedWid
+from windrow.physical.rules.share_panes import shared_node, windows_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, WindowAggregate
 from windrow.semantics.progress.policies import END, Punctuation
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Sliding
+from windrow.semantics.windows.kinds import Sliding
 
 X, Y, K = Column("x"), Column("y"), (("k", Column("k")),)
 SUMS = WindowAggregate(STREAM, Sliding("ts", 20, 10), K, (AggregateCall("a", "sum", X), AggregateCall("b", "max", Y)))
@@ -29,21 +30,11 @@ def batch(*rows: tuple[int, str, int | None, float]) -> Batch:
 
 
 def made() -> SharedPanes:
-    return SharedPanes([SUMS, AVERAGES], shape_of(STREAM))
+    return SharedPanes(shared_node([SUMS, AVERAGES]), windows_of([SUMS, AVERAGES]), shape_of(STREAM))
 
 
 def cells(elements: list[Element]) -> list[SharedCells]:
     return [element for element in elements if isinstance(element, SharedCells)]
-
-
-def test_no_window_begins_or_ends_inside_a_shared_pane() -> None:
-    assert Sliding("ts", 5, 5) == shared_window([Sliding("ts", 20, 10), Sliding("ts", 30, 15)])
-    assert Sliding("ts", 2, 2, 6) == shared_window([Sliding("ts", 20, 10, 6), Landmark("ts", 30, 4)])
-
-
-def test_equal_aggregates_are_kept_once() -> None:
-    again = WindowAggregate(STREAM, Sliding("ts", 5, 5), K, (AggregateCall("other", "sum", X),))
-    assert ["sum", "max"] == [call.function for call in shared_node([SUMS, again]).aggregates]
 
 
 def test_cells_wait_until_a_window_of_any_closes() -> None:

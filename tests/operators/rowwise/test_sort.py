@@ -15,10 +15,10 @@ from tests.engines.local.answers.test_group_punctuations import in_batches
 from tests.engines.local.answers.test_oracle import SCHEMA
 from tests.plan.streams import columns
 from windrow.operators.base import Batch, Counters, Element, Operator, Stateless
-from windrow.operators.input.grid import Grid
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import Meld
 from windrow.operators.rowwise.sort import Sort
+from windrow.physical.grid import Grid
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.nodes import Lateness
 from windrow.semantics.oracle.in_order import in_order

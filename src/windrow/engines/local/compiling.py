@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.local.run import Options, run
-from windrow.operators.aggregate.smoothing import why_not_smooth
 from windrow.operators.divided.routing import shards_of
+from windrow.physical.pane_cells import why_not_smooth
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import (

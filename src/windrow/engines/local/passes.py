@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from windrow.operators.input.input import Input
-from windrow.pipeline.build import build
+from windrow.physical.make import make
+from windrow.physical.nodes import Read
+from windrow.physical.tree import each
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Node, Stream
 
@@ -45,6 +46,8 @@ def streams_of(plan: Node) -> list[str]:
 
 def _order(plan: Node) -> Hashable:
     """All that decides in which order the sources of a plan are read."""
-    pipeline = build(plan)
-    inputs = {name: stages[0].operator for name, stages in pipeline.inputs.items()}
-    return tuple((name, o.pace, o.stride, o.is_patient) for name, o in inputs.items() if isinstance(o, Input))
+    reads: dict[str, Read] = {}
+    for node in each(make([plan])):
+        if isinstance(node, Read):
+            reads.setdefault(node.asked.name, node)
+    return tuple((name, read.first.paced, read.first.rows, read.is_patient) for name, read in reads.items())

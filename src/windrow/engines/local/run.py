@@ -17,11 +17,11 @@ from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
 from windrow.engines.local.passes import passes, reading_order
 from windrow.engines.local.reading import Reader, interleaved, read_ahead
 from windrow.errors import ConfigurationError
-from windrow.operators.aggregate.smoothing import EAGER, Flush, flush_of
 from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
 from windrow.physical.calibration import calibrated
 from windrow.physical.costs import Statistics
+from windrow.physical.how import EAGER, Flush, How, flush_of
 from windrow.pipeline.accounts import (
     account_of,
     lost_rows,
@@ -31,7 +31,7 @@ from windrow.pipeline.accounts import (
     strategies,
     waiting_and_evicted,
 )
-from windrow.pipeline.build import How, build
+from windrow.pipeline.build import build
 from windrow.pipeline.graph import Deliver, End, Stage
 from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentile, slowest
 from windrow.plan.columns import columns_read, prune_together

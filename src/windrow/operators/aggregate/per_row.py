@@ -66,16 +66,6 @@ class PerRowOperator(SetsAside):
         """Whether it must be known where windows ended: a late row has missed one for sure only if it closes one."""
         return self.node.late is not Late.DROP or self.window.every > 1 or self.fills_gaps
 
-    @property
-    def takes_bounds(self) -> bool:
-        """Whether rows that met different bounds may come in one batch.
-
-        Not where late rows decide which groups answer, where values are looked up among all rows, or where it
-        depends on the windows before it whether a late row counts.
-        """
-        judged = self.node.lateness is Lateness.CONSISTENT and self.window.every > 1
-        return not (self.windower.shared or self.grouping.plan.keeps_values or judged)
-
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:

@@ -18,11 +18,10 @@ from windrow.operators.aggregate.early_results import Early
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.aggregate.result_times import promise_of
 from windrow.operators.aggregate.results import Results
-from windrow.operators.aggregate.smoothing import EAGER, Flush, Smoothing, When, check_flush, why_not_smooth
+from windrow.operators.aggregate.smoothing import Smoothing, check_flush
 from windrow.operators.aggregate.trial import Algorithm, Trial, WindowState, make_windower
 from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, LateRows
 from windrow.operators.input.early_rows import SetsAside
-from windrow.operators.input.grid import Grid
 from windrow.operators.late.group_bounds import passed_on
 from windrow.operators.late.groups_ahead import Ahead
 from windrow.operators.late.judging import judge, late_batch, late_schema, missed_windows
@@ -33,8 +32,10 @@ from windrow.operators.windows.base import Closed, Rows
 from windrow.operators.windows.extents import end_of, ends, last_closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.two_level.windower import TwoLevel
+from windrow.physical.grid import Grid
+from windrow.physical.how import EAGER, Flush, When
 from windrow.physical.planner import Choice
-from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
+from windrow.plan.nodes import Late, Lateness, WindowAggregate
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 from windrow.semantics.windows.kinds import Emit, Landmark, Sliding
@@ -90,10 +91,10 @@ class WindowOperator(SetsAside):
     def _algorithm(self, choice: Choice, trial: Trial | None, flush: Flush, threads: int) -> Algorithm:
         plan = self.grouping.plan
         make = partial(make_windower, self.node, plan, threads=threads, keep=self.within)
-        if flush.when is not When.EAGER and why_not_smooth(self.node) is None:
+        if flush.when is not When.EAGER:
             windower = TwoLevel(self.window, plan, size=flush.rows, places=flush.places)
             self.smoothing = Smoothing(self, windower, flush)
-            return Algorithm(make, Choice(Strategy.PANES, ("windows are given in slices",)), windower=windower)
+            return Algorithm(make, choice, windower=windower)
         return Algorithm(make, choice, trial)
 
     @property
@@ -347,6 +348,18 @@ class WindowOperator(SetsAside):
                 yield chosen
 
     # State
+
+    def lost_rows(self, port: int) -> int:
+        return self.counters.late if self.revisions is None else self.counters.uncorrected
+
+    @property
+    def settled(self) -> list[str] | None:
+        return None if self.algorithm.trial is not None else self.algorithm.to_json()
+
+    @property
+    def waiting_and_evicted(self) -> tuple[int, int]:
+        smooth = None if self.smoothing is None else self.smoothing.windower
+        return (0, 0) if smooth is None else (smooth.waiting, smooth.low.collisions)
 
     @property
     def state_bytes(self) -> int:

@@ -8,89 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from windrow.errors import ConfigurationError
 from windrow.operators.aggregate.result_times import promise_of
 from windrow.operators.base import Element
-from windrow.operators.panes.partials import without_cells
 from windrow.operators.windows.two_level.windower import TwoLevel
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Late, Node, WindowAggregate
+from windrow.physical.how import Flush, When
 from windrow.semantics.windows.kinds import Emit
 
 if TYPE_CHECKING:
     from windrow.operators.aggregate.sliding import WindowOperator
-
-
-class When(Enum):
-    """When closed windows are given."""
-
-    EAGER = "eager"
-    """All of them with the punctuation that closes them."""
-    SLOW = "slow"
-    """A slice after each element of the input."""
-    LAZY = "lazy"
-    """As slow, but only in the last window before they are due; until then cells leave by being driven out."""
-
-
-@dataclass(frozen=True)
-class Flush:
-    """How windows are flushed. Slices are of `rows` groups; `windows` is the most that results are behind.
-
-    `cells` is the size of the low level's table, rounded up to a power of two.
-    """
-
-    when: When = When.EAGER
-    rows: int = 1 << 13
-    windows: int = 2
-    cells: int = 1 << 16
-
-    @property
-    def places(self) -> int:
-        return 1 << (self.cells - 1).bit_length()
-
-
-EAGER = Flush()
-
-
-def flush_of(when: str, rows: int, windows: int, cells: int) -> Flush:
-    """What options say, or an error that names the one that is wrong."""
-    ways = tuple(way.value for way in When)
-    if when not in ways:
-        raise ConfigurationError("must be a way to flush", parameter="flush", value=when, allowed=ways)
-    for name, value in (("flush_rows", rows), ("flush_windows", windows), ("flush_cells", cells)):
-        if value < 1:
-            raise ConfigurationError("must be at least 1", parameter=name, value=value)
-    return Flush(When(when), rows, windows, cells)
-
-
-def check_smooth(plan: Node, flush: Flush) -> None:
-    """Refuse to smooth a query none of whose windows can be."""
-    if flush.when is When.EAGER:
-        return
-    reasons = [why_not_smooth(node) for node in walk(plan) if isinstance(node, WindowAggregate)]
-    if None not in reasons:
-        raise ConfigurationError(
-            f"has nothing to smooth: {reasons[0] if reasons else 'the query has no windows'}",
-            parameter="flush",
-            value=flush.when.value,
-            hint="leave it out, or say eager",
-        )
-
-
-def why_not_smooth(node: WindowAggregate) -> str | None:
-    """Why the windows of a node are given all at once whatever is asked; None when they can be given in slices."""
-    return next(_reasons(node), None)
-
-
-def _reasons(node: WindowAggregate) -> Iterator[str]:
-    if node.late is Late.REVISE:
-        yield "LATE REVISE looks at closed windows of all groups"
-    if node.early is not None:
-        yield "EMIT EARLY looks at open windows of all groups"
-    yield from without_cells(node)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, LateRows
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, LateRows
 from windrow.operators.late.judging import Missed, late_batch
 from windrow.plan.nodes import Late, WindowAggregate
 
@@ -25,12 +25,13 @@ def told_early(batch: Batch, schema: pa.Schema, data: pa.RecordBatch | None = No
     return LateRows(late_batch(batch.data if data is None else data, missed, batch.source, schema))
 
 
-class SetsAside:
+class SetsAside(Accounted):
     """What window operators do with early rows."""
 
     node: WindowAggregate
     counters: Counters
     late_schema: pa.Schema
+    makes_results = True
 
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
         batch = early.batch.compact()

@@ -13,10 +13,10 @@ from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers, value_type
 from windrow.errors import DataError
 from windrow.operators.base import GroupPunctuations
-from windrow.operators.input.grid import Grid
 from windrow.operators.kernels.input import group_cuts
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.keys import present
+from windrow.physical.grid import Grid
 from windrow.semantics.progress.policies import START, External, Policy, Punctuation
 
 Mask = npt.NDArray[np.bool_]

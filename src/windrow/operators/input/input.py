@@ -7,9 +7,8 @@ rounded down to the grid of the windows above, because only such a one can close
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,19 +18,19 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.input.disorder import Disorder
-from windrow.operators.input.grid import Grid, refuse_time, to_units
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.lead import LeadLimit, divided
+from windrow.operators.input.times import refuse_time, to_units
 from windrow.operators.kernels import input as kernels
 from windrow.operators.kernels.disorder import note_jump
 from windrow.operators.state.keys import present
+from windrow.physical.grid import Grid
 from windrow.semantics.progress.policies import (
     END,
     LIMIT,
     START,
-    AtEnd,
     External,
     Ordered,
     Policy,
@@ -42,7 +41,7 @@ from windrow.semantics.progress.policies import (
 )
 
 
-class Input:
+class Input(Accounted):
     """The punctuation policy of one source."""
 
     def __init__(
@@ -54,10 +53,15 @@ class Input:
         slack: int = 0,
         lead: LeadLimit | None = None,
         grid: Grid | None = None,
-        others: Sequence[Grid | None] = (),
+        pace: Grid = Grid(),  # noqa: B008 - frozen
+        stride: int = 1,
+        is_patient: bool = False,
         schema: pa.Schema | None = None,
     ) -> None:
-        """`grid` says what the query needs that decides how its sources are read, `others` what further ones need.
+        """`grid` is where windows above may end; None: no one listens.
+
+        Its rows are read a `pace` at a time where others are read too, `stride` rows at least. It `is_patient` where it
+        does not matter when they come.
 
         `schema` is needed where punctuations are elements for single groups: their values get its types.
         """
@@ -66,12 +70,10 @@ class Input:
         self.policy = policy
         self.slack = slack
         self.lead = lead
-        grids = [one for one in (grid, *others) if one is not None]
-        self.grid = reduce(Grid.refined, grids) if grids else None
-        self.pace = (grid or Grid()).paced
-        self.stride = (grid or Grid()).rows
-        self.is_patient = grid is None or (isinstance(policy, AtEnd) and not grid.by_arrival)
-        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
+        self.grid = grid
+        self.pace = pace
+        self.stride = stride
+        self.is_patient = is_patient
         self.high = START
         self.bound = START
         self.promised = START

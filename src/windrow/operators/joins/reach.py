@@ -37,15 +37,6 @@ def first_met(window: TimeWindow, side: int, bound: int) -> int:
     return min(max(first, START), END)
 
 
-def reach_of(window: TimeWindow) -> int:
-    """How far apart two rows that meet can be; at least one unit."""
-    if isinstance(window, SameWindow):
-        return window.length
-    if isinstance(window, Between):
-        return max(abs(window.low), abs(window.high), window.high - window.low, 1)
-    return max(window.within or 1, 1)
-
-
 def stay_of(window: Between | SameWindow, side: int) -> int:
     """How long after its own time a row of a side can meet one to come; at least one unit."""
     if isinstance(window, SameWindow):

@@ -15,7 +15,7 @@ from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.base import Batch
 from windrow.operators.evaluate import Predicate
 from windrow.operators.expressions.values import settled
-from windrow.operators.input.grid import to_units
+from windrow.operators.input.times import to_units
 from windrow.operators.joins.encoding import Encoder
 from windrow.operators.joins.runs import Run
 from windrow.operators.kernels.joins import index as join_index

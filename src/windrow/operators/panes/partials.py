@@ -8,7 +8,6 @@ of a stream in any way: state adds up, or keeps the greatest, in any order.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,19 +16,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Array, Custom, Integers, Values
+from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import MATRICES, state_columns, state_of
 from windrow.operators.windows.panes import PanedWid
-from windrow.physical.planner import choose
-from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import Late, Strategy, WindowAggregate
+from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import START
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, Sliding
 
 LAYOUT = b"windrow.layout"
 """Where the metadata of a batch of cells tells the widths of its state columns."""
@@ -129,43 +126,3 @@ class PaneAggregate:
         taken = Partials(self._grouping.groups.decode(codes), panes, state, layout.to_json())
         self._begin()
         return taken
-
-
-def why_not_partial(node: WindowAggregate) -> str | None:
-    """Why rows must reach the window operator themselves; None when cells give the same answers."""
-    return next(_reasons(node), None)
-
-
-_WITHOUT_PANES: dict[type, str] = {
-    Session: "session windows have no panes",
-    Rows: "windows of rows count them one by one",
-    SlideByTuple: "windows that end with rows have no panes",
-}
-
-
-def _reasons(node: WindowAggregate) -> Iterator[str]:
-    if isinstance(node.window, (Sliding, Landmark)) and node.late is not Late.DROP:
-        yield f"LATE {node.late.name} keeps the rows themselves"
-    if isinstance(node.window, (Sliding, Landmark)) and node.emit is Emit.COMPLETE:
-        yield "EMIT COMPLETE asks for the time of the first row, not only for its pane"
-    yield from without_cells(node)
-
-
-def without_cells(node: WindowAggregate) -> Iterator[str]:
-    """Why windows are not put together from pane cells alone."""
-    if not isinstance(node.window, (Sliding, Landmark)):
-        yield _WITHOUT_PANES[type(node.window)]
-        return
-    strategy = choose(node).strategy
-    if strategy is not Strategy.PANES:
-        yield f"STRATEGY {strategy.value} {'keeps rows' if strategy is Strategy.ADAPTIVE else 'has no panes'}"
-    yield from _keeping_values(node)
-
-
-def _keeping_values(node: WindowAggregate) -> Iterator[str]:
-    layout = Layout(node.aggregates, shape_of(node.input).schema)
-    for call, parts in zip(layout.calls, layout.parts, strict=True):
-        if any(isinstance(part, Custom) for part in parts):
-            yield f"{call} keeps a state of its own"
-        elif any(isinstance(part, Values) for part in parts):
-            yield f"{call} keeps values"

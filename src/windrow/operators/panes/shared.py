@@ -8,23 +8,22 @@ a punctuation closes a window of any of them, so that what is handed on grows wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import gcd
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.grouping import Grouping
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.input.grid import Grid
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.panes.partials import Partials
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.windows.panes import PanedWid, pane_of
+from windrow.operators.windows.panes import PanedWid
+from windrow.physical.grid import Grid
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import AggregateCall, WindowAggregate
+from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import START, Punctuation
@@ -47,7 +46,7 @@ class SharedCells:
 
     @staticmethod
     def of_partials(cells: Partials, node: WindowAggregate) -> SharedCells:
-        """Cells that were made elsewhere of what `shared_node` gave."""
+        """Cells that were made elsewhere for the panes of this node."""
         assert isinstance(node.window, Sliding)
         schema = shape_of(node.input).schema
         layout = Layout(node.aggregates, schema)
@@ -71,28 +70,14 @@ class SharedCells:
         return Cells(panes, codes, grouping.plan.layout.narrowed(self.state, self.layout, windower.regrow))
 
 
-def shared_window(windows: Sequence[Sliding | Landmark]) -> Sliding:
-    """The tumbling window whose extents are the panes that these windows can share."""
-    origin = windows[0].origin
-    pane = gcd(*(pane_of(window) for window in windows), *(window.origin - origin for window in windows))
-    return Sliding(windows[0].attribute, pane, pane, origin)
-
-
-def shared_node(nodes: Sequence[WindowAggregate]) -> WindowAggregate:
-    """What these window aggregates over one input and with the same keys have in common: panes, and all they keep."""
-    windows = [node.window for node in nodes if isinstance(node.window, (Sliding, Landmark))]
-    calls = dict.fromkeys(replace(call, name="") for node in nodes for call in node.aggregates)
-    named = tuple(AggregateCall(f"part_{i}", c.function, c.argument, c.parameters) for i, c in enumerate(calls))
-    return WindowAggregate(nodes[0].input, shared_window(windows), nodes[0].keys, named)
-
-
-class SharedPanes:
+class SharedPanes(Accounted):
     """Puts rows into the cells of shared panes; it judges no lateness and closes no window."""
 
-    def __init__(self, nodes: Sequence[WindowAggregate], shape: Shape, *, threads: int = 1) -> None:
-        node = shared_node(nodes)
+    def __init__(
+        self, node: WindowAggregate, windows: Sequence[Sliding | Landmark], shape: Shape, *, threads: int = 1
+    ) -> None:
+        """`node` is a tumbling window as long as a pane, with all that the windows keep."""
         assert isinstance(node.window, Sliding)
-        windows = [one.window for one in nodes if isinstance(one.window, (Sliding, Landmark))]
         self.grids = list(dict.fromkeys(Grid(window.origin, window.slide) for window in windows))
         self.grouping = Grouping(node, shape)
         self.windower = PanedWid(node.window, self.grouping.plan, threads=threads)

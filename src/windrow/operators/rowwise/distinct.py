@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.input.grid import Grid
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
+from windrow.physical.grid import Grid
 from windrow.semantics.progress.policies import END, START, Punctuation
 
 
-class DupElim:
+class DupElim(Accounted):
     """The progressing attribute is one of the columns, so equal rows have equal times.
 
     Whether a row below the bound was there before is no longer known, so it is late: counted, not passed on. The bound

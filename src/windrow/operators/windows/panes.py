@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from math import gcd
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +27,13 @@ from windrow.operators.state.values.multisets import KeptValues, Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
 from windrow.operators.windows.extents import last_closed
+from windrow.physical.pane_cells import pane_of
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
 DENSE_CELLS_PER_ROW = 2
 SMALL = 1 << 12
 SPAN = 1 << 51
-
-
-def pane_of(window: Sliding | Landmark) -> int:
-    """The length of panes: no window begins or ends inside one."""
-    return window.slide if isinstance(window, Landmark) else gcd(window.range, window.slide)
 
 
 class PanedWid:

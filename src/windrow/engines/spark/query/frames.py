@@ -23,7 +23,7 @@ from windrow.engines.spark.running.observing import OBSERVED, observed_as
 from windrow.engines.spark.session.shard_count import keep_shard_count, shard_count
 from windrow.engines.spark.session.worker import settle
 from windrow.errors import UnsupportedError
-from windrow.operators.aggregate.smoothing import EAGER, Flush, When, flush_of
+from windrow.physical.how import EAGER, Flush, When, flush_of
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Node, Stream
 from windrow.sharded.bundle import Bundle, Reading, bundled

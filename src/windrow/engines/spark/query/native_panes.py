@@ -18,7 +18,7 @@ from windrow.operators.panes.partials import Partials
 from windrow.operators.state.columns import GreatestColumn, IntegerSum, ValidColumn
 from windrow.operators.state.keys import as_int64
 from windrow.operators.state.layout import LEAST, Layout
-from windrow.operators.windows.panes import pane_of
+from windrow.physical.pane_cells import pane_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of

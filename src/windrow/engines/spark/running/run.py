@@ -26,7 +26,7 @@ from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.engines.spark.session.sessions import check, embedded
 from windrow.errors import ConfigurationError
-from windrow.operators.input.grid import to_units
+from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import walk

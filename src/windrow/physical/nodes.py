@@ -1,0 +1,269 @@
+"""Physical nodes: one frozen class a way of executing, with all that its executor needs and the reasons for it.
+
+Each node says which logical node it answers (`asked`) and reads from `inputs`. The plans of several queries are one
+graph: what they share is the same object, so identity says what is executed once, and equality what could be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import ClassVar, TypeAlias
+
+from windrow.physical.costs import MEASURED, Constants
+from windrow.physical.grid import Grid
+from windrow.physical.how import EAGER, Flush
+from windrow.plan import nodes as logical
+from windrow.plan.conditions import Conditions
+from windrow.plan.nodes import JoinStrategy, Strategy, WindowAggregate
+from windrow.semantics.progress.policies import AtEnd
+from windrow.semantics.windows.kinds import Landmark, Sliding
+
+
+@dataclass(frozen=True)
+class Physical:
+    """What all nodes have."""
+
+    asked: logical.Node
+    inputs: tuple[Physical, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+Plans: TypeAlias = tuple[Physical, ...]
+"""A root for each query."""
+
+
+@dataclass(frozen=True)
+class Undecided(Physical):
+    """A logical node before a rule has decided how it is executed."""
+
+
+@dataclass(frozen=True)
+class Answer(Physical):
+    """The root of a query; `asked` is its whole plan, as this query wrote it."""
+
+
+# Rows as they come
+
+
+@dataclass(frozen=True)
+class Read(Physical):
+    """The rows of a stream, with the punctuations that its policy implies."""
+
+    asked: logical.Stream
+    slack: int = 0
+    lead: int | None = None
+    """How far ahead rows may be, in units of their time; None: any."""
+    keys: frozenset[str] = frozenset()
+    """The columns for whose single groups promises are passed on."""
+    heard: tuple[Grid | None, ...] = field(default=(), compare=False)
+    """What each query that reads it can use of its punctuations. The first decides how sources are read."""
+    leads: bool = field(default=False, compare=False)
+    """Whether one of these queries reads several sources."""
+
+    @property
+    def first(self) -> Grid:
+        return (self.heard[0] if self.heard else None) or Grid()
+
+    @property
+    def grid(self) -> Grid | None:
+        """Where windows of any query above may end; None when nobody listens."""
+        grids = [one for one in self.heard if one is not None]
+        return reduce(Grid.refined, grids) if grids else None
+
+    @property
+    def is_patient(self) -> bool:
+        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
+        unheard = not self.heard or self.heard[0] is None
+        return unheard or (isinstance(self.asked.policy, AtEnd) and not self.first.by_arrival)
+
+
+@dataclass(frozen=True)
+class Select(Physical):
+    """The rows for which the predicate is true, marked in place."""
+
+    asked: logical.Filter
+
+
+@dataclass(frozen=True)
+class Project(Physical):
+    """New columns, row by row."""
+
+    asked: logical.Project
+
+
+@dataclass(frozen=True)
+class Meld(Physical):
+    """Rows of several inputs as they come; an input that lags is waited for as long as is said here."""
+
+    asked: logical.Union
+    idle: tuple[int | None, ...] = ()
+    """By how much each input holds the others back at most, in units of their time."""
+    silence: tuple[float | None, ...] = ()
+    """The seconds of silence after which an input is not waited for."""
+
+
+@dataclass(frozen=True)
+class Distinct(Physical):
+    """Each different row once, remembered until no window that could hold it is open."""
+
+    asked: logical.Distinct
+    grid: Grid = field(default_factory=Grid)
+
+
+@dataclass(frozen=True)
+class Sort(Physical):
+    """Rows wait for the promise that no smaller one follows."""
+
+    asked: logical.OrderedOutput
+    pace: int = 1
+    """How far one source of a union may be read ahead where rows wait for each other."""
+
+
+# Windows
+
+
+@dataclass(frozen=True)
+class Window(Physical):
+    """A window aggregate; `passes` are the columns out by which nodes above can use promises for single groups."""
+
+    asked: WindowAggregate
+    passes: frozenset[str] = frozenset()
+    within: int = 0
+    """How long windows are corrected, in units of time."""
+    strategy: ClassVar[Strategy] = Strategy.AUTO
+
+
+@dataclass(frozen=True)
+class SlidingWindow(Window):
+    """Sliding, tumbling and landmark windows; those below differ in what they keep."""
+
+    early: int = 0
+    """How often open windows are given, in units of time; 0: never."""
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class PanedWindow(SlidingWindow):
+    """Each row into one pane; windows are put together from panes."""
+
+    pane: int = 1
+    strategy: ClassVar[Strategy] = Strategy.PANES
+
+
+@dataclass(frozen=True)
+class EagerWindow(SlidingWindow):
+    """Each row into every window that holds it."""
+
+    strategy: ClassVar[Strategy] = Strategy.WID
+
+
+@dataclass(frozen=True)
+class AdaptiveWindow(SlidingWindow):
+    """Panes for the groups that are worth it, packed rows for the others."""
+
+    strategy: ClassVar[Strategy] = Strategy.ADAPTIVE
+
+
+@dataclass(frozen=True)
+class KeptRowsWindow(SlidingWindow):
+    """Rows are kept, and aggregated when their window closes."""
+
+    strategy: ClassVar[Strategy] = Strategy.BUFFER
+
+
+@dataclass(frozen=True)
+class TrialWindow(SlidingWindow):
+    """The first rows choose among these by what each would cost; the first is used where rows are too few."""
+
+    among: tuple[Strategy, ...] = ()
+    constants: Constants = MEASURED
+
+    @property
+    def usual(self) -> Strategy:
+        return self.among[0]
+
+
+@dataclass(frozen=True)
+class SmoothedWindow(SlidingWindow):
+    """Panes in two levels, whose answers leave in slices between batches."""
+
+    pane: int = 1
+    flush: Flush = EAGER
+    strategy: ClassVar[Strategy] = Strategy.PANES
+
+
+@dataclass(frozen=True)
+class Sessions(Window):
+    """Rows are merged into open sessions."""
+
+
+@dataclass(frozen=True)
+class PerRowWindow(Window):
+    """Windows that end with rows."""
+
+    together: bool = False
+    """Whether rows that met different bounds may come in one batch."""
+
+
+@dataclass(frozen=True)
+class LastRowsWindow(Window):
+    """Windows of so many rows."""
+
+    strategy: ClassVar[Strategy] = Strategy.PANES
+
+
+@dataclass(frozen=True)
+class SharedPanes(Physical):
+    """Rows into cells once, for all windows that read from it; `asked` is a tumbling window as long as a pane."""
+
+    asked: WindowAggregate
+    pane: int = 1
+    windows: tuple[Sliding | Landmark, ...] = ()
+    threads: int = 1
+
+
+# Joins
+
+
+@dataclass(frozen=True)
+class Join(Physical):
+    """A join: what it looks partners up by, and what it tries on those that were found."""
+
+    asked: logical.Join
+    conditions: Conditions = field(default_factory=Conditions)
+    passes: frozenset[str] = frozenset()
+    threads: int = 1
+    strategy: ClassVar[JoinStrategy] = JoinStrategy.INDEX
+
+
+@dataclass(frozen=True)
+class IndexJoin(Join):
+    """Partners are looked up by hash, or in cells as wide as a band."""
+
+
+@dataclass(frozen=True)
+class ScanJoin(Join):
+    """Every pair in the window is tried."""
+
+    strategy: ClassVar[JoinStrategy] = JoinStrategy.SCAN
+
+
+@dataclass(frozen=True)
+class Handshake(Join):
+    """Rows of both sides pass each other on a chain of workers, which look up or try what they hold."""
+
+    looks_up: bool = True
+    strategy: ClassVar[JoinStrategy] = JoinStrategy.HANDSHAKE
+
+
+@dataclass(frozen=True)
+class InOrderJoin(Join):
+    """Left rows wait until all that they can meet is there, so that results are in order."""
+
+    strategy: ClassVar[JoinStrategy] = JoinStrategy.OPIB
+
+
+@dataclass(frozen=True)
+class AsOfJoin(Join):
+    """Each left row with the one right row as of its time."""

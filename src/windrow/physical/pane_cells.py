@@ -1,0 +1,105 @@
+"""Which windows can be put together from pane cells, so that cells may be shared, sent, or given in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import gcd
+
+from windrow.aggregates import lookup
+from windrow.aggregates.kinds.base import Custom, Part, Values
+from windrow.errors import ConfigurationError
+from windrow.physical.how import Flush, When
+from windrow.physical.planner import choose
+from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.nodes import AggregateCall, Late, Node, Strategy, WindowAggregate
+from windrow.plan.types.expressions import type_of
+from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+
+
+def pane_of(window: Sliding | Landmark) -> int:
+    """The length of panes: no window begins or ends inside one."""
+    return window.slide if isinstance(window, Landmark) else gcd(window.range, window.slide)
+
+
+def why_not_partial(node: WindowAggregate) -> str | None:
+    """Why rows must reach the window operator themselves; None when cells give the same answers."""
+    return next(_not_partial(node), None)
+
+
+def why_not_shared(node: WindowAggregate) -> str | None:
+    """Why the cells of a window aggregate cannot be those of others too; None when they can."""
+    if node.early is not None:
+        return "EMIT EARLY speaks after single rows"
+    return why_not_partial(node)
+
+
+def why_not_smooth(node: WindowAggregate) -> str | None:
+    """Why the windows of a node are given all at once whatever is asked; None when they can be given in slices."""
+    return next(_not_smooth(node), None)
+
+
+def check_smooth(plan: Node, flush: Flush) -> None:
+    """Refuse to smooth a query none of whose windows can be."""
+    if flush.when is When.EAGER:
+        return
+    reasons = [why_not_smooth(node) for node in walk(plan) if isinstance(node, WindowAggregate)]
+    if None not in reasons:
+        raise ConfigurationError(
+            f"has nothing to smooth: {reasons[0] if reasons else 'the query has no windows'}",
+            parameter="flush",
+            value=flush.when.value,
+            hint="leave it out, or say eager",
+        )
+
+
+def keeps_values(node: WindowAggregate) -> bool:
+    """Whether an aggregate keeps more than a number of fixed size."""
+    return any(True for _ in _keeping_values(node))
+
+
+def _not_partial(node: WindowAggregate) -> Iterator[str]:
+    if isinstance(node.window, (Sliding, Landmark)) and node.late is not Late.DROP:
+        yield f"LATE {node.late.name} keeps the rows themselves"
+    if isinstance(node.window, (Sliding, Landmark)) and node.emit is Emit.COMPLETE:
+        yield "EMIT COMPLETE asks for the time of the first row, not only for its pane"
+    yield from _without_cells(node)
+
+
+def _not_smooth(node: WindowAggregate) -> Iterator[str]:
+    if node.late is Late.REVISE:
+        yield "LATE REVISE looks at closed windows of all groups"
+    if node.early is not None:
+        yield "EMIT EARLY looks at open windows of all groups"
+    yield from _without_cells(node)
+
+
+_WITHOUT_PANES: dict[type, str] = {
+    Session: "session windows have no panes",
+    Rows: "windows of rows count them one by one",
+    SlideByTuple: "windows that end with rows have no panes",
+}
+
+
+def _without_cells(node: WindowAggregate) -> Iterator[str]:
+    """Why windows are not put together from pane cells alone."""
+    if not isinstance(node.window, (Sliding, Landmark)):
+        yield _WITHOUT_PANES[type(node.window)]
+        return
+    strategy = choose(node).strategy
+    if strategy is not Strategy.PANES:
+        yield f"STRATEGY {strategy.value} {'keeps rows' if strategy is Strategy.ADAPTIVE else 'has no panes'}"
+    yield from _keeping_values(node)
+
+
+def _keeping_values(node: WindowAggregate) -> Iterator[str]:
+    for call in node.aggregates:
+        parts = _parts(node, call)
+        if any(isinstance(part, Custom) for part in parts):
+            yield f"{call} keeps a state of its own"
+        elif any(isinstance(part, Values) for part in parts):
+            yield f"{call} keeps values"
+
+
+def _parts(node: WindowAggregate, call: AggregateCall) -> Sequence[Part]:
+    kind = None if call.argument is None else type_of(call.argument, shape_of(node.input).schema)
+    return lookup(call.function).parts(call.argument, kind)

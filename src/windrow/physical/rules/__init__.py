@@ -1,0 +1,26 @@
+"""The rules that decide how plans are executed, in their order: each takes plans and gives them with more decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from windrow.physical.how import How
+from windrow.physical.nodes import Plans
+from windrow.physical.rules.choose_joins import choose_joins
+from windrow.physical.rules.choose_windows import choose_windows
+from windrow.physical.rules.pass_promises import pass_promises
+from windrow.physical.rules.place_rowwise import place_rowwise
+from windrow.physical.rules.share_panes import share_panes
+from windrow.physical.rules.share_parts import share_parts
+
+Rule: TypeAlias = Callable[[Plans, How], Plans]
+
+RULES: tuple[Rule, ...] = (
+    place_rowwise,
+    choose_windows,
+    choose_joins,
+    pass_promises,
+    share_parts,
+    share_panes,
+)

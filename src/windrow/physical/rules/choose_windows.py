@@ -1,0 +1,85 @@
+"""Rule: how each window aggregate is computed."""
+
+from __future__ import annotations
+
+from windrow.physical.how import How, When
+from windrow.physical.nodes import (
+    AdaptiveWindow,
+    EagerWindow,
+    KeptRowsWindow,
+    LastRowsWindow,
+    PanedWindow,
+    PerRowWindow,
+    Physical,
+    Plans,
+    Sessions,
+    SlidingWindow,
+    SmoothedWindow,
+    TrialWindow,
+    Undecided,
+)
+from windrow.physical.pane_cells import keeps_values, pane_of, why_not_smooth
+from windrow.physical.planner import choose, is_open
+from windrow.physical.tree import rewrite
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.windows import every_of, within_of
+from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
+from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding
+
+_KINDS: dict[Strategy, type[SlidingWindow]] = {
+    Strategy.WID: EagerWindow,
+    Strategy.ADAPTIVE: AdaptiveWindow,
+    Strategy.BUFFER: KeptRowsWindow,
+}
+
+
+_COSTED = (Strategy.PANES, *_KINDS)
+"""The strategies that `costs.py` can tell apart."""
+
+
+def choose_windows(plans: Plans, how: How) -> Plans:
+    """Choose the algorithm of every window aggregate."""
+    return rewrite(plans, lambda _, node: _chosen(node, how) if isinstance(node, Undecided) else node)
+
+
+def _chosen(node: Physical, how: How) -> Physical:
+    asked = node.asked
+    if not isinstance(asked, WindowAggregate):
+        return node
+    reasons = choose(asked, how.statistics, how.constants).reasons
+    within = within_of(asked, shape_of(asked.input).domain) if asked.late is Late.REVISE else 0
+    if isinstance(asked.window, Session):
+        return Sessions(asked, node.inputs, reasons, within=within)
+    if isinstance(asked.window, SlideByTuple):
+        return PerRowWindow(asked, node.inputs, reasons, together=_takes_bounds(asked, asked.window))
+    if isinstance(asked.window, Rows):
+        return LastRowsWindow(asked, node.inputs, reasons)
+    return _sliding(asked, asked.window, node.inputs, within, how)
+
+
+def _sliding(asked: WindowAggregate, window: Sliding | Landmark, inputs: Plans, within: int, how: How) -> SlidingWindow:
+    choice = choose(asked, how.statistics, how.constants)
+    early = every_of(asked, shape_of(asked.input).domain)
+    pane, threads = pane_of(window), how.threads
+    if how.flush.when is not When.EAGER and why_not_smooth(asked) is None:
+        reasons = ("windows are given in slices",)
+        return SmoothedWindow(asked, inputs, reasons, pane=pane, flush=how.flush)
+    if how.trial and how.statistics is None and is_open(asked):
+        among = (choice.strategy, *(one for one in _COSTED if one is not choice.strategy))
+        return TrialWindow(
+            asked, inputs, choice.reasons, early=early, threads=threads, among=among, constants=how.constants
+        )
+    if choice.strategy is Strategy.PANES:
+        return PanedWindow(asked, inputs, choice.reasons, within=within, early=early, threads=threads, pane=pane)
+    return _KINDS[choice.strategy](asked, inputs, choice.reasons, early=early, threads=threads)
+
+
+def _takes_bounds(asked: WindowAggregate, window: SlideByTuple) -> bool:
+    """Whether rows that met different bounds may come in one batch.
+
+    Not where late rows decide which groups answer, where values are looked up among all rows, or where it depends on
+    the windows before it whether a late row counts.
+    """
+    shared = bool(asked.keys) and not window.partition
+    judged = asked.lateness is Lateness.CONSISTENT and window.every > 1
+    return not (shared or judged or keeps_values(asked))

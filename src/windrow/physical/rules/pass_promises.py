@@ -1,0 +1,146 @@
+"""Rule: what each node can use of the promises of those below it, so that no others are made or passed on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from math import gcd
+
+from windrow.physical.grid import Grid
+from windrow.physical.group_promises import keys_below, usable_keys
+from windrow.physical.how import How
+from windrow.physical.nodes import Distinct, Join, Meld, PerRowWindow, Physical, Plans, Project, Read, Sort, Window
+from windrow.physical.tree import walk
+from windrow.plan import nodes as logical
+from windrow.plan.checks.nodes import walk as walk_asked
+from windrow.semantics.joins import Between, LastRows, SameWindow, TimeWindow
+from windrow.semantics.progress.policies import External
+from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
+
+ROWS_AHEAD = 1 << 14
+"""Rows of one side that a join takes at once, however short its windows are."""
+
+
+def pass_promises(plans: Plans, how: How) -> Plans:
+    """Tell every node where windows above it may end and what they group by, from the root down to the streams."""
+    return tuple(_told(plan, None, leads=_reads_several(plan)) for plan in plans)
+
+
+def _reads_several(plan: Physical) -> bool:
+    return len({node.asked.name for node in walk(plan) if isinstance(node, Read)}) > 1
+
+
+def _told(node: Physical, grid: Grid | None, *, leads: bool) -> Physical:
+    node = _telling(node, grid)
+    below = _grid_below(node, grid)
+    if isinstance(node, Read):
+        return replace(node, leads=leads)
+    return replace(node, inputs=tuple(_told(child, below, leads=leads) for child in node.inputs))
+
+
+@singledispatch
+def _telling(node: Physical, grid: Grid | None) -> Physical:
+    """The node, with what it does for those above."""
+    return node
+
+
+@_telling.register
+def _(node: Read, grid: Grid | None) -> Physical:
+    return replace(node, heard=(grid,), keys=_keys(node, grid))
+
+
+@_telling.register
+def _(node: Distinct, grid: Grid | None) -> Physical:
+    return replace(node, grid=Grid() if grid is None else Grid(grid.origin, grid.step))
+
+
+@_telling.register(Window)
+@_telling.register(Join)
+def _(node: Window | Join, grid: Grid | None) -> Physical:
+    return replace(node, passes=_keys(node, grid))
+
+
+def _keys(node: Physical, grid: Grid | None) -> frozenset[str]:
+    """The columns by which those above use promises for single groups, where any can come from below."""
+    parts = list(walk_asked(node.asked))
+    policies = (part.policy for part in parts if isinstance(part, logical.Stream))
+    promised = any(isinstance(policy, External) and policy.per for policy in policies)
+    promised = promised or any(isinstance(part, logical.Join) for part in parts)
+    return grid.keys if promised and grid is not None else frozenset()
+
+
+@singledispatch
+def _grid_below(node: Physical, grid: Grid | None) -> Grid | None:
+    """What a node and those above it can use of the promises of its inputs; None: nothing."""
+    return grid
+
+
+@_grid_below.register
+def _(node: Window, grid: Grid | None) -> Grid | None:
+    return _grid_of(node.asked)
+
+
+@_grid_below.register
+def _(node: PerRowWindow, grid: Grid | None) -> Grid | None:
+    below = _grid_of(node.asked)
+    return below if below is None else replace(below, together=node.together)
+
+
+@_grid_below.register
+def _(node: Distinct, grid: Grid | None) -> Grid | None:
+    # Without windows above, every punctuation says something: it makes rows below it late.
+    return Grid() if grid is None else replace(grid, together=False)
+
+
+@_grid_below.register
+def _(node: Sort, grid: Grid | None) -> Grid | None:
+    return Grid(pace=node.pace)
+
+
+@_grid_below.register
+def _(node: Join, grid: Grid | None) -> Grid | None:
+    """A join uses all promises; one side may be a window's reach ahead."""
+    window = node.asked.window
+    if isinstance(window, LastRows):
+        return Grid(by_arrival=True)
+    return Grid(pace=reach_of(window), rows=ROWS_AHEAD, together=True)
+
+
+@_grid_below.register
+def _(node: Project, grid: Grid | None) -> Grid | None:
+    return None if grid is None else replace(grid, keys=keys_below(node.asked, grid.keys))
+
+
+@_grid_below.register
+def _(node: Meld, grid: Grid | None) -> Grid | None:
+    """Less its idle time, a punctuation on this grid may still fall where windows end.
+
+    Which bound rows of a union meet is known where it is made.
+    """
+    if grid is None:
+        return None
+    step = gcd(grid.step, *(amount for amount in node.idle if amount is not None))
+    return replace(grid, step=step, pace=max(grid.step, grid.pace), together=False, rows=1)
+
+
+def _grid_of(node: logical.WindowAggregate) -> Grid | None:
+    """What a window aggregate can use of the promises of its input; None: nothing."""
+    window = node.window
+    if isinstance(window, (Sliding, Landmark)):
+        return Grid(window.origin, window.slide, keys=usable_keys(node))
+    if isinstance(window, SlideByTuple):
+        return Grid(pace=window.range, keys=usable_keys(node))
+    if isinstance(window, Rows):
+        # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
+        united = any(isinstance(part, logical.Union) for part in walk_asked(node))
+        return Grid(by_arrival=united, keys=usable_keys(node)) if united or window.order is not None else None
+    return Grid(pace=window.gap, keys=usable_keys(node))
+
+
+def reach_of(window: TimeWindow) -> int:
+    """How far apart two rows that meet can be; at least one unit."""
+    if isinstance(window, SameWindow):
+        return window.length
+    if isinstance(window, Between):
+        return max(abs(window.low), abs(window.high), window.high - window.low, 1)
+    return max(window.within or 1, 1)

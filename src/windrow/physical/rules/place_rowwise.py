@@ -1,0 +1,87 @@
+"""Rule: streams, filters, projections, unions, DISTINCT and ordered output, which have one way of executing each."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from windrow.physical.how import How
+from windrow.physical.nodes import Distinct, Meld, Physical, Plans, Project, Read, Select, Sort, Undecided
+from windrow.physical.tree import rewrite
+from windrow.plan import nodes as logical
+from windrow.plan.checks.nodes import shape_of, walk
+from windrow.semantics.progress.policies import Idle, Slack, lead_of
+from windrow.semantics.scalars.amounts import Domain
+
+READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
+"""Units of the attribute: a second, or what may come to a batch of rows."""
+
+
+def place_rowwise(plans: Plans, how: How) -> Plans:
+    """Give every node that leaves nothing to choose its place."""
+    return rewrite(plans, lambda _, node: _placed(node.asked, node) if isinstance(node, Undecided) else node)
+
+
+@singledispatch
+def _placed(asked: logical.Node, node: Physical) -> Physical:
+    return node  # left to another rule
+
+
+@_placed.register
+def _(asked: logical.Stream, node: Physical) -> Physical:
+    domain, policy, lead = shape_of(asked).domain, asked.policy, lead_of(asked.policy)
+    return Read(
+        asked,
+        slack=policy.amount.resolve(domain, "slack") if isinstance(policy, Slack) else 0,
+        lead=None if lead is None else lead.amount.resolve(domain, "lead"),
+    )
+
+
+@_placed.register
+def _(asked: logical.Filter, node: Physical) -> Physical:
+    return Select(asked, node.inputs)
+
+
+@_placed.register
+def _(asked: logical.Project, node: Physical) -> Physical:
+    return Project(asked, node.inputs)
+
+
+@_placed.register
+def _(asked: logical.Union, node: Physical) -> Physical:
+    domain = shape_of(asked).domain
+    idles = [_idle_of(child) for child in asked.inputs]
+    amounts = [None if idle is None else idle.amount.resolve(domain, "idle") for idle in idles]
+    walls = [idle is not None and idle.wall_clock for idle in idles]
+    pairs = list(zip(walls, amounts, strict=True))
+    return Meld(
+        asked,
+        node.inputs,
+        idle=tuple(None if wall else amount for wall, amount in pairs),
+        silence=tuple(amount / 1e6 if wall and amount is not None else None for wall, amount in pairs),
+    )
+
+
+@_placed.register
+def _(asked: logical.Distinct, node: Physical) -> Physical:
+    return Distinct(asked, node.inputs)
+
+
+@_placed.register
+def _(asked: logical.OrderedOutput, node: Physical) -> Physical:
+    return Sort(asked, node.inputs, pace=_pace(asked))
+
+
+def _pace(node: logical.OrderedOutput) -> int:
+    """How far one source of a union may be read ahead where rows wait for each other: by its slack, or a little."""
+    domain = shape_of(node).domain
+    slacks = (part.policy for part in walk(node) if isinstance(part, logical.Stream) and isinstance(part.policy, Slack))
+    return max([READ_AHEAD[domain], *(slack.amount.resolve(domain, "slack") for slack in slacks)])
+
+
+def _idle_of(node: logical.Node) -> Idle | None:
+    """The idle policy of the stream under a chain of single-input nodes."""
+    while not isinstance(node, logical.Stream):
+        if isinstance(node, (logical.Union, logical.Join)):
+            return None
+        node = node.input
+    return node.idle

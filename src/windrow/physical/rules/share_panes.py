@@ -1,0 +1,118 @@
+"""Rule: windows over the same rows put these into panes once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd
+
+from windrow.physical.how import How, When
+from windrow.physical.nodes import PanedWindow, Physical, Plans, SharedPanes, SlidingWindow
+from windrow.physical.pane_cells import pane_of, why_not_shared
+from windrow.physical.tree import each, rewrite
+from windrow.plan.nodes import AggregateCall, WindowAggregate
+from windrow.semantics.scalars.expressions import Expression
+from windrow.semantics.windows.kinds import Landmark, Sliding
+
+MOST_FINER = 16
+"""Shared panes are at most so many times as many as those of the window that has the smallest: beyond that, rows are
+hardly fewer than cells."""
+
+
+def share_panes(plans: Plans, how: How) -> Plans:
+    """Put shared panes between a node and the windows above it that can use the same; not where windows are smoothed,
+    for those have cells of their own."""
+    groups = _sharers(plans) if how.flush.when is When.EAGER else {}
+    made: dict[int, Physical] = {}
+
+    def changed(old: Physical, node: Physical) -> Physical:
+        if id(old) not in groups:
+            return node
+        assert isinstance(node, SlidingWindow)
+        asked, windows = groups[id(old)]
+        pane = shared_window(windows).range
+        panes = SharedPanes(asked, node.inputs, pane=pane, windows=windows, threads=how.threads)
+        return _paned(node, made.setdefault(id(asked), panes))
+
+    return rewrite(plans, changed)
+
+
+def _sharers(plans: Plans) -> dict[int, tuple[WindowAggregate, tuple[Sliding | Landmark, ...]]]:
+    """By the id of a window node: the panes that it shares, and the windows of all that share them."""
+    above: dict[int, dict[WindowAggregate, Physical]] = {}
+    for node in each(plans):
+        if isinstance(node, SlidingWindow):
+            above.setdefault(id(node.inputs[0]), {})[node.asked] = node
+    found = {}
+    for users in above.values():
+        for group in pane_groups(list(users)):
+            shared = shared_node(group), tuple(windows_of(group))
+            found.update({id(users[asked]): shared for asked in group})
+    return found
+
+
+def _paned(node: SlidingWindow, panes: Physical) -> PanedWindow:
+    if isinstance(node, PanedWindow):
+        return replace(node, inputs=(panes,))
+    pane = pane_of(windows_of([node.asked])[0])
+    reasons = ("it shares panes with other queries",)
+    return PanedWindow(node.asked, (panes,), reasons, node.passes, node.within, node.early, node.threads, pane)
+
+
+def pane_groups(nodes: Sequence[WindowAggregate]) -> list[list[WindowAggregate]]:
+    """The window aggregates over one input that share panes, two or more a group."""
+    groups: list[list[WindowAggregate]] = []
+    for node in nodes:
+        if why_not_shared(node) is None:
+            fitting = next((group for group in groups if _fits(node, group)), None)
+            if fitting is None:
+                groups.append([node])
+            else:
+                fitting.append(node)
+    return [group for group in groups if len(group) > 1]
+
+
+def why_apart(node: WindowAggregate, windows: Sequence[WindowAggregate]) -> str:
+    """Why a window aggregate shares panes with none of those over the same rows."""
+    reason = why_not_shared(node)
+    if reason is not None:
+        return reason
+    able = [other for other in windows if other is not node and why_not_shared(other) is None]
+    if not able:
+        return "no other window over the same rows could use them"
+    if any(_keys_of(other) == _keys_of(node) and _is_too_fine([node, other]) for other in able):
+        return "RANGE, SLIDE and ORIGIN have too little in common with those of the others"
+    return "it groups by other keys"
+
+
+def shared_node(nodes: Sequence[WindowAggregate]) -> WindowAggregate:
+    """What these window aggregates over one input and with the same keys have in common: panes, and all they keep."""
+    calls = dict.fromkeys(replace(call, name="") for node in nodes for call in node.aggregates)
+    named = tuple(AggregateCall(f"part_{i}", c.function, c.argument, c.parameters) for i, c in enumerate(calls))
+    return WindowAggregate(nodes[0].input, shared_window(windows_of(nodes)), nodes[0].keys, named)
+
+
+def shared_window(windows: Sequence[Sliding | Landmark]) -> Sliding:
+    """The tumbling window whose extents are the panes that these windows can share."""
+    origin = windows[0].origin
+    pane = gcd(*(pane_of(window) for window in windows), *(window.origin - origin for window in windows))
+    return Sliding(windows[0].attribute, pane, pane, origin)
+
+
+def windows_of(nodes: Sequence[WindowAggregate]) -> list[Sliding | Landmark]:
+    return [node.window for node in nodes if isinstance(node.window, (Sliding, Landmark))]
+
+
+def _fits(node: WindowAggregate, group: Sequence[WindowAggregate]) -> bool:
+    """Whether a window aggregate goes with these: the same keys, and panes that are not much smaller."""
+    return _keys_of(node) == _keys_of(group[0]) and not _is_too_fine([*group, node])
+
+
+def _keys_of(node: WindowAggregate) -> list[Expression]:
+    """What rows are grouped by, under whichever names."""
+    return [expression for _, expression in node.keys]
+
+
+def _is_too_fine(nodes: Sequence[WindowAggregate]) -> bool:
+    windows = windows_of(nodes)
+    return min(map(pane_of, windows)) > MOST_FINER * shared_window(windows).range

@@ -1,0 +1,2 @@
+CREATE STREAM trades (ts TIMESTAMP, symbol STRING, price DOUBLE, volume BIGINT) PROGRESS ON ts SLACK 10 SECONDS;
+SELECT symbol, max(price) AS most FROM trades [RANGE 10 MINUTES SLIDE 1 MINUTES WATTR ts] GROUP BY symbol STRATEGY buffer;

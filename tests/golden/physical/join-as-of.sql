@@ -1,0 +1,3 @@
+CREATE STREAM trades (ts TIMESTAMP, symbol STRING, price DOUBLE, volume BIGINT) PROGRESS ON ts SLACK 10 SECONDS;
+CREATE STREAM quotes (ts TIMESTAMP, symbol STRING, bid DOUBLE) PROGRESS ON ts SLACK 2 SECONDS;
+SELECT t.symbol, t.price, q.bid FROM trades AS t ASOF JOIN quotes AS q ON t.symbol = q.symbol AND q.ts <= t.ts;

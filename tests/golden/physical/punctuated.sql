@@ -1,0 +1,3 @@
+CREATE STREAM trades (ts TIMESTAMP, symbol STRING, price DOUBLE, p TIMESTAMP)
+  PROGRESS ON ts PUNCTUATED BY p PER symbol;
+SELECT symbol, max(price) AS most FROM trades [RANGE 10 MINUTES SLIDE 1 MINUTES WATTR ts] GROUP BY symbol;

@@ -1,0 +1,5 @@
+-- how: trial
+CREATE STREAM trades (ts TIMESTAMP, symbol STRING, price DOUBLE, volume BIGINT) PROGRESS ON ts SLACK 10 SECONDS;
+SELECT symbol, sum(volume) AS volume FROM trades [RANGE 10 MINUTES SLIDE 1 MINUTES WATTR ts] WHERE price > 1 GROUP BY symbol;
+SELECT symbol, max(price) AS most FROM trades [RANGE 15 MINUTES SLIDE 5 MINUTES WATTR ts] WHERE price > 1 GROUP BY symbol;
+SELECT symbol, count(*) AS n FROM trades [GAP 30 SECONDS WATTR ts] WHERE price > 1 GROUP BY symbol;
