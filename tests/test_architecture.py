@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import windrow as wr
 from windrow.sharded.bundle import Shards, bundled
@@ -46,8 +47,8 @@ def test_the_walk_of_a_row_is_the_one_that_is_written_down() -> None:
     try:
         sent = list(bodies_of(readings[0], rows.to_batches(), ends=True))
         for shard in shards:
-            pairs = (zip(one["shard"].to_pylist(), one["body"].to_pylist(), strict=True) for one in sent)
-            list(shard.run([body for pair in pairs for number, body in pair if number == shard.number]))
+            mine = (one.filter(pc.equal(one["shard"], shard.number)) for one in sent)
+            list(shard.run([body.as_buffer() for one in mine for body in one["body"]]))
     finally:
         sys.setprofile(None)
     assert walk == [module for module in met if module in walk], list(met)

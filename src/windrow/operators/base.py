@@ -160,9 +160,10 @@ class Accounted:
 class Operator(Protocol):
     """One physical operator."""
 
-    counters: Counters
-    makes_results: ClassVar[bool]
-
+    @property
+    def counters(self) -> Counters: ...
+    @property
+    def makes_results(self) -> bool: ...
     def late_rows(self, port: int) -> int: ...
     def lost_rows(self, port: int) -> int: ...
     @property

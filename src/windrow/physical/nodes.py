@@ -17,6 +17,7 @@ from windrow.plan import nodes as logical
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import JoinStrategy, Strategy, WindowAggregate
 from windrow.semantics.progress.policies import AtEnd
+from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
 
@@ -220,6 +221,20 @@ class SharedPanes(Physical):
     asked: WindowAggregate
     pane: int = 1
     windows: tuple[Sliding | Landmark, ...] = ()
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class DividedGroups(Physical):
+    """One operator as several, each with the groups that are routed to it, on the threads of this process."""
+
+    each: Physical = field(kw_only=True)
+    """What each of them is."""
+    route: tuple[Expression, ...] = ()
+    """What rows are routed by."""
+    panes: bool = False
+    """Whether every thread puts rows into panes before these are routed."""
+    shards: int = 1
     threads: int = 1
 
 

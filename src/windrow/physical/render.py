@@ -93,6 +93,8 @@ def _text(value: Any) -> str:
     if isinstance(value, (frozenset, tuple)):
         items = sorted(map(_text, value)) if isinstance(value, frozenset) else map(_text, value)
         return f"({', '.join(items)})"
+    if isinstance(value, Physical):
+        return f"{type(value).__name__}{_fields(value, _DECIDED)}"
     if is_dataclass(value) and type(value).__str__ is object.__str__:
         return f"{type(value).__name__}({', '.join(_shown(value))})"
     return str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from windrow.operators.aggregate.last_rows import RowsOperator
@@ -12,6 +13,8 @@ from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.aggregate.trial import Trial
 from windrow.operators.base import Operator
 from windrow.operators.baselines.in_order_join import InOrderJoin
+from windrow.operators.divided.operator import DividedOperator
+from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
 from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
@@ -226,6 +229,16 @@ def _as_of(node: nodes.AsOfJoin) -> Operator:
     return AsOfJoin(node.asked, shapes_below(node.asked), shape_of(node.asked))
 
 
+def _divided(node: nodes.DividedGroups) -> Operator:
+    make = partial(MAKERS[type(node.each)][1], node.each)
+    if isinstance(node.each, nodes.PanedWindow) and node.panes:
+        asked = node.each.asked
+        return PreAggregatedOperator(
+            asked, shape_of(asked.input), make, node.route, shards=node.shards, threads=node.threads
+        )
+    return DividedOperator(make, [node.route], shards=node.shards, threads=node.threads)
+
+
 def _shapes(node: nodes.Window) -> tuple[Shape, Shape]:
     return shape_of(node.asked.input), shape_of(node.asked)
 
@@ -246,6 +259,7 @@ MAKERS: dict[type[nodes.Physical], tuple[str, Callable[[Any], Operator]]] = {
     nodes.Sessions: ("window", _sessions),
     nodes.PerRowWindow: ("window", _per_row),
     nodes.LastRowsWindow: ("window", _last_rows),
+    nodes.DividedGroups: ("window", _divided),
     nodes.SharedPanes: ("panes", _panes),
     nodes.IndexJoin: ("join", _join),
     nodes.ScanJoin: ("join", _join),

@@ -29,6 +29,11 @@ AGGREGATES = {
 }
 
 
+def in_any_order(late: pa.Table) -> list[str]:
+    """Of late rows that came together, each thread gives its own."""
+    return sorted(map(repr, late.to_pylist()))
+
+
 @pytest.mark.parametrize("keys", [(), ("k",)])
 @pytest.mark.parametrize("window", [{"range": 300, "slide": 100}, {"range": "unbounded", "slide": 500}, {"gap": 2}])
 def test_any_number_of_threads(window: dict[str, Any], keys: tuple[str, ...]) -> None:
@@ -38,7 +43,7 @@ def test_any_number_of_threads(window: dict[str, Any], keys: tuple[str, ...]) ->
     one, two = (query.run(threads=threads) for threads in (1, 2))
     assert one.table.num_rows > 0
     assert one.table.equals(two.table)
-    assert one.late.equals(two.late)
+    assert in_any_order(one.late) == in_any_order(two.late)
     assert (one.metrics.rows_used, one.metrics.rows_late) == (two.metrics.rows_used, two.metrics.rows_late)
 
 

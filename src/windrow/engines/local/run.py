@@ -89,7 +89,7 @@ class Runner:
         options.check()
         self.plans = list(plans) if isinstance(plans, Sequence) else [plans]
         self.options = options
-        how = How(options.threads, options.statistics, calibrated(), trial=True, flush=_flush(options))
+        how = How(options.threads, options.statistics, calibrated(), trial=options.threads == 1, flush=_flush(options))
         self.pipeline = build(*prune_together(self.plans), how=how)
         columns = columns_read(*self.plans)
         wait = _seconds(options.batch_wait)

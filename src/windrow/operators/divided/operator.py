@@ -91,6 +91,38 @@ class DividedOperator:
         found = [asdict(shard.counters) for shard in self.shards]
         return Counters(**{name: sum(one[name] for one in found) for name in found[0]})
 
+    @property
+    def makes_results(self) -> bool:
+        return self.shards[0].makes_results
+
+    def late_rows(self, port: int) -> int:
+        return sum(shard.late_rows(port) for shard in self.shards)
+
+    def lost_rows(self, port: int) -> int:
+        return sum(shard.lost_rows(port) for shard in self.shards)
+
+    @property
+    def open_windows(self) -> int:
+        """A window is open where one of its groups is: in the shard that has most."""
+        return max(shard.open_windows for shard in self.shards)
+
+    @property
+    def stored_rows(self) -> int:
+        return sum(shard.stored_rows for shard in self.shards)
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(shard.state_bytes for shard in self.shards)
+
+    @property
+    def settled(self) -> list[str] | None:
+        return self.shards[0].settled
+
+    @property
+    def waiting_and_evicted(self) -> tuple[int, int]:
+        waiting = [shard.waiting_and_evicted for shard in self.shards]
+        return sum(cells for cells, _ in waiting), sum(driven_out for _, driven_out in waiting)
+
     def state(self) -> dict[str, pa.Table]:
         """The tables of each shard, and what each has promised."""
         tables = each(lambda shard: shard.state(), self.shards, self.threads)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from windrow.errors import InternalError
 from windrow.operators.aggregate.sliding import WindowOperator
-from windrow.operators.base import Batch, Element
+from windrow.operators.base import Batch, Element, Operator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.routing import Shards
 from windrow.operators.divided.workers import each
@@ -37,7 +37,7 @@ class PreAggregatedOperator(DividedOperator):
         self,
         node: WindowAggregate,
         shape: Shape,
-        make: Callable[[], WindowOperator],
+        make: Callable[[], Operator],
         route: tuple[Expression, ...],
         *,
         shards: int,

@@ -9,6 +9,7 @@ from windrow.physical.how import How
 from windrow.physical.nodes import Plans
 from windrow.physical.rules.choose_joins import choose_joins
 from windrow.physical.rules.choose_windows import choose_windows
+from windrow.physical.rules.divide_groups import divide_groups
 from windrow.physical.rules.pass_promises import pass_promises
 from windrow.physical.rules.place_rowwise import place_rowwise
 from windrow.physical.rules.share_panes import share_panes
@@ -21,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     choose_windows,
     choose_joins,
     pass_promises,
+    divide_groups,
     share_parts,
     share_panes,
 )

@@ -1,0 +1,80 @@
+"""Rule: which operators run as several, each with some of the groups, on the threads of a process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.physical.how import How
+from windrow.physical.nodes import (
+    Distinct,
+    DividedGroups,
+    LastRowsWindow,
+    PanedWindow,
+    PerRowWindow,
+    Physical,
+    Plans,
+    SlidingWindow,
+    SmoothedWindow,
+    Window,
+)
+from windrow.physical.pane_cells import why_not_partial
+from windrow.physical.tree import walk
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import Join, Stream
+from windrow.semantics.joins import LastRows
+from windrow.semantics.progress.policies import External
+from windrow.semantics.scalars.expressions import Column, Expression
+from windrow.semantics.windows.kinds import Emit, Rows, SlideByTuple
+
+Route = tuple[Expression, ...]
+
+
+def divide_groups(plans: Plans, how: How) -> Plans:
+    """Divide the groups of every operator that can do without seeing all of them, where there are several threads."""
+    return plans if how.threads == 1 else tuple(_divided(plan, how, counted=False) for plan in plans)
+
+
+def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
+    """`counted` says that something above counts rows as they come, so that their order must stay."""
+    below = counted or _counts_rows(node)
+    node = replace(node, inputs=tuple(_divided(child, how, counted=below) for child in node.inputs))
+    route = None if counted else _route(node)
+    if route is None:
+        return node
+    one = replace(node, inputs=(), **{"threads": 1} if isinstance(node, SlidingWindow) else {})
+    panes = isinstance(node, PanedWindow) and why_not_partial(node.asked) is None
+    if not route and not panes:
+        return node
+    shards = how.threads if route else 1
+    reasons = ("groups are divided among threads",) if route else ("threads share the rows",)
+    return DividedGroups(
+        node.asked, node.inputs, reasons, each=one, route=route, panes=panes, shards=shards, threads=how.threads
+    )
+
+
+def _counts_rows(node: Physical) -> bool:
+    if isinstance(node.asked, Join):
+        return isinstance(node.asked.window, LastRows)
+    return isinstance(node, (LastRowsWindow, PerRowWindow))
+
+
+def _route(node: Physical) -> Route | None:
+    """What rows that must meet have in common; None where the operator must see all of them, or in their order."""
+    if any(_promises_for_groups(below) for below in walk(node)):
+        return None
+    if isinstance(node, Distinct):
+        return tuple(Column(name) for name in shape_of(node.asked).schema.names)
+    if not isinstance(node, Window) or isinstance(node, SmoothedWindow) or node.passes:
+        return None
+    window = node.asked.window
+    if isinstance(window, (Rows, SlideByTuple)):
+        counted = [key for _, key in node.asked.keys if isinstance(key, Column) and key.name in window.partition]
+        return tuple(counted) or None
+    if node.asked.emit is Emit.COMPLETE or node.asked.early is not None:
+        return None
+    return tuple(key for _, key in node.asked.keys)
+
+
+def _promises_for_groups(node: Physical) -> bool:
+    policy = node.asked.policy if isinstance(node.asked, Stream) else None
+    return isinstance(policy, External) and bool(policy.per)
