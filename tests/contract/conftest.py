@@ -42,8 +42,8 @@ def connected() -> SparkSession:
 
 @pytest.fixture(params=NAMES)
 def engine(request: pytest.FixtureRequest) -> Engine:
-    if request.param == "local":
-        return local()
+    if request.param.startswith("local"):
+        return local(threads=int(request.param.partition("-")[2] or 1))
     return on_spark(request.param, request.getfixturevalue("spark"))
 
 

@@ -35,7 +35,7 @@ same_on_connect = pytest.mark.skipif(
     CONTRACT == "connect",
     reason="what differs on Spark Connect is seen in other tests; WINDROW_CONTRACT=connect-whole runs this one too",
 )
-NAMES = ("connect",) if CONNECT else ("local", "spark")
+NAMES = ("connect",) if CONNECT else ("local", "local-2", "local-4", "spark")
 ROUNDED = ("avg", "variance", "var_pop", "stddev", "stddev_pop")
 
 
@@ -46,6 +46,7 @@ class Engine:
     name: str
     hearing: Hearing
     spark: SparkSession | None = None
+    threads: int = 1
 
     def run(self, query: Query, size: int, **options: Any) -> Result:
         return query.run(**self.options(size), **options)
@@ -57,15 +58,15 @@ class Engine:
     def options(self, size: int) -> dict[str, Any]:
         """How to run here."""
         if self.spark is None:
-            return {"engine": "local"}
+            return {"engine": "local", "threads": self.threads}
         return {"engine": "spark", "spark": self.spark, "batch_rows": size}
 
     def expected(self, plan: Node, elements: Mapping[str, Sequence[Any]], size: int) -> Expected:
         return Reference(given(plan, elements), lambda streams: self.hearing(streams, size)).answer(plan)
 
 
-def local() -> Engine:
-    return Engine("local", row_by_row)
+def local(threads: int = 1) -> Engine:
+    return Engine("local", row_by_row, threads=threads)
 
 
 def on_spark(name: str, spark: SparkSession) -> Engine:
