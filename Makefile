@@ -28,8 +28,9 @@ lint: $(VENV)/.dev ## style, types and import layers
 
 check: lint test ## lint, then test: run it before you commit
 
-bench: $(VENV)/.dev ## every benchmark, one after the other
-	@set -e; for file in benchmarks/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+bench: $(VENV)/.dev ## every benchmark, and what changed since the last run here; ONLY=groups for one, QUICK=1 for a try
+	@set -e; for file in benchmarks/$(or $(ONLY),[!_]*).py; do \
+	  echo "== $$file"; $(BIN)/python "$$file" $(if $(QUICK),--quick); done
 
 papers: $(VENV)/.dev ## the experiments of the papers: tables here, pictures in build/papers
 	@set -e; for file in benchmarks/papers/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
