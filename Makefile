@@ -6,7 +6,7 @@ DEMO := build/demo
 ROWS ?= 1000000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo test lint check bench papers soak docs clean
+.PHONY: menu demo test lint check bench papers soak docs site clean
 MAKEFLAGS += --no-print-directory
 
 menu: ## this menu
@@ -28,8 +28,9 @@ lint: $(VENV)/.dev ## style, types and import layers
 
 check: lint test ## lint, then test: run it before you commit
 
-bench: $(VENV)/.dev ## every benchmark, one after the other
-	@set -e; for file in benchmarks/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+bench: $(VENV)/.dev ## every benchmark, and what changed since the last run here; ONLY=groups for one, QUICK=1 for a try
+	@set -e; for file in benchmarks/$(or $(ONLY),[!_]*).py; do \
+	  echo "== $$file"; $(BIN)/python "$$file" $(if $(QUICK),--quick); done
 
 papers: $(VENV)/.dev ## the experiments of the papers: tables here, pictures in build/papers
 	@set -e; for file in benchmarks/papers/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
@@ -39,6 +40,10 @@ soak: $(VENV)/.dev ## the randomised tests with many examples, Spark killed and 
 
 docs: $(VENV)/.dev ## run every snippet of README, docs and examples
 	@$(BIN)/python -m pytest tests/test_docs.py
+
+site: $(VENV)/.site ## the docs as a web site in build/site, with a reference of the API; a broken link is an error
+	@$(BIN)/sphinx-build -q -W --keep-going -E -d build/site-cache -c docs/site . build/site
+	@echo "open build/site/index.html"
 
 clean: ## remove what the targets above made, .venv included
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
@@ -62,3 +67,8 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@$(BIN)/windrow compile
 	@touch $(VENV)/.runtime $@
+
+$(VENV)/.site: pyproject.toml | $(BIN)/python
+	@echo "setting up .venv for the web site, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
+	@touch $@

@@ -1,69 +1,31 @@
-"""What every benchmark shares: timing side by side, the machine's line, tables, bars."""
+"""What every benchmark shares: the command line, timing side by side, tables, bars, and the history of its figures."""
 
 from __future__ import annotations
 
 import argparse
 import gc
-import os
-import platform
-import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import windrow
+from _figures import Figure, Spread
+from _history import HEADERS, History, changes
+from _machine import paces, this_machine
 
 Work = Callable[[], object]
-PACKAGES = ("numpy", "numba", "pyarrow", "duckdb", "polars", "windrow")
+ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "benchmarks" / "history"
+QUICK = ROOT / "build" / "bench"
+"""Where the figures of quick runs go: they have a history of their own, which is not kept with the sources."""
+PACE = "this machine: a million numbers sorted"
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Least, middle and greatest seconds over the repeats."""
-
-    low: float
-    median: float
-    high: float
-
-    @staticmethod
-    def of(seconds: Sequence[float]) -> Spread:
-        return Spread(min(seconds), statistics.median(seconds), max(seconds))
-
-    def __str__(self) -> str:
-        return f"{duration(self.median)} ({duration(self.low)}..{duration(self.high)})"
-
-    def rate(self, rows: int) -> str:
-        """Rows a second: median, and in brackets the slowest and the fastest repeat."""
-        return f"{amount(rows / self.median)} ({amount(rows / self.high)}..{amount(rows / self.low)})"
-
-
-def duration(seconds: float) -> str:
-    """Seconds in the unit that reads best.
-
-    >>> duration(0.00042), duration(1.5)
-    ('420 us', '1.5 s')
-    """
-    for factor, unit in ((1, "s"), (1e3, "ms")):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} us"
-
-
-def amount(number: float) -> str:
-    """A large number in three digits.
-
-    >>> amount(2_345_678), amount(812)
-    ('2.35 M', '812')
-    """
-    for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= factor:
-            return f"{number / factor:.3g}{unit}"
-    return f"{number:.3g}"
+# Timing
 
 
 def side_by_side(
@@ -97,11 +59,16 @@ def verdict(value: float, bar: float, *, at_most: bool = False) -> str:
     return "met" if (value <= bar if at_most else value >= bar) else "not met"
 
 
+# A run of a benchmark
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What the command line asked for."""
+    """What the command line asked for, and the figures reported so far."""
 
     quick: bool
+    only: tuple[str, ...] = ()
+    figures: dict[str, Figure] = field(default_factory=dict)
 
     @property
     def repeats(self) -> int:
@@ -111,48 +78,79 @@ class Settings:
         """The rows of a workload, a tenth of them for a quick check."""
         return full // 10 if self.quick else full
 
+    def chosen(self, names: Iterable[str]) -> list[str]:
+        """The cases that `--only` asks for, all of them where it does not."""
+        every = list(names)
+        wanted = [name for name in every if not self.only or any(word in name for word in self.only)]
+        if not wanted:
+            raise SystemExit(f"--only names none of: {'; '.join(every)}")
+        return wanted
+
+    def report(self, title: str, headers: Sequence[str], rows: Iterable[Sequence[object]], labels: int = 1) -> None:
+        """Print a table and note its figures for the history.
+
+        A figure is called after the first cells of its line, so many as there are `labels`, and after its column.
+        """
+        lines = list(rows)
+        for line in lines:
+            pairs = list(zip(headers, line, strict=True))
+            label = ", ".join(f"{header} {cell}".strip() for header, cell in pairs[:labels])
+            for header, cell in pairs[labels:]:
+                if isinstance(cell, Figure):
+                    self._note(f"{label}: {header}", cell)
+        table(title, headers, lines)
+
+    def _note(self, name: str, figure: Figure) -> None:
+        if name in self.figures:
+            raise ValueError(f"two figures of one run are called {name!r}")
+        self.figures[name] = figure
+
 
 def begin(about: str | None) -> Settings:
     """Read the command line and print what the figures depend on."""
-    parser = argparse.ArgumentParser(description=about)
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, fewer repeats: figures mean little")
-    settings = Settings(parser.parse_args().quick)
+    parser.add_argument(
+        "--only", action="append", default=[], help="cases whose name has this text, where there are cases"
+    )
+    asked = parser.parse_args()
     title = (about or "").strip().splitlines()
     print(title[0] if title else "")
-    print(machine())
-    return settings
+    print(this_machine())
+    return Settings(asked.quick, tuple(asked.only))
 
 
-def machine() -> str:
-    """Processor, cores, versions and commit in one line."""
-    found = [f"python {platform.python_version()}", *filter(None, map(_installed, PACKAGES))]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{_processor()}, {cores} cores; {', '.join(found)}; commit {_commit()}"
+@contextmanager
+def benchmark(about: str | None) -> Iterator[Settings]:
+    """`begin`; at the end of the block its figures are compared with the last ones and added to the history.
+
+    A run that fails in between adds nothing.
+    """
+    settings = begin(about)
+    settings.figures[PACE] = Spread.of(paces()).time()
+    yield settings
+    keep(Path(sys.argv[0]).stem, settings.figures, QUICK if settings.quick else KEPT)
 
 
-def _installed(package: str) -> str | None:
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:  # run from the source tree, or one that is not compared
-        return f"windrow {windrow.__version__}" if package == "windrow" else None
+def keep(name: str, figures: Mapping[str, Figure], folder: Path) -> None:
+    """Print how the figures of a benchmark changed since its last run on this machine, then add them to its history."""
+    history = History(folder, this_machine())
+    entries, broken = history.read()
+    if broken:
+        print(f"{history.path}: passed over what is no figure, on line {', '.join(map(str, broken))}", file=sys.stderr)
+    last = {entry.name: entry for entry in entries if entry.benchmark == name}
+    if last:
+        title = f"{name}: change since the last run on this machine, above zero is better"
+        table(title, HEADERS, changes(figures, last))
+    history.append(name, figures, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+    print(f"\n{'added to' if last else 'the first run here, kept in'} {_short(history.path)}: {len(figures)} figures")
 
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+def _short(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def _commit() -> str:
-    """The commit that is checked out; files may have changed since."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+# Tables
 
 
 def table(title: str, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -193,8 +191,3 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
         )
         lines.append("  ".join([first, *others]).rstrip())
     return "\n".join(lines)
-
-
-def ratios(spreads: Mapping[str, Spread], ours: str) -> dict[str, str]:
-    """How many times as long as `ours` each took; above 1 means `ours` is faster."""
-    return {name: f"{spread.median / spreads[ours].median:.2f}x" for name, spread in spreads.items()}

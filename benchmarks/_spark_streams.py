@@ -6,20 +6,17 @@ state to its size; its last one, in which the end of the input closes all window
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _harness import machine
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -179,14 +176,3 @@ def answer(spark: SparkSession, form: Form, folder: Path, load: Load) -> pa.Tabl
     table = table.rename_columns(names)
     closed = table.filter(np.asarray(table["end"].cast(pa.int64())) <= high - SLACK)
     return closed.sort_by([("key", "ascending"), ("end", "ascending")])
-
-
-def begin(about: str | None) -> argparse.Namespace:
-    """Read the command line of a benchmark with several cases, and print what the figures depend on."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows: figures mean little")
-    parser.add_argument("--only", action="append", default=[], help="cases whose name has this text; may be repeated")
-    asked = parser.parse_args()
-    print((about or "").splitlines()[0])
-    print(f"{machine()}; pyspark {version('pyspark')}")
-    return asked

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, amount, begin, duration, table, verdict
+from _figures import Figure, Unit
+from _harness import Settings, benchmark, verdict
 
 import windrow as wr
 from windrow.engines.local import Options
@@ -77,11 +78,14 @@ def main(settings: Settings) -> None:
         for flush in ("eager", "slow", "lazy"):
             clock, processor = stalls(groups, flush, 2 if settings.quick else MEASURED)
             p50, p99, most = np.quantile(clock, [0.5, 0.99, 1.0]).tolist()
-            figures = *map(duration, (p50, p99, most, max(processor))), amount(len(clock) * BATCH_ROWS / sum(processor))
-            lines.append([f"{groups:,}", flush, *figures, verdict(most, BAR, at_most=True)])
+            figures = [Figure.once(seconds, Unit.SECONDS) for seconds in (p50, p99, most, max(processor))]
+            rate = Figure.once(len(clock) * BATCH_ROWS / sum(processor), Unit.RATE)
+            lines.append([f"{groups:,}", flush, *figures, rate, verdict(most, BAR, at_most=True)])
     headers = ["groups", "flush", "p50", "p99", "max", "max of CPU", "rows/s of CPU", "max bar 10 ms"]
-    table(f"how long an element keeps the next one waiting, batches of {BATCH_ROWS:,} rows", headers, lines)
+    title = f"how long an element keeps the next one waiting, batches of {BATCH_ROWS:,} rows"
+    settings.report(title, headers, lines, labels=2)
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

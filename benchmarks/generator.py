@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from _harness import Settings, amount, begin, side_by_side, table, verdict
+from _figures import amount
+from _harness import Settings, benchmark, side_by_side, verdict
 
 from windrow.generate import GeneratedStream, bids, packets, tasks, trades
 
@@ -21,7 +22,7 @@ def drain(stream: GeneratedStream) -> None:
         pass
 
 
-def lines(rows: int, repeats: int) -> list[list[str]]:
+def lines(rows: int, repeats: int) -> list[list[object]]:
     streams = {
         f"{kind}|{disorder}": make(rows, seed=4, disorder=disorder, rate=RATE)
         for kind, make in KINDS.items()
@@ -34,8 +35,10 @@ def lines(rows: int, repeats: int) -> list[list[str]]:
 
 def main(settings: Settings) -> None:
     rows = settings.rows(ROWS)
-    table(f"{rows:,} rows each", ["kind", "disorder", "rows/s", f"bar {amount(BAR)}"], lines(rows, settings.repeats))
+    headers = ["kind", "disorder", "rows/s", f"bar {amount(BAR)}"]
+    settings.report(f"{rows:,} rows each", headers, lines(rows, settings.repeats), labels=2)
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

@@ -11,7 +11,8 @@ from typing import Any
 import _rivals as rivals
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, amount, begin, ratios, side_by_side, table, verdict
+from _figures import Figure, Unit, amount, ratios
+from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.engines.local import Options, run
@@ -76,15 +77,16 @@ def _sums(result: Any) -> tuple[int, ...]:
     return len(columns[0]), *(int(column.sum()) for column in columns)
 
 
-def line(data: pa.Table, kind: str, ratio: int, repeats: int) -> list[str]:
+def line(data: pa.Table, kind: str, ratio: int, repeats: int) -> list[object]:
     rows = data.num_rows
     spreads = side_by_side(works(data, ratio), repeats, same)
     times = ratios(spreads, "windrow")
     ours = spreads["windrow"]
     judged = f"{amount(BARS[kind])} {verdict(rows / ours.median, BARS[kind])}"
-    scaling = f"{ours.median / spreads['windrow 2 threads'].median:.2f}x"
-    others = [f"{amount(rows / spreads[name].median)} {times[name]}" for name in RIVALS]
-    return [kind, str(ratio), ours.rate(rows), judged, scaling, *others]
+    scaling = Figure.once(ours.median / spreads["windrow 2 threads"].median, Unit.GAIN)
+    others = [f"{amount(rows / spreads[name].median)} {times[name]:.2f}x" for name in RIVALS]
+    over = {name: times[name] for name in RIVALS}
+    return [kind, str(ratio), ours.rate(rows, over), judged, scaling, *others]
 
 
 def main(settings: Settings) -> None:
@@ -95,9 +97,10 @@ def main(settings: Settings) -> None:
         lines += [line(typed, kind, ratio, settings.repeats) for ratio in (10, 60)]
     headers = ["key", "RANGE/SLIDE", "windrow rows/s", "bar", "2 threads", *RIVALS]
     title = f"{data.num_rows:,} rows, 1000 groups; for the others rows/s and time as a multiple of windrow's"
-    table(title, headers, lines)
+    settings.report(title, headers, lines, labels=2)
 
 
 if __name__ == "__main__":
     rivals.one_thread()
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

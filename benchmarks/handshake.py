@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 from _band_join import full_windows, measured, points, spaced, sustained
-from _harness import Settings, amount, begin, duration, side_by_side, table, verdict
+from _figures import Figure, Unit
+from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
@@ -41,9 +42,10 @@ def highest_rate(settings: Settings) -> None:
     for threads in (1, 2):
         rate = sustained(MINUTES, threads, seconds, low=700, high=7_000, steps=steps)
         judged = [verdict(rate, BAR), verdict(rate, GOAL)] if threads == 2 else ["", ""]
-        rows.append([threads, f"{rate:,.0f}", *judged])
+        rows.append([threads, Figure.once(rate, Unit.RATE), *judged])
     headers = ("threads", "rows/s of each stream", f"bar {BAR:,}", f"goal {GOAL:,}")
-    table(f"the highest rate that a second of both streams keeps up with, windows of {MINUTES} minutes", headers, rows)
+    title = f"the highest rate that a second of both streams keeps up with, windows of {MINUTES} minutes"
+    settings.report(title, headers, rows)
 
 
 def workers_and_loop(settings: Settings) -> None:
@@ -57,14 +59,15 @@ def workers_and_loop(settings: Settings) -> None:
             runs.append((run.comparisons / run.seconds, run.comparisons / run.processor))
         figures[f"chain, {threads} thread{'s' * (threads > 1)}"] = max(runs)
     figures["plain loop"] = max(plain_loop(RATE) for _ in range(settings.repeats))
-    rows = [[name, amount(clock), amount(processor)] for name, (clock, processor) in figures.items()]
-    table("comparisons, the best of the repeats", ("", "a second", "a second of a core"), rows)
+    rows = [[name, *(Figure.once(rate, Unit.RATE) for rate in best)] for name, best in figures.items()]
+    settings.report("comparisons, the best of the repeats", ("", "a second", "a second of a core"), rows)
     one, two, loop = figures.values()
+    share, scaling = one[1] / loop[1], two[0] / one[0]
     verdicts = [
-        ["a worker's comparisons over the loop's", f"{one[1] / loop[1]:.2f}", verdict(one[1] / loop[1], LOOP_BAR)],
-        ["two threads over one", f"{two[0] / one[0]:.2f}", verdict(two[0] / one[0], SCALING_BAR)],
+        ["a worker's comparisons over the loop's", Figure.once(share, Unit.GAIN), verdict(share, LOOP_BAR)],
+        ["two threads over one", Figure.once(scaling, Unit.GAIN), verdict(scaling, SCALING_BAR)],
     ]
-    table("bars", ("", "ratio", f"bar {LOOP_BAR} and {SCALING_BAR}"), verdicts)
+    settings.report("bars", ("", "ratio", f"bar {LOOP_BAR} and {SCALING_BAR}"), verdicts)
 
 
 def plain_loop(rate: int) -> tuple[float, float]:
@@ -107,9 +110,10 @@ def any_predicate(settings: Settings) -> None:
     for predicate, count in PREDICATES.items():
         works = {way: tried(predicate, settings.rows(count), way) for way in ("scan", "handshake")}
         spreads = side_by_side(works, min(3, settings.repeats), same=lambda answers: len(set(answers)) == 1)
-        ratio = spreads["handshake"].median / spreads["scan"].median
-        rows.append([predicate, *(duration(one.median) for one in spreads.values()), f"{ratio:.1f}"])
-    table("any predicate, two threads", ("predicate", "scan", "handshake", "handshake / scan"), rows)
+        scan, chain = spreads["scan"], spreads["handshake"]
+        figures = scan.time(), chain.time({"scan": scan.median / chain.median})
+        rows.append([predicate, *figures, f"{chain.median / scan.median:.1f}"])
+    settings.report("any predicate, two threads", ("predicate", "scan", "handshake", "handshake / scan"), rows)
 
 
 def tried(predicate: str, rows: int, way: str) -> Callable[[], int]:
@@ -138,11 +142,10 @@ def long_chains(settings: Settings) -> None:
         figures = found.busiest_over_mean, found.most_rows_over_mean, found.messages
         rows.append([cores, window, *(f"{figure:.2f}" for figure in figures), found.longest_queue])
     headers = ("cores", "blocks a core", "busiest/mean", "most rows/mean", "messages a core and block", "longest queue")
-    table("simulated chains under a random schedule", headers, rows)
+    settings.report("simulated chains under a random schedule", headers, rows)
 
 
-def main() -> None:
-    settings = begin(__doc__)
+def main(settings: Settings) -> None:
     measured(full_windows(1, 500, 2), 500, 1.0)  # compiles the loops
     workers_and_loop(settings)
     highest_rate(settings)
@@ -151,4 +154,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with benchmark(__doc__) as settings:
+        main(settings)

@@ -10,7 +10,8 @@ from typing import Any
 import _rivals as rivals
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, begin, side_by_side, table, verdict
+from _figures import ratios
+from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.engines.local import run
@@ -58,7 +59,7 @@ def same(answers: list[Any]) -> bool:
     return bool(np.array_equal(expected, found))
 
 
-def line(data: pa.Table, name: str, ratio: int, repeats: int) -> list[str]:
+def line(data: pa.Table, name: str, ratio: int, repeats: int) -> list[object]:
     spec, text, _ = AGGREGATES[name]
     connection, slide = rivals.connect(data), RANGE // ratio
     works = {
@@ -66,8 +67,9 @@ def line(data: pa.Table, name: str, ratio: int, repeats: int) -> list[str]:
         "duckdb": lambda: rivals.duckdb_windows(connection, "symbol", text, slide, ratio),
     }
     spreads = side_by_side(works, repeats, same)
-    times = spreads["duckdb"].median / spreads["windrow"].median
-    rates = [spread.rate(data.num_rows) for spread in spreads.values()]
+    over, rows = ratios(spreads, "windrow"), data.num_rows
+    times = over["duckdb"]
+    rates = spreads["windrow"].rate(rows, over), str(spreads["duckdb"].rate(rows))
     return [name, str(ratio), *rates, f"{times:.2f}x", verdict(times, BAR), verdict(times, GOAL)]
 
 
@@ -76,9 +78,10 @@ def main(settings: Settings) -> None:
     asked = [(name, ratio) for name, (_, _, at) in AGGREGATES.items() for ratio in at]
     lines = [line(data, name, ratio, settings.repeats) for name, ratio in asked]
     headers = ["aggregate", "RANGE/SLIDE", "windrow rows/s", "duckdb rows/s", "times duckdb", "bar 1x", "goal 3x"]
-    table(f"{data.num_rows:,} rows, 100 groups, 1 thread", headers, lines)
+    settings.report(f"{data.num_rows:,} rows, 100 groups, 1 thread", headers, lines, labels=2)
 
 
 if __name__ == "__main__":
     rivals.one_thread()
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

@@ -19,7 +19,8 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from _harness import Settings, amount, begin, side_by_side, table, verdict
+from _figures import Figure, Unit, amount, ratios
+from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
@@ -41,7 +42,7 @@ NAMES = {"R": ("x", "y"), "S": ("a", "b")}
 
 # An equality
 
-RIVALS = ("windrow", "windrow 2 threads", "duckdb", "polars")
+RIVALS = ("duckdb", "polars")
 MOST_PAIRS = 100_000_000
 """Pairs of equal keys, at any distance in time, that are not too many for those that look at all of them."""
 
@@ -101,11 +102,13 @@ def equalities(settings: Settings) -> None:
         if rows * rows // keys <= MOST_PAIRS:
             works |= {"duckdb": partial(by_duckdb, sides, 1), "polars": partial(by_polars, sides)}
         spreads = side_by_side(works, settings.repeats, same=lambda answers: len(set(answers)) == 1)
-        rates = [spreads[name].rate(2 * rows) if name in spreads else "-" for name in RIVALS]
+        over = {name: ratio for name, ratio in ratios(spreads, "windrow").items() if name in RIVALS}
+        ours = spreads["windrow"].rate(2 * rows, over), spreads["windrow 2 threads"].rate(2 * rows)
+        others = [str(spreads[name].rate(2 * rows)) if name in spreads else "-" for name in RIVALS]
         met = verdict(2 * rows / spreads["windrow"].median, BAR)
-        lines.append([amount(keys), f"{found / rows:.2f}", *rates, met])
+        lines.append([amount(keys), f"{found / rows:.2f}", *ours, *others, met])
     headings = ["keys", "partners a row", "windrow", "2 threads", "duckdb, whole tables", "polars, whole tables"]
-    table(f"Equality within {SECOND // 2:,} us, rows/s", [*headings, f"bar {amount(BAR)}"], lines)
+    settings.report(f"Equality within {SECOND // 2:,} us, rows/s", [*headings, f"bar {amount(BAR)}"], lines)
 
 
 # The band join of the paper
@@ -166,24 +169,25 @@ def fill(join: JoinOperator, side: int, names: tuple[str, str], rate: int) -> No
         join.stores[side].add(rows, picked.data, int(times.min()))
 
 
-def bisected(low: int, high: int, seconds: float, tries: int) -> list[list[str]]:
+def bisected(low: int, high: int, seconds: float, tries: int) -> list[list[object]]:
     """Rates tried, until the highest sustained one is known to within a twentieth or so."""
-    lines = []
+    lines: list[list[object]] = []
     for _ in range(tries):
         rate = (low + high) // 2
         factor, found = BandJoin(rate, seconds).sustained()
-        lines.append([amount(rate), f"{1 / factor:.2f}", amount(found / seconds), "yes" if factor <= 1 else "no"])
+        figures = amount(rate), f"{1 / factor:.2f}", amount(found / seconds)
+        lines.append(["tried", *figures, "yes" if factor <= 1 else "no"])
         low, high = (rate, high) if factor <= 1 else (low, rate)
-    lines.append([f"highest: {amount(low)}", "", "", verdict(low, BAND_BAR)])
-    return lines
+    return [*lines, ["highest", Figure.once(low, Unit.RATE), "", "", verdict(low, BAND_BAR)]]
 
 
 def bands(settings: Settings) -> None:
     BandJoin(2_000, 1).sustained()  # warms up
     low, high = (2_000, 20_000) if settings.quick else (80_000, 160_000)
     lines = bisected(low, high, 4, 3 if settings.quick else 4)
-    headings = ["rows/s a stream", "seconds of the streams a second", "pairs/s", f"sustained, bar {amount(BAND_BAR)}"]
-    table("The paper's band join by index, 15-minute windows, two threads", headings, lines)
+    columns = ["", "rows/s a stream", "seconds of the streams a second", "pairs/s"]
+    headings = [*columns, f"sustained, bar {amount(BAND_BAR)}"]
+    settings.report("The paper's band join by index, 15-minute windows, two threads", headings, lines)
 
 
 # What is kept
@@ -194,9 +198,10 @@ def memory(settings: Settings) -> None:
     lines = []
     for name, disorder, skew in (("in order", 0, 0), ("up to 1 s out of order", SECOND, 0), ("b 5 s behind", 0, 5)):
         worst, state = kept(400_000 if settings.quick else 1_000_000, disorder, skew)
-        lines.append([name, f"{worst:.3f}", f"{amount(state)}B", verdict(worst, MEMORY_BAR, at_most=True)])
+        figures = Figure.once(worst, Unit.COST), Figure.once(state, Unit.BYTES)
+        lines.append([name, *figures, verdict(worst, MEMORY_BAR, at_most=True)])
     headings = ["streams", "kept / can still meet", "peak state", f"bar {MEMORY_BAR}"]
-    table("What a join of windows of 10 s keeps, 10,000 rows/s a stream", headings, lines)
+    settings.report("What a join of windows of 10 s keeps, 10,000 rows/s a stream", headings, lines)
 
 
 def kept(rows: int, disorder: int, skew: int) -> tuple[float, int]:
@@ -232,4 +237,5 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

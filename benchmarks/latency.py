@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, begin, duration, table, verdict
+from _figures import Figure, Unit
+from _harness import Settings, benchmark, verdict
 
 import windrow as wr
 from windrow.engines.local import Options
@@ -78,10 +79,12 @@ def main(settings: Settings) -> None:
         seconds, results = latencies(ratio, fed)
         p50, p99, most = np.quantile(seconds, [0.5, 0.99, 1.0]).tolist()
         verdicts = verdict(p99, BAR, at_most=True), verdict(p99, GOAL, at_most=True)
-        lines.append([ratio, len(seconds), f"{results:.0f}", *map(duration, (min(seconds), p50, p99, most)), *verdicts])
+        figures = [Figure.once(found, Unit.SECONDS) for found in (min(seconds), p50, p99, most)]
+        lines.append([ratio, len(seconds), f"{results:.0f}", *figures, *verdicts])
     headers = ["RANGE/SLIDE", "times", "results each", "least", "p50", "p99", "max", "p99 bar 1 ms", "goal 0.1 ms"]
-    table("punctuation in to last result out, 1000 groups", headers, lines)
+    settings.report("punctuation in to last result out, 1000 groups", headers, lines)
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

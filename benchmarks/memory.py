@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, amount, begin, duration, table, verdict
+from _figures import Figure, Unit, amount, duration
+from _harness import Settings, benchmark, verdict
 
 import windrow as wr
 from windrow.engines.local import Options
@@ -102,20 +103,24 @@ def main(settings: Settings) -> None:
     found = {rows: apart(rows) for rows in sizes}
     lines = []
     for rows, one in found.items():
-        state = [f"{amount(one.state)}B", f"{one.state / least():.1f}", f"{amount(one.grown)}B"]
-        lines.append([f"{rows:,}", *state, duration(one.seconds), amount(rows / one.seconds), one.late])
+        state, grown = (Figure.once(size, Unit.BYTES) for size in (one.state, one.grown))
+        rate = Figure.once(rows / one.seconds, Unit.RATE)
+        lines.append([f"{rows:,}", state, f"{one.state / least():.1f}", grown, duration(one.seconds), rate, one.late])
     headers = ["rows", "peak state", "x bound", "resident growth", "time", "rows/s", "late rows"]
     title = f"{GROUPS} groups x {RATIO} panes x {COLUMNS} columns x 8 bytes = {amount(least())}B"
-    table(title, headers, lines)
-    flat = found[sizes[-1]].state / found[sizes[-2]].state
-    judged = verdict(flat, FLAT, at_most=True)
-    print(f"state at {sizes[-1]:,} rows / state at {sizes[-2]:,}: {flat:.2f}, bar {FLAT}: {judged}")
-    last = found[sizes[-1]].seconds
-    print(f"{sizes[-1]:,} rows in {duration(last)}, bar {duration(TIME_BAR)}: {verdict(last, TIME_BAR, at_most=True)}")
+    settings.report(title, headers, lines)
+    flat, last = found[sizes[-1]].state / found[sizes[-2]].state, found[sizes[-1]].seconds
+    growth = f"state over that of {sizes[-2]:,} rows", Figure.once(flat, Unit.COST)
+    bars = [
+        [*growth, FLAT, verdict(flat, FLAT, at_most=True)],
+        ["time", Figure.once(last, Unit.SECONDS), duration(TIME_BAR), verdict(last, TIME_BAR, at_most=True)],
+    ]
+    settings.report(f"{sizes[-1]:,} rows", ["", "figure", "bar, at most", ""], bars)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(asdict(footprint(int(sys.argv[2])))))
     else:
-        main(begin(__doc__))
+        with benchmark(__doc__) as settings:
+            main(settings)

@@ -12,7 +12,8 @@ from typing import Any
 import _rivals as rivals
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, amount, begin, ratios, side_by_side, table, verdict
+from _figures import amount, ratios
+from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.engines.local import Options, run
@@ -65,14 +66,14 @@ def _sums(result: Any) -> tuple[int, ...]:
     return len(columns[0]), *(int(column.sum()) for column in columns)
 
 
-def line(data: pa.Table, length: int, slide: int, order_by: str | None, repeats: int) -> list[str]:
+def line(data: pa.Table, length: int, slide: int, order_by: str | None, repeats: int) -> list[object]:
     rows = data.num_rows
     spreads = side_by_side(works(data, length, slide, order_by), repeats, same)
     times, ours = ratios(spreads, "windrow"), spreads["windrow"]
     judged = slide >= 10 and order_by is None
     bar = f"{amount(BAR)} {verdict(rows / ours.median, BAR)}" if judged else ""
-    others = [f"{amount(rows / spreads[name].median)} {times[name]}" for name in RIVALS]
-    return [f"{length} rows", f"{slide} rows", order_by or "arrival", ours.rate(rows), bar, *others]
+    others = [f"{amount(rows / spreads[name].median)} {times[name]:.2f}x" for name in RIVALS]
+    return [f"{length} rows", f"{slide} rows", order_by or "arrival", ours.rate(rows, times), bar, *others]
 
 
 def main(settings: Settings) -> None:
@@ -80,9 +81,10 @@ def main(settings: Settings) -> None:
     lines = [line(data, *case, settings.repeats) for case in CASES]
     headers = ["RANGE", "SLIDE", "by", "windrow rows/s", "bar", *RIVALS]
     title = f"{data.num_rows:,} rows, 1000 keys; for the others rows/s and time as a multiple of windrow's"
-    table(title, headers, lines)
+    settings.report(title, headers, lines, labels=3)
 
 
 if __name__ == "__main__":
     rivals.one_thread()
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-from _harness import Settings, Spread, begin, side_by_side, table, verdict
+from _figures import Figure, Spread, Unit
+from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.generate import trades
@@ -60,7 +61,7 @@ def same(answers: list[list[pa.Table]]) -> bool:
     return all(one == other for one, other in zip(answers[::2], answers[1::2], strict=True))
 
 
-def lines(asked: list[wr.Query], what: str, repeats: int, *, barred: bool = True) -> list[list[str]]:
+def lines(asked: list[wr.Query], what: str, repeats: int, *, barred: bool = True) -> list[list[object]]:
     works = {}
     for count in COUNTS:
         works[f"{count} together"], works[f"{count} alone"] = together(asked[:count]), alone(asked[:count])
@@ -69,13 +70,13 @@ def lines(asked: list[wr.Query], what: str, repeats: int, *, barred: bool = True
     return [[what, str(count), *line(spreads, count, one, barred=barred)] for count in COUNTS]
 
 
-def line(spreads: dict[str, Spread], count: int, one: float, *, barred: bool = True) -> list[str]:
+def line(spreads: dict[str, Spread], count: int, one: float, *, barred: bool = True) -> list[object]:
     """Seconds and ratios of so many queries; `one` are the seconds of one alone."""
     shared, each = spreads[f"{count} together"], spreads.get(f"{count} alone")
     ratio = shared.median / one
     judged = f"{BAR}x {verdict(ratio, BAR, at_most=True)}" if barred and count == 10 else ""
     apart = ("", "") if each is None else (str(each), f"{each.median / one:.2f}x")
-    return [str(shared), apart[0], f"{ratio:.2f}x", apart[1], judged]
+    return [shared.time(), apart[0], Figure.once(ratio, Unit.COST), apart[1], judged]
 
 
 def main(settings: Settings) -> None:
@@ -85,8 +86,9 @@ def main(settings: Settings) -> None:
     found = lines(queries(stream), "same rows", settings.repeats)
     found += lines(queries(stream, filtered=True), "own conditions", settings.repeats, barred=False)
     headers = ["queries over", "number", "together", "one by one", "together/one", "one by one/one", "bar"]
-    table(f"{rows:,} rows, {KEYS} groups, in process", headers, found)
+    settings.report(f"{rows:,} rows, {KEYS} groups, in process", headers, found, labels=2)
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

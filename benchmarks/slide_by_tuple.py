@@ -15,7 +15,8 @@ import _rivals as rivals
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from _harness import Settings, Spread, amount, begin, ratios, side_by_side, table, verdict
+from _figures import Spread, amount, ratios
+from _harness import Settings, benchmark, side_by_side, verdict
 from numba import njit
 
 import windrow as wr
@@ -155,10 +156,10 @@ def linear(data: pa.Table, bins: int, what: str, settings: Settings) -> str:
 
 
 def beside(spreads: dict[str, Spread], name: str, rows: int) -> str:
-    return f"{amount(rows / spreads[name].median)} {ratios(spreads, 'windrow')[name]}"
+    return f"{amount(rows / spreads[name].median)} {ratios(spreads, 'windrow')[name]:.2f}x"
 
 
-def line(data: pa.Table, groups: int, bins: int, what: str, settings: Settings) -> list[str]:
+def line(data: pa.Table, groups: int, bins: int, what: str, settings: Settings) -> list[object]:
     asked, connection = query(data, bins, what, groups > 1), rivals.connect(data, 1)
     works: dict[str, Callable[[], Any]] = {"windrow": lambda: answer(asked)}
     beside_duckdb = bins <= MOST_BINS and what in BARRED
@@ -169,7 +170,8 @@ def line(data: pa.Table, groups: int, bins: int, what: str, settings: Settings) 
     judged = f"{amount(BAR)} {verdict(rate, BAR)}" if bins == BAR_BINS and what in BARRED else ""
     slow = linear(data, bins, what, settings) if groups == 1 else "-"
     duckdb = beside(spreads, "duckdb 1 thread", data.num_rows) if beside_duckdb else "-"
-    return [what, str(groups), f"{bins:,}", spreads["windrow"].rate(data.num_rows), judged, duckdb, slow]
+    ours = spreads["windrow"].rate(data.num_rows, ratios(spreads, "windrow"))
+    return [what, str(groups), f"{bins:,}", ours, judged, duckdb, slow]
 
 
 def with_late(data: pa.Table, share: float) -> pa.Table:
@@ -180,7 +182,7 @@ def with_late(data: pa.Table, share: float) -> pa.Table:
     return data.set_column(0, "ts", pa.array(np.where(random.random(len(times)) < share, times - back, times)))
 
 
-def late_line(data: pa.Table, share: float, settings: Settings) -> list[str]:
+def late_line(data: pa.Table, share: float, settings: Settings) -> list[object]:
     some = with_late(data, share)
     asked = {what: query(some, BAR_BINS, what, grouped=False) for what in BARRED}
     works: dict[str, Callable[[], Any]] = {what: partial(answer, one) for what, one in asked.items()}
@@ -188,7 +190,7 @@ def late_line(data: pa.Table, share: float, settings: Settings) -> list[str]:
     return [f"{share:.1%}", *(spreads[what].rate(some.num_rows) for what in BARRED)]
 
 
-def value_line(data: pa.Table, name: str, settings: Settings) -> list[str]:
+def value_line(data: pa.Table, name: str, settings: Settings) -> list[object]:
     works: dict[str, Callable[[], Any]] = {}
     for bins in BINS[:-1]:
         windows = wr.stream(data, time="ts", progress=wr.slack(SLACK)).window(range=bins * STEP, slide="1 row")
@@ -204,15 +206,16 @@ def main(settings: Settings) -> None:
         lines += [line(data, groups, bins, what, settings) for what in AGGREGATES for bins in BINS]
     headers = ["answers", "groups", "open windows", "windrow rows/s", "bar", "duckdb 1 thread", "bins, one by one"]
     title = f"{settings.rows(ROWS):,} rows; for the others rows/s and time as a multiple of windrow's"
-    table(title, headers, lines)
+    settings.report(title, headers, lines, labels=3)
     data = stream(settings.rows(ROWS), 1)
     late = [late_line(data, share, settings) for share in LATE]
-    table(f"Late rows, {BAR_BINS:,} open windows, rows/s", ["late", *BARRED], late)
+    settings.report(f"Late rows, {BAR_BINS:,} open windows, rows/s", ["late", *BARRED], late)
     few = data.slice(0, settings.rows(ROWS) // 8)
     values = [value_line(few, name, settings) for name in VALUES]
-    table("Values, by open windows, rows/s", ["answers", *(f"{bins:,}" for bins in BINS[:-1])], values)
+    settings.report("Values, by open windows, rows/s", ["answers", *(f"{bins:,}" for bins in BINS[:-1])], values)
 
 
 if __name__ == "__main__":
     rivals.one_thread()
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _harness import Spread, amount, duration, table, verdict
-from _spark_streams import WARM_UP, begin, drain, session
+from _figures import Figure, Spread, Unit, amount, duration
+from _harness import Settings, benchmark, verdict
+from _spark_streams import WARM_UP, drain, session
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -212,34 +213,37 @@ def measured(spark: SparkSession, load: Load) -> dict[str, Measured]:
     return found
 
 
-def lines(load: Load, found: dict[str, Measured]) -> list[list[str]]:
+def lines(load: Load, found: dict[str, Measured]) -> list[list[object]]:
     """A line for each side; rows are those of both streams."""
-    rows, made = 2 * load.file_rows, []
+    rows, made = 2 * load.file_rows, list[list[object]]()
     rates = {side: rows / Spread.of(one.seconds).median for side, one in found.items()}
     for side, one in found.items():
         spread = Spread.of(one.seconds)
         times = rates[side] / rates["native"] if "native" in rates else None
         bar = f"{BAR:g}x {verdict(times, BAR)}" if times is not None and side == "files" else ""
         ratio = "-" if times is None else f"{times:.2f}x"
-        costs = [duration(spread.median), amount(one.pairs) if one.pairs else "-", f"{amount(one.state)}B"]
-        made.append([load.name, side, f"{rows:,}", spread.rate(rows), *costs, ratio, bar])
+        rate = spread.rate(rows, {} if times is None else {"native": times})
+        pairs = amount(one.pairs) if one.pairs else "-"
+        figures = rate, duration(spread.median), pairs, Figure.once(one.state, Unit.BYTES)
+        kept = map(str, figures) if side == "native" else figures  # of the rival only the ratio is kept
+        made.append([load.name, side, f"{rows:,}", *kept, ratio, bar])
     return made
 
 
-def main(quick: bool, only: Sequence[str]) -> None:
-    wanted = [load for load in loads(quick) if not only or any(word in load.name for word in only)]
-    if not wanted:
-        raise SystemExit(f"--only names none of: {'; '.join(load.name for load in loads(quick))}")
+def main(settings: Settings) -> None:
+    named = {load.name: load for load in loads(settings.quick)}
+    wanted = [named[name] for name in settings.chosen(named)]
     spark = session()
     check_answers(spark)
     for load in wanted:
         if not load.has_rival:
             show_refusal(spark, load)
         counted = load.files - 1 - WARM_UP
-        table(f"{load.name}: {counted} micro-batches", HEADERS, lines(load, measured(spark, load)))
+        found = lines(load, measured(spark, load))
+        settings.report(f"{load.name}: {counted} micro-batches", HEADERS, found, labels=2)
     spark.stop()
 
 
 if __name__ == "__main__":
-    asked_for = begin(__doc__)
-    main(asked_for.quick, asked_for.only)
+    with benchmark(__doc__) as settings:
+        main(settings)

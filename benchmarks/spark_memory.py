@@ -7,17 +7,16 @@ The bar: it finishes, and no row is missing.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import time
 from collections import Counter
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from _harness import amount, duration, machine, table, verdict
+from _figures import Figure, Unit, duration
+from _harness import Settings, benchmark, verdict
 from _spark_streams import Load, asked, written
 
 MEMORY = "2g"
@@ -92,24 +91,16 @@ def _kind(pid: int, root: int) -> str:
         return "Python workers"
 
 
-def main(quick: bool) -> None:
-    rows = ROWS // 10 if quick else ROWS
+def main(settings: Settings) -> None:
+    rows = settings.rows(ROWS)
     with written(load_of(rows)) as folder:
         told, peaks = watched([sys.executable, __file__, "--one", str(folder), str(rows)])
-    sizes = [f"{amount(peaks[kind])}B" for kind in ("JVM", "Python workers", "driver")]
-    figures = [duration(told["seconds"]), amount(rows / told["seconds"]), f"{told['results']:,}", told["late"]]
+    sizes = [Figure.once(peaks[kind], Unit.BYTES) for kind in ("JVM", "Python workers", "driver")]
+    rate = Figure.once(rows / told["seconds"], Unit.RATE)
+    figures = [duration(told["seconds"]), rate, f"{told['results']:,}", told["late"]]
     headers = ["rows", "peak JVM", "peak Python workers", "peak driver", "time", "rows/s", "results", "late rows"]
-    table(f"{GROUPS} groups, {MEMORY} for the JVM", headers, [[f"{rows:,}", *sizes, *figures]])
+    settings.report(f"{GROUPS} groups, {MEMORY} for the JVM", headers, [[f"{rows:,}", *sizes, *figures]])
     print(f"finished; rows counted {told['rows']:,} of {rows:,}: {verdict(told['rows'], rows)}")
-
-
-def begin() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows: figures mean little")
-    options = parser.parse_args()
-    print((__doc__ or "").splitlines()[0])
-    print(f"{machine()}; pyspark {version('pyspark')}")
-    return options
 
 
 if __name__ == "__main__":
@@ -118,4 +109,5 @@ if __name__ == "__main__":
     elif not PROC.exists():
         raise SystemExit("resident sizes are read from /proc, which this system does not have")
     else:
-        main(begin().quick)
+        with benchmark(__doc__) as settings:
+            main(settings)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _harness import Settings, begin, side_by_side, table
+from _harness import Settings, benchmark, side_by_side
 from sharing import COUNTS, KEYS, RATE, line, queries, same
 
 import windrow as wr
@@ -44,8 +44,9 @@ def main(settings: Settings) -> None:
         one = spreads["1 alone"].median
         headers = ["number", "together", "one by one", "together/one", "one by one/one", "bar"]
         lines = [[str(count), *line(spreads, count, one)] for count in COUNTS]
-        table(f"{rows:,} rows, {KEYS} groups, on Spark", headers, lines)
+        settings.report(f"{rows:,} rows, {KEYS} groups, on Spark", headers, lines)
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

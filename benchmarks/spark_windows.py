@@ -12,11 +12,11 @@ Windrow its tables, Spark the memory of RocksDB.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from _harness import Spread, amount, duration, table, verdict
-from _spark_streams import FORMS, WARM_UP, Load, Measured, answer, begin, measure, session, written
+from _figures import Figure, Spread, Unit, duration
+from _harness import Settings, benchmark, verdict
+from _spark_streams import FORMS, WARM_UP, Load, Measured, answer, measure, session, written
 from pyspark.sql import SparkSession
 
 KEYS, PANE_ROWS = 100, 20_000
@@ -90,18 +90,19 @@ def measured(spark: SparkSession, case: Case) -> dict[str, Measured]:
     return found
 
 
-def lines(case: Case, found: dict[str, Measured]) -> list[list[str]]:
+def lines(case: Case, found: dict[str, Measured]) -> list[list[object]]:
     """A line for each side."""
     rates = {side: case.load_of(side).file_rows / Spread.of(one.seconds).median for side, one in found.items()}
-    made = []
+    made: list[list[object]] = []
     for side, one in found.items():
         spread, rows = Spread.of(one.seconds), case.load_of(side).file_rows
-        costs = [duration(spread.median), f"{amount(one.state)}B", f"{amount(one.written)}B"]
+        state, checkpoint = (Figure.once(size, Unit.BYTES) for size in (one.state, one.written))
         times = rates[side] / rates["native"] if "native" in rates else None
         ratio = "-" if times is None else f"{times:.2f}x"
-        made.append(
-            [case.name, side, f"{rows:,}", spread.rate(rows), *costs, ratio, _judged(case, side, times, spread)]
-        )
+        rate = spread.rate(rows, {} if times is None else {"native": times})
+        figures = rate, duration(spread.median), state, checkpoint
+        kept = map(str, figures) if side == "native" else figures  # of the rival only the ratio is kept
+        made.append([case.name, side, f"{rows:,}", *kept, ratio, _judged(case, side, times, spread)])
     return made
 
 
@@ -115,20 +116,19 @@ def _judged(case: Case, side: str, times: float | None, spread: Spread) -> str:
     return f"{bar:g}x {verdict(times, bar)}, goal {goal:g}x {verdict(times, goal)}"
 
 
-def print_flatness(found: dict[str, dict[str, Measured]]) -> None:
-    """Windrow at 4096 against itself at 10."""
+def flatness(found: dict[str, dict[str, Measured]]) -> list[list[object]]:
+    """Windrow at 4096 against itself at 10, where both were measured."""
     both = ("RANGE/SLIDE 4096", "RANGE/SLIDE 10")
-    if not all(name in found for name in both):
-        return
-    for side in ("files", "frame"):
+    made: list[list[object]] = []
+    for side in ("files", "frame") if all(name in found for name in both) else ():
         many, few = (Spread.of(found[name][side].seconds).median for name in both)
-        print(f"{side}: rows/s at 4096 / rows/s at 10: {few / many:.2f}, bar {FLAT}: {verdict(few / many, FLAT)}")
+        made.append([side, Figure.once(few / many, Unit.GAIN), verdict(few / many, FLAT)])
+    return made
 
 
-def main(quick: bool, only: Sequence[str]) -> None:
-    wanted = [case for case in cases(quick) if not only or any(word in case.name for word in only)]
-    if not wanted:
-        raise SystemExit(f"--only names none of: {'; '.join(case.name for case in cases(quick))}")
+def main(settings: Settings) -> None:
+    named = {case.name: case for case in cases(settings.quick)}
+    wanted = [named[name] for name in settings.chosen(named)]
     spark = session()
     check_answers(spark)
     print("answers of native, files and frame over the same small streams: the same", flush=True)
@@ -136,11 +136,13 @@ def main(quick: bool, only: Sequence[str]) -> None:
     for case in wanted:
         found[case.name] = measured(spark, case)
         counted = case.load.files - 1 - WARM_UP
-        table(f"{case.name}: {counted} micro-batches", HEADERS, lines(case, found[case.name]))
-    print_flatness(found)
+        title = f"{case.name}: {counted} micro-batches"
+        settings.report(title, HEADERS, lines(case, found[case.name]), labels=2)
+    if flat := flatness(found):
+        settings.report("rows/s at RANGE/SLIDE 4096 over rows/s at 10", ["side", "ratio", f"bar {FLAT}"], flat)
     spark.stop()
 
 
 if __name__ == "__main__":
-    asked = begin(__doc__)
-    main(asked.quick, asked.only)
+    with benchmark(__doc__) as settings:
+        main(settings)

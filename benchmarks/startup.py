@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from _harness import Settings, Spread, begin, duration, table, timed, verdict
+from _figures import Spread, duration
+from _harness import Settings, benchmark, table, timed, verdict
 
 from windrow.generate import trades
 
@@ -74,14 +75,16 @@ def main(settings: Settings) -> None:
         alone = Spread.of([timed(imports_alone) for _ in range(max(5, settings.repeats))])
         imports = heaviest(query)
     first, whole = (Spread.of([run[place] for run in runs]) for place in (0, 1))
+    over = {"imports alone": alone.median / first.median}
     lines = [
-        ["windrow run, first result", first, f"{duration(BAR)} {verdict(first.median, BAR, at_most=True)}"],
-        ["windrow run, to the end", whole, ""],
+        ["windrow run, first result", first.time(over), f"{duration(BAR)} {verdict(first.median, BAR, at_most=True)}"],
+        ["windrow run, to the end", whole.time(), ""],
         ["import pyarrow, numba alone", alone, ""],
     ]
-    table("start of a process", ["what", "seconds", "bar"], lines)
+    settings.report("start of a process", ["what", "seconds", "bar"], lines)
     table("heaviest imports of a run", ["module", "itself", "with what it imports"], imports)
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

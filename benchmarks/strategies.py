@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, Spread, begin, duration, side_by_side, table
+from _figures import Spread, duration
+from _harness import Settings, benchmark, side_by_side
 
 import windrow as wr
 from windrow.engines.local import run
@@ -79,8 +80,8 @@ def by_shape(data: pa.Table, repeats: int) -> dict[tuple[int, int], float]:
     return found
 
 
-def cell(spreads: dict[str, Spread], name: str) -> str:
-    return str(spreads[name]) if name in spreads else "left out"
+def cell(spreads: dict[str, Spread], name: str) -> object:
+    return spreads[name].time() if name in spreads else "left out"
 
 
 def picture(found: dict[int, dict[str, Spread]]) -> None:
@@ -102,15 +103,16 @@ def main(settings: Settings) -> None:
     data = disordered(settings.rows(ROWS))
     found = by_ratio(data, settings.repeats)
     lines = [[ratio, *(cell(spreads, name) for name in STRATEGIES)] for ratio, spreads in found.items()]
-    table(f"max over {data.num_rows:,} rows, RANGE 4096 rows", ["RANGE/SLIDE", *STRATEGIES], lines)
+    settings.report(f"max over {data.num_rows:,} rows, RANGE 4096 rows", ["RANGE/SLIDE", *STRATEGIES], lines)
     flat = [spreads["panes"].median for spreads in found.values()]
     print(f"panes: fastest ratio {duration(min(flat))}, slowest {duration(max(flat))}")
     shape = by_shape(disordered(settings.rows(SHAPE_ROWS)), settings.repeats)
     rows = [[p, *(f"{shape[p, w]:.2f}" for w in PER_WINDOW)] for p in PER_PANE]
-    table("time of panes / time of wid", ["rows a pane", *(f"{w} panes a window" for w in PER_WINDOW)], rows)
+    settings.report("time of panes / time of wid", ["rows a pane", *(f"{w} panes a window" for w in PER_WINDOW)], rows)
     if find_spec("matplotlib") is not None:
         picture(found)
 
 
 if __name__ == "__main__":
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

@@ -12,7 +12,8 @@ from typing import Any
 import _rivals as rivals
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, Spread, amount, begin, ratios, side_by_side, table, verdict
+from _figures import Figure, Spread, Unit, amount, ratios
+from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.engines.local import run
@@ -86,23 +87,25 @@ def same(answers: list[Any]) -> bool:
 
 def main(settings: Settings) -> None:
     data = trades(settings.rows(ROWS), seed=1, disorder="band 30 s", rate=RATE).table()
-    lines: list[list[str]] = []
+    lines: list[list[object]] = []
     ours: dict[int, Spread] = {}
     for ratio in RATIOS:
         spreads = side_by_side(works(data, ratio), settings.repeats, same)
         ours[ratio] = spreads["windrow"]
         times = ratios(spreads, "windrow")
         rate = data.num_rows / ours[ratio].median
-        others = [f"{amount(data.num_rows / s.median)} {times[n]}" for n, s in spreads.items() if n != "windrow"]
-        lines.append([str(ratio), ours[ratio].rate(data.num_rows), verdict(rate, BAR), *others])
+        others = [f"{amount(data.num_rows / spreads[n].median)} {times[n]:.2f}x" for n in times]
+        lines.append([str(ratio), ours[ratio].rate(data.num_rows, times), verdict(rate, BAR), *others])
     headers = ["RANGE/SLIDE", "windrow rows/s", f"bar {amount(BAR)}", "numpy", "polars", "duckdb"]
     title = f"{data.num_rows:,} rows, 1 thread; for the others rows/s and time as a multiple of windrow's"
-    table(title, headers, lines)
+    settings.report(title, headers, lines)
     medians = [spread.median for spread in ours.values()]
     even = min(medians) / max(medians)
-    print(f"slowest ratio / fastest: {even:.3f}, bar {EVEN}: {verdict(even, EVEN)}")
+    line = ["slowest RANGE/SLIDE over fastest", Figure.once(even, Unit.GAIN), verdict(even, EVEN)]
+    settings.report("evenness", ["", "rate", f"bar {EVEN}"], [line])
 
 
 if __name__ == "__main__":
     rivals.one_thread()
-    main(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        main(settings)

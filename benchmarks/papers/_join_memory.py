@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyarrow as pa
-from _harness import amount, duration, table
+from _figures import amount, duration
+from _harness import table
 from _in_order import Held, out_of_order, skewed, units, weighed
 from _pictures import Panel
 

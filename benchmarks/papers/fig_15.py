@@ -18,7 +18,8 @@ from numba import njit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _band_join import full_windows, measured
-from _harness import amount, begin, table
+from _figures import amount
+from _harness import begin, table
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, Rows, Unsigned

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _harness import Settings, begin, duration, table
+from _figures import duration
+from _harness import Settings, begin, table
 from _in_order import recorded
 from _pictures import Panel, save
 

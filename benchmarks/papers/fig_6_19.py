@@ -23,7 +23,8 @@ from _pictures import Panel, save
 from table_6_2 import ROWS, SETS, data_set
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _harness import Settings, amount, begin, duration, table, verdict
+from _figures import amount, duration
+from _harness import Settings, begin, table, verdict
 
 import windrow as wr
 from windrow.engines.local import Options

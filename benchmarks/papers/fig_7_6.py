@@ -19,8 +19,9 @@ from pathlib import Path
 import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _figures import amount, duration
 from _flows import SAME_FLOW, Flows
-from _harness import Settings, amount, begin, duration, table
+from _harness import Settings, begin, table
 from _in_order import feed, in_order, out_of_order, skewed, units
 from _pictures import Panel, save
 

@@ -19,7 +19,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 import pyarrow as pa
-from _harness import Settings, amount, begin, table
+from _figures import amount
+from _harness import Settings, begin, table
 from _pictures import Panel, save
 
 import windrow as wr

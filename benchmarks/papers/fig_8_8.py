@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _harness import Settings, amount, begin, duration, table
+from _figures import amount, duration
+from _harness import Settings, begin, table
 from _in_order import Held, in_order, out_of_order, recorded, skewed, units, weighed
 from _pictures import Panel, save
 
