@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from windrow.operators.evaluate import evaluate
+from windrow.physical.division.join_routing import equal_to, routed_pairs
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.nodes import Join, JoinKind, Stream
 from windrow.semantics.joins import Between
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.sharded.join_routing import equal_to, routed_pairs
 from windrow.sharded.routing import shards_of
 
 MOMENT = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
