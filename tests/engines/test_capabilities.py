@@ -17,15 +17,16 @@ from windrow.engines.capabilities import TABLE, Feature, No, Yes, page
 from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.query.frames import _refuse_mix
 from windrow.errors import WindrowError
+from windrow.physical.division.nodes import Divided
+from windrow.physical.make import make_divided
 from windrow.physical.pane_cells import why_not_partial
-from windrow.pipeline.build import build
+from windrow.pipeline.build import build, connect
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Join, JoinKind, Late, WindowAggregate
 from windrow.query.fluent import to_expression
 from windrow.query.running import check_options
 from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows
-from windrow.sharded.division import Spread, spread
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = pa.table({"k": ["a"], "x": [1], "t": [1], "p": pa.nulls(1, pa.int64())})
@@ -228,7 +229,7 @@ def run_local(query: wr.Query) -> None:
 
 
 def run_spark(query: wr.Query) -> None:
-    build(spread(query.plan).high)
+    connect((make_divided([query.plan])[0].high,))
 
 
 ENGINES: dict[str, Callable[[wr.Query], None]] = {"local": run_local, "spark": run_spark}
@@ -264,11 +265,11 @@ def test_refusals_that_no_plan_shows(engine: str, name: str) -> None:
     assert str(caught.value).replace("`", "").startswith(said.reason)
 
 
-def remarks(divided: Spread) -> Iterator[str]:
+def remarks(divided: Divided) -> Iterator[str]:
     """What the engine itself says about how a plan is divided."""
-    for branch in divided.branches:
-        if branch.reason.startswith("its rows are sent: "):
-            yield branch.reason.removeprefix("its ")
+    for exchange in divided.exchanges:
+        if exchange.reasons[0].startswith("its rows are sent: "):
+            yield exchange.reasons[0].removeprefix("its ")
     if divided.one_shard is not None:
         yield f"one shard: {divided.one_shard}"
 
@@ -287,7 +288,7 @@ def test_remarks_on_spark_are_what_the_planner_says(name: str) -> None:
     said = answer(FEATURES[name], "spark")
     assert isinstance(said, Yes)
     plan = PLANS[name]().plan
-    found = list(dict.fromkeys(map(general, remarks(spread(plan)))))
+    found = list(dict.fromkeys(map(general, remarks(make_divided([plan])[0]))))
     assert [] == [remark for remark in found if remark not in said.remark]
     assert any(remark.startswith("rows are sent") for remark in found) == ("rows are sent" in said.remark)
     assert any(remark.startswith("one shard") for remark in found) == ("one shard" in said.remark)

@@ -53,7 +53,7 @@ def test_windows_of_rows_have_panes_of_rows() -> None:
     ) == chosen.reasons
 
 
-@pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.BUFFER])
+@pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.BUFFER, Strategy.ADAPTIVE])
 def test_windows_of_rows_have_one_strategy(strategy: Strategy) -> None:
     node = WindowAggregate(NUMBERS, Rows(5, 5), (), (AggregateCall("n", "count"),), strategy=strategy)
     message = r"\A`strategy` must be auto or panes for windows of rows, got .*\. Hint: leave the strategy out\.\Z"

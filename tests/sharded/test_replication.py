@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import EXTREME_FLOATS
+from windrow.physical.division.replication import WIDER, Cells, Copies, Lanes, copies_of
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, Stream
 from windrow.semantics.joins import AsOf, Between, JoinWindow
 from windrow.semantics.scalars.evaluate import evaluate
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
-from windrow.sharded.replication import WIDER, Cells, Copies, Lanes, copies_of
+from windrow.sharded.replication import places
 
 KINDS: dict[str, pa.DataType] = {"ts": pa.int64(), "x": pa.int64(), "y": pa.float64()}
 SCHEMA = pa.schema(KINDS)
@@ -40,7 +41,7 @@ def joined(on: Expression | None, kind: JoinKind, window: JoinWindow = Between(0
 def shards_of(copies: Copies, rows: list[dict[str, Any]], count: int) -> list[list[int]]:
     """Of each row, home first."""
     found: list[list[int]] = [[] for _ in rows]
-    for numbers, shards in copies.places(pa.RecordBatch.from_pylist(rows, SCHEMA), count):
+    for numbers, shards in places(copies, pa.RecordBatch.from_pylist(rows, SCHEMA), count):
         for row, shard in zip(numbers.tolist(), shards.tolist(), strict=True):
             found[row].append(shard)
     return found
@@ -128,8 +129,8 @@ def test_times_of_any_unit_meet_in_the_cell_of_their_microseconds(units: tuple[s
     left, right = copies_of(node)
     assert Cells(Column("at"), 8e7, None) == left
     moments = [datetime(2024, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=s) for s in range(0, 300, 3)]
-    places = []
+    found = []
     for how, side in zip((left, right), sides, strict=True):
         rows = pa.RecordBatch.from_pylist([{"ts": 0, "at": moment} for moment in moments], side.schema)
-        places.append([{int(s[list(r).index(i)]) for r, s in how.places(rows, 50) if i in r} for i in range(len(rows))])
-    assert all(places[0][i] <= places[1][j] for i in range(100) for j in range(max(0, i - 1), min(100, i + 2)))
+        found.append([{int(s[list(r).index(i)]) for r, s in places(how, rows, 50) if i in r} for i in range(len(rows))])
+    assert all(found[0][i] <= found[1][j] for i in range(100) for j in range(max(0, i - 1), min(100, i + 2)))

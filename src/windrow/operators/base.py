@@ -160,8 +160,8 @@ class Accounted:
 class Operator(Protocol):
     """One physical operator."""
 
-    @property
-    def counters(self) -> Counters: ...
+    counters: Counters
+
     @property
     def makes_results(self) -> bool: ...
     def late_rows(self, port: int) -> int: ...

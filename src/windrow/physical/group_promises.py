@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from windrow.plan.nodes import Join, Node, Project, Stream, WindowAggregate
 from windrow.plan.tree import inputs_of
 from windrow.semantics.progress.policies import External
-from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.scalars.expressions import Column, Expression
 from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding
 
 Keys = frozenset[str]
@@ -29,6 +29,11 @@ def usable_keys(node: WindowAggregate) -> Keys:
 def keys_below(node: Project, keys: Keys) -> Keys:
     """The same under the names that the columns have below a projection."""
     return frozenset(e.name for name, e in node.columns if name in keys and isinstance(e, Column))
+
+
+def renamed_columns(columns: tuple[tuple[str, Expression], ...]) -> dict[str, str]:
+    """What each column that is kept as it is is called, the first name where it has several."""
+    return {e.name: name for name, e in reversed(columns) if isinstance(e, Column)}
 
 
 def unused_promises(node: Node, keys: Keys = frozenset()) -> Iterator[Stream]:

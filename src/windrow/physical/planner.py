@@ -218,7 +218,7 @@ def refuse_impossible(node: WindowAggregate) -> None:
             value=node.strategy.value,
             hint=f"{_NAMES[type(window)]} have one algorithm; leave the strategy out",
         )
-    if isinstance(window, Rows) and node.strategy in (Strategy.WID, Strategy.BUFFER):
+    if isinstance(window, Rows) and node.strategy not in (Strategy.AUTO, Strategy.PANES):
         raise UnsupportedError(
             "must be auto or panes for windows of rows",
             parameter="strategy",

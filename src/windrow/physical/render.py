@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.physical.nodes import Physical, Plans
-from windrow.plan.nodes import Node
+from windrow.plan.nodes import Node, Stream
 from windrow.plan.tree import inputs_of
 
 _BELOW = frozenset({"input", "inputs", "left", "right"})
-_DECIDED = frozenset({"asked", "inputs", "reasons"})
+_DECIDED = frozenset({"asked", "inputs", "reasons", "exchanges"})
 
 
 def logical_text(plan: Node) -> str:
@@ -63,7 +63,7 @@ class _Shared:
         name = getattr(node.asked, "name", None)
         yield f"{type(node).__name__}{mark}{'' if name is None else f' {name}'}{_fields(node, _DECIDED)}"
         yield from (f"  - {reason}" for reason in node.reasons)
-        for child in node.inputs:
+        for child in (*getattr(node, "exchanges", ()), *node.inputs):
             yield from (f"  {line}" for line in self.lines(child))
 
 
@@ -86,6 +86,8 @@ def _is_default(field: Field[Any], value: Any) -> bool:
 
 def _text(value: Any) -> str:
     """A value without its defaults, the same in every run."""
+    if isinstance(value, Node):
+        return value.name if isinstance(value, Stream) else type(value).__name__
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, pa.Schema):

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from windrow.physical.nodes import Physical, Plans
+from windrow.physical.nodes import Physical, Plans, Undecided
+from windrow.plan.nodes import Node
+from windrow.plan.tree import inputs_of
 
 Change = Callable[[Physical, Physical], Physical]
+
+
+def undecided(node: Node) -> Physical:
+    """A logical plan for rules to decide on."""
+    return Undecided(node, tuple(map(undecided, inputs_of(node))))
 
 
 def walk(node: Physical) -> Iterator[Physical]:

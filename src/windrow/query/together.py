@@ -125,7 +125,7 @@ def explain(queries: Sequence[Query], engine: str | None = None) -> str:
 def _shared(queries: Sequence[Query], places: list[int], engine: str | None) -> Iterator[str]:
     """What these queries share on the engine that they would run on."""
     from windrow.engines.local.passes import passes
-    from windrow.pipeline.sharing import describe
+    from windrow.physical.explain.sharing import describe
 
     plans: dict[int, Node] = {place + 1: queries[place].plan for place in places}
     if (engine or _engine_of(queries)) == "spark":

@@ -14,12 +14,12 @@ import pyarrow as pa
 from windrow.operators.late.judging import late_columns
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
-from windrow.physical.how import EAGER, Flush
-from windrow.physical.pane_cells import check_smooth
+from windrow.physical.division.nodes import Divided
+from windrow.physical.how import EAGER, Flush, How
+from windrow.physical.make import make_divided
 from windrow.physical.rules.share_panes import pane_groups, shared_node
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
-from windrow.sharded.division import spread_together
 from windrow.sharded.pre_aggregate import Lowering
 from windrow.sharded.shard import Job, Merged, Outcome, Shard
 from windrow.sharded.wire import unpack
@@ -49,46 +49,46 @@ def bundled(
     plans: Sequence[Node], keys: tuple[int, ...], *, panes: bool = True, flush: Flush = EAGER
 ) -> tuple[Bundle, list[Reading]]:
     """Plans divided between the levels; `keys` are the shards, and without `panes` each window has its own."""
-    jobs = tuple(_job(plan, divided, keys, flush) for plan, divided in zip(plans, spread_together(plans), strict=True))
+    divided = make_divided(plans, How(flush=flush))
+    jobs = tuple(_job(plan, one, keys) for plan, one in zip(plans, divided, strict=True))
     readings: dict[Any, list[Lowering]] = {}
     for query, job in enumerate(jobs):
         places: dict[Any, int] = {}
-        for place, branch in enumerate(job.spread.branches):
-            stream = branch.stream.name, *branch.stream.schema.names
+        for place, exchange in enumerate(job.divided.exchanges):
+            stream = exchange.stream.name, *exchange.stream.schema.names
             places[stream] = places.get(stream, -1) + 1  # a query that reads a stream twice does so twice
-            lowering = Lowering(branch, place, job.shards, job.spread.own, ((query, place),))
+            lowering = Lowering(exchange, place, job.shards, job.divided.own, ((query, place),))
             readings.setdefault((stream, places[stream]), []).append(lowering)
     shared: list[WindowAggregate] = []
     made = [tuple(_sharing(reading, shared) if panes else reading) for reading in readings.values()]
     return Bundle(jobs, tuple(shared)), made
 
 
-def _job(plan: Node, divided: Any, keys: tuple[int, ...], flush: Flush) -> Job:
-    check_smooth(plan, flush)
+def _job(plan: Node, divided: Divided, keys: tuple[int, ...]) -> Job:
     shape = shape_of(plan)
     time = None if gives_early(plan) else shape.time  # what is given early and taken back keeps its order
-    return Job(divided, (0,) if divided.one_shard else keys, shape.answer, late_columns(plan), time, flush)
+    return Job(divided, (0,) if divided.one_shard else keys, shape.answer, late_columns(plan), time)
 
 
 def _sharing(lowerings: list[Lowering], shared: list[WindowAggregate]) -> Iterator[Lowering]:
     """The same low levels, with one for all that would send the same, and one for all windows that share panes."""
     alike: dict[Any, list[Lowering]] = {}
     for low in lowerings:
-        branch = low.branch
-        key = branch.stream, branch.path, branch.route, branch.copies, low.shards, branch.merging
+        exchange = low.exchange
+        key = exchange.stream, exchange.path, exchange.route, exchange.copies, low.shards, exchange.merging
         alike.setdefault(key, []).append(low)
     over: dict[Any, list[Lowering]] = {}
     for (*rows, merging), same in alike.items():
         over.setdefault((*rows, merging is None), []).append(_for_all(same))
     for same in over.values():
-        windows = {low.branch.merging: low for low in same if low.branch.merging is not None}
+        windows = {low.exchange.merging: low for low in same if low.exchange.merging is not None}
         groups = pane_groups(list(windows))
         for group in groups:
             shared.append(shared_node(group))
             one = _for_all([windows[node] for node in group])
-            yield replace(one, branch=replace(one.branch, merging=shared[-1]), shared=len(shared) - 1)
+            yield replace(one, exchange=replace(one.exchange, merging=shared[-1]), shared=len(shared) - 1)
         taken = [node for group in groups for node in group]
-        yield from (low for low in same if low.branch.merging not in taken)
+        yield from (low for low in same if low.exchange.merging not in taken)
 
 
 def _for_all(lowerings: list[Lowering]) -> Lowering:

@@ -27,13 +27,14 @@ from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.operators.rowwise.meld import Meld
 from windrow.operators.rowwise.project import Project
 from windrow.operators.rowwise.select import Select
+from windrow.physical.division.nodes import Exchange
 from windrow.physical.grid import Grid
 from windrow.plan import nodes
 from windrow.plan.checks.nodes import shape_of
 from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, Punctuation, lead_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
-from windrow.sharded.division import Branch
+from windrow.sharded.replication import places
 from windrow.sharded.task_progress import Sighting, lead_among_rows, slack_rows_of
 from windrow.sharded.time_stretches import Stretches
 from windrow.sharded.wire import bodies_batch, pack
@@ -46,7 +47,7 @@ FLUSH_BYTES = 64 << 20
 class Lowering:
     """The low level of one stream: a description that travels to the workers."""
 
-    branch: Branch
+    exchange: Exchange
     place: int
     """Which of the plan's streams this is."""
     shards: tuple[int, ...]
@@ -96,24 +97,24 @@ class Task:
 
     def __init__(self, lowering: Lowering, order: int, numbers: tuple[int, int] | None = None) -> None:
         self.lowering = lowering
-        branch = lowering.branch
-        self.stream = branch.stream
+        exchange = lowering.exchange
+        self.stream = exchange.stream
         first, last = numbers or (None, 0)
         self.seen = Sighting(order=order, first=first, last=last, wall=time.time())
         self.input = Input(self.stream.name, self.stream.time, AtEnd(), lead=_limit(self.stream, self.seen.wall))
         lead = lead_among_rows(self.stream)
         self.stretches = None if lead is None else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
         self.passed = None if lead is None else Stretches(self.stream.name, lead)
-        self.path = path_operators(branch.path)
-        self.schema = shape_of(branch.top).schema
+        self.path = path_operators(exchange.path)
+        self.schema = shape_of(exchange.asked).schema
         policy = self.stream.policy
         per = frozenset(policy.per if isinstance(policy, External) else ())
         self.singles = Singles(self.stream.name, policy, Grid(keys=per), self.stream.schema)
         self.promised: list[GroupPunctuations] = []
         self.sent = 0
         self.merging = None
-        if branch.merging is not None:
-            self.merging = PaneAggregate(branch.merging, shape_of(branch.top))
+        if exchange.merging is not None:
+            self.merging = PaneAggregate(exchange.merging, shape_of(exchange.asked))
 
     def take(self, element: pa.RecordBatch | Punctuation) -> Iterator[pa.RecordBatch]:
         """One element of the source through the path."""
@@ -194,11 +195,11 @@ class Task:
 
     def _places(self, data: pa.RecordBatch) -> Iterator[tuple[Integers, Shards]]:
         """The shards that rows go to, first of all of them their home; then where copies of some of them go."""
-        branch = self.lowering.branch
-        if branch.copies is not None:
-            yield from branch.copies.places(data, len(self.lowering.shards))
+        exchange = self.lowering.exchange
+        if exchange.copies is not None:
+            yield from places(exchange.copies, data, len(self.lowering.shards))
         else:
-            keys = [evaluate(e, data) for e in branch.route]
+            keys = [evaluate(e, data) for e in exchange.route]
             yield np.arange(len(data)), self._shards(keys, len(data))
 
     def _send_early(self, batch: Batch) -> Iterator[pa.RecordBatch]:
@@ -213,7 +214,7 @@ class Task:
 
     def _promises(self, promises: GroupPunctuations) -> pa.RecordBatch:
         """Promises for single groups, each to the shard of its groups, or to all where it says too little."""
-        groups, route = promises.groups, self.lowering.branch.route
+        groups, route = promises.groups, self.lowering.exchange.route
         data = groups.append_column("promised", arrow(promises.values))
         if route and {name for e in route for name in columns_of(e)} <= set(groups.schema.names):
             return self._divided(data, self._shards([evaluate(e, groups) for e in route], len(groups)), "promises")
@@ -232,11 +233,11 @@ class Task:
 
     def _cells(self, partials: Partials) -> pa.RecordBatch:
         """Pane partials, each to the shard of its group."""
-        branch = self.lowering.branch
-        assert branch.merging is not None
-        names = [name for name, _ in branch.merging.keys]
+        exchange = self.lowering.exchange
+        assert exchange.merging is not None
+        names = [name for name, _ in exchange.merging.keys]
         known = pa.RecordBatch.from_arrays(partials.keys, names=names) if names else None
-        keys = [evaluate(e, known) for e in branch.key_route] if known is not None else []
+        keys = [evaluate(e, known) for e in exchange.key_route] if known is not None else []
         return self._divided(partials.to_batch(), self._shards(keys, len(partials)), "cells")
 
     def send_cells(self, partials: Partials, high: int) -> pa.RecordBatch:

@@ -22,7 +22,7 @@ from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
 from windrow.operators.rowwise.meld import Meld
-from windrow.physical.how import EAGER, Flush, How
+from windrow.physical.division.nodes import Divided, Exchange
 from windrow.pipeline.accounts import (
     account_of,
     lost_rows,
@@ -31,14 +31,13 @@ from windrow.pipeline.accounts import (
     state_bytes,
     waiting_and_evicted,
 )
-from windrow.pipeline.build import build
+from windrow.pipeline.build import connect
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.pipeline.metrics import SourceMetrics, known
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress.policies import LIMIT, START, Punctuation
 from windrow.semantics.windows.kinds import Landmark
-from windrow.sharded.division import Spread
 from windrow.sharded.pre_aggregate import make_known
 from windrow.sharded.signature import VERSION, signature
 from windrow.sharded.task_progress import Progress, Sighting, lead_among_rows, slack_of, slack_rows_of
@@ -86,7 +85,7 @@ class Taken:
 class Job:
     """What the high level of a query needs to know: a description that travels to the workers."""
 
-    spread: Spread
+    divided: Divided
     shards: tuple[int, ...]
     answer: pa.Schema
     """The columns of the results."""
@@ -94,16 +93,14 @@ class Job:
     """The columns of the late rows; none when the query gives none."""
     time: str | None
     """The column that results are in order of, if it is one of theirs."""
-    flush: Flush = EAGER
-    """When closed windows are given."""
 
     @property
     def streams(self) -> list[Stream]:
-        return [branch.stream for branch in self.spread.branches]
+        return [exchange.stream for exchange in self.divided.exchanges]
 
     @property
     def signature(self) -> list[str]:
-        return signature(self.spread)
+        return signature(self.divided)
 
 
 class Shard:
@@ -115,8 +112,8 @@ class Shard:
         self.query = query
         self.lineage = uuid4().hex
         """Which state this is, through all its micro-batches."""
-        make_known(job.spread.own)
-        self.pipeline: Pipeline = build(job.spread.high, how=How(flush=job.flush))
+        make_known(job.divided.own)
+        self.pipeline: Pipeline = connect((job.divided.high,))
         self.progress = [Progress() for _ in job.streams]
         self.given: list[Outcome] = []
         self.sightings: list[list[Sighting]] = [[] for _ in self.progress]
@@ -127,7 +124,7 @@ class Shard:
         """Rows of this micro-batch that a task knew to be too far ahead, and of what if not of the other rows."""
         self.waiting: list[Taken] = []
         """Rows of this micro-batch whose order says something, or of which some may be early."""
-        self.counts_given = gives_early(job.spread.plan)
+        self.counts_given = gives_early(job.divided.asked)
         self.steps = 0
         """How many bodies were given, where their order says something."""
         self.pipeline.on_result = lambda batch: self._give(RESULT, batch, job.answer)
@@ -166,7 +163,7 @@ class Shard:
             self.aside += [(place, batch.replace_schema_metadata(None), note["against"]) for batch in batches]
         else:
             taken = Taken([place, *note["order"]], place, batches, cells, is_copy=note["kind"] == "copies")
-            if self.leads[place] is not None or (self.job.spread.in_order and not taken.is_copy):
+            if self.leads[place] is not None or (self.job.divided.in_order and not taken.is_copy):
                 self.waiting.append(taken)
             else:
                 self._feed(taken)
@@ -258,10 +255,13 @@ class Shard:
         self.pipeline.resume()
         self._speak()
 
+    def _entries(self) -> Iterator[tuple[Stage, Exchange, Progress]]:
+        return zip(self.pipeline.entries, self.job.divided.exchanges, self.progress, strict=True)
+
     def _early(self) -> Iterator[tuple[Early, Stage, Progress]]:
         """The windows that give early results, each with its stage and the progress of an input below it."""
-        for stage, branch, progress in zip(self.pipeline.entries, self.job.spread.branches, self.progress, strict=True):
-            if isinstance(branch.head, WindowAggregate) and branch.head.early is not None:
+        for stage, exchange, progress in self._entries():
+            if isinstance(exchange.head, WindowAggregate) and exchange.head.early is not None:
                 for window, operator in self.pipeline.windows_above(stage):
                     if operator.early is not None:
                         yield operator.early, window, progress
@@ -274,8 +274,8 @@ class Shard:
 
     def _witness(self) -> None:
         """Landmark windows go on to the last row of any group, in whichever shard it lives."""
-        for stage, branch, progress in zip(self.pipeline.entries, self.job.spread.branches, self.progress, strict=True):
-            head = branch.head
+        for stage, exchange, progress in self._entries():
+            head = exchange.head
             if isinstance(head, WindowAggregate) and isinstance(head.window, Landmark) and progress.latest != START:
                 for _, operator in self.pipeline.windows_above(stage):
                     operator.witness(progress.latest)

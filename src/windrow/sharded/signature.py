@@ -7,55 +7,55 @@ from typing import Any
 
 from windrow.aggregates.kinds.base import value_type
 from windrow.errors import ConfigurationError
+from windrow.physical.division.nodes import Divided
 from windrow.physical.explain.joins import describe_join_window
 from windrow.physical.explain.plans import describe_bounds, describe_window
-from windrow.physical.join_choice import choose_join, shapes_below
-from windrow.physical.planner import choose
+from windrow.physical.join_choice import shapes_below
+from windrow.physical.nodes import Distinct, Join, Sort, Window
+from windrow.physical.tree import walk
+from windrow.plan import nodes as logical
 from windrow.plan.checks.joins import schema_of
-from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import value_text
-from windrow.plan.nodes import Distinct, Join, JoinStrategy, Late, OrderedOutput, WindowAggregate, WindowTime
+from windrow.plan.nodes import JoinStrategy, Late, Strategy, WindowAggregate, WindowTime
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding
-from windrow.sharded.division import Spread
 
 VERSION = 4
 """Of the saved state. State of another version is refused."""
 
 
-def signature(spread: Spread) -> list[str]:
+def signature(divided: Divided) -> list[str]:
     """A line for each thing that state depends on: operators with state and streams. Filters, expressions above the
     windows and joins, slack and idle times are not among them, so those may change between two runs.
     """
-    lines = [f"stream {branch.stream.name}" for branch in spread.branches]
-    for node in walk(spread.plan):
-        if isinstance(node, WindowAggregate):
-            lines.append(_window(node))
+    lines = [f"stream {exchange.stream.name}" for exchange in divided.exchanges]
+    for node in walk(divided.high):
+        if isinstance(node, Window):
+            lines.append(_window(node.asked, node.strategy))
         elif isinstance(node, Join):
-            lines.append(_join(node))
-        elif isinstance(node, Distinct):
-            lines.append("distinct " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
-        elif isinstance(node, OrderedOutput):
-            lines.append("ordered output " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node).answer))
+            lines.append(_join(node.asked, node.strategy))
+        elif isinstance(node, (Distinct, Sort)):
+            word = "distinct" if isinstance(node, Distinct) else "ordered output"
+            lines.append(f"{word} " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node.asked).answer))
     return lines
 
 
-def _join(node: Join) -> str:
+def _join(node: logical.Join, chosen: JoinStrategy) -> str:
     """With the types of what it compares and the columns that it keeps to give them."""
     both = schema_of(node, shapes_below(node))
     compared = dict.fromkeys(columns_of(node.on) if node.on is not None else ())
     kinds = ", ".join(f"{name} {value_type(both.field(name).type)}" for name in compared)
     given = ", ".join(f"{field.name} {field.type}" for field in shape_of(node).answer)
-    chosen = choose_join(node).strategy
     way = "" if chosen is JoinStrategy.INDEX or node.on is None else f" strategy {chosen.value}"
     window = describe_join_window(replace(node, aliases=("left", "right")), shapes_below(node)[0].domain)
     asked = f"{node.kind.value} join, {window}, on {node.on} of ({kinds})"
     return f"{asked} giving ({given}) time {node.time.value}{way}"
 
 
-def _window(node: WindowAggregate) -> str:
+def _window(node: WindowAggregate, chosen: Strategy) -> str:
     schema = shape_of(node.input).schema
     keys = ", ".join(f"{expression} {type_of(expression, schema)}" for _, expression in node.keys)
     calls = ", ".join(str(replace(call, name="")) for call in node.aggregates)
@@ -67,7 +67,7 @@ def _window(node: WindowAggregate) -> str:
     time = "" if node.time is WindowTime.END else f" timed by {node.time.value}"
     return (
         f"{_window_words(node)} by ({keys}) of {calls} on ({kinds}) emit {node.emit.value} {node.lateness.value}"
-        f"{late}{within}{time} strategy {choose(node).strategy.value}"
+        f"{late}{within}{time} strategy {chosen.value}"
     )
 
 

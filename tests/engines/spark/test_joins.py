@@ -275,12 +275,12 @@ PLANS: dict[str, tuple[Node, bool]] = {
 def test_joins_with_other_operators(name: str, data: st.DataObject) -> None:
     plan, divided = PLANS[name]
     cluster = Cluster(plan, shards=data.draw(st.integers(2, 5)), seed=data.draw(st.integers(0, 99)))
-    assert divided is (cluster.bundle.jobs[0].spread.one_shard is None)
+    assert divided is (cluster.bundle.jobs[0].divided.one_shard is None)
     base, cuts = data.draw(st.sampled_from((0, -60))), st.sets(st.integers(0, 20), max_size=4)
     streams = {node.name: None for node in walk(plan) if isinstance(node, Stream)}
     given_ = {one: in_time(data.draw(elements(base))) for one in streams}
     batches = {one: micro_batches(given_[one], data.draw(cuts)) for one in streams}
-    read = [batches[reading[0].branch.stream.name] for reading in cluster.readings]
+    read = [batches[reading[0].exchange.stream.name] for reading in cluster.readings]
     drive(cluster, read, data.draw(TASKS), data.draw(RESTARTS))
     wanted = Reference(bound(plan, given_), lambda heard: row_by_row(heard, 1)).answer(plan)
     assert comparable(wanted.results) == comparable(cluster.results)
@@ -307,7 +307,7 @@ def test_queries_that_run_together_read_each_stream_once(data: st.DataObject) ->
     cluster = Cluster(*plans, shards=data.draw(SHARDS), seed=data.draw(st.integers(0, 99)))
     cuts = st.sets(st.integers(0, 20), max_size=4)
     given_ = {name: in_time(data.draw(elements(0))) for name in "ab"}
-    assert ["a", "b"] == [reading[0].branch.stream.name for reading in cluster.readings]
+    assert ["a", "b"] == [reading[0].exchange.stream.name for reading in cluster.readings]
     drive(
         cluster, [micro_batches(given_[name], data.draw(cuts)) for name in "ab"], data.draw(TASKS), data.draw(RESTARTS)
     )

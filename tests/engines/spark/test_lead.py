@@ -148,7 +148,7 @@ def test_by_the_clock_tasks_judge_and_still_send_panes(monkeypatch: pytest.Monke
     stream = Stream("s", pa.schema(kinds), "ts", Ordered(Lead(Amount.of("5 s"), wall_clock=True)))
     node = WindowAggregate(stream, Sliding("ts", 10**7, 10**7), (("k", Column("k")),), COUNT)
     cluster = Cluster(node, shards=2)
-    assert cluster.readings[0][0].branch.merging is not None
+    assert cluster.readings[0][0].exchange.merging is not None
     drive(cluster, [[[{"ts": t, "k": "a"} for t in (1, 99_000_000, 106_000_000, 104_000_000)]]], 2, set())
     assert [1, 1, 1] == [row["n"] for row in cluster.results]
     assert 1 == cluster.total("early")

@@ -98,7 +98,7 @@ class Cluster:
         bodies: dict[int, list[bytes]] = {key: [] for key in self.shards}
         for reading, mine in zip(self.readings, elements, strict=True):
             for order, part in enumerate(_parts(mine, tasks)):
-                batches = _batches(part, reading[0].branch.stream.schema)
+                batches = _batches(part, reading[0].exchange.stream.schema)
                 for sent in bodies_of(reading, batches, order=order, ends=ends and order == tasks - 1):
                     for row in sent.to_pylist():
                         bodies[row["shard"]].append(row["body"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +9,6 @@ import pytest
 
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
 from windrow.errors import QueryError
-from windrow.physical.explain import plans as module
 from windrow.physical.explain.plans import describe_bounds, describe_policy, describe_window, explain
 from windrow.plan.nodes import (
     AggregateCall,
@@ -38,7 +38,7 @@ class Choice:
 @pytest.fixture(autouse=True)
 def planner(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = Choice(Strategy.PANES, ("one reason", "another reason"))
-    monkeypatch.setattr(module, "choose", lambda *_: choice)
+    monkeypatch.setattr(sys.modules["windrow.physical.rules.choose_windows"], "choose", lambda *_: choice)
 
 
 SCHEMA = columns(symbol=pa.string(), price=pa.int64(), time=pa.timestamp("us", tz="UTC"))

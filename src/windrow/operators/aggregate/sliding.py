@@ -358,8 +358,7 @@ class WindowOperator(SetsAside):
 
     @property
     def waiting_and_evicted(self) -> tuple[int, int]:
-        smooth = None if self.smoothing is None else self.smoothing.windower
-        return (0, 0) if smooth is None else (smooth.waiting, smooth.low.collisions)
+        return (0, 0) if self.smoothing is None else self.smoothing.waiting_and_evicted
 
     @property
     def state_bytes(self) -> int:

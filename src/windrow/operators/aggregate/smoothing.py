@@ -99,6 +99,10 @@ class Smoothing:
             yield from self.finish()
             grouping.compact(self.windower)
 
+    @property
+    def waiting_and_evicted(self) -> tuple[int, int]:
+        return self.windower.waiting, self.windower.low.collisions
+
     def to_json(self) -> list[Any]:
         return [[due.number, due.closed, due.promise] for due in self.due]
 

@@ -91,6 +91,12 @@ class DividedOperator:
         found = [asdict(shard.counters) for shard in self.shards]
         return Counters(**{name: sum(one[name] for one in found) for name in found[0]})
 
+    @counters.setter
+    def counters(self, known: Counters) -> None:
+        """What was counted before a restore; whose it was does not matter."""
+        for number, shard in enumerate(self.shards):
+            vars(shard.counters).update(vars(Counters() if number else known))
+
     @property
     def makes_results(self) -> bool:
         return self.shards[0].makes_results

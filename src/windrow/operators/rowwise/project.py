@@ -10,7 +10,8 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Array
 from windrow.operators.base import Batch, Element, GroupPunctuations, Stateless
 from windrow.operators.evaluate import evaluate
-from windrow.semantics.scalars.expressions import Column, Expression
+from windrow.physical.group_promises import renamed_columns
+from windrow.semantics.scalars.expressions import Expression
 
 
 class Project(Stateless):
@@ -38,11 +39,6 @@ class Project(Stateless):
             yield GroupPunctuations(
                 punctuations.groups.rename_columns([renamed[n] for n in known]), punctuations.values
             )
-
-
-def renamed_columns(columns: tuple[tuple[str, Expression], ...]) -> dict[str, str]:
-    """What each column that is kept as it is is called, the first name where it has several."""
-    return {e.name: name for name, e in reversed(columns) if isinstance(e, Column)}
 
 
 def _as(array: Array, kind: pa.DataType) -> Array:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from windrow.physical.join_choice import JoinChoice, shapes_below
+from windrow.physical.join_choice import shapes_below
 from windrow.plan.checks.windows import value_text
 from windrow.plan.nodes import Join, JoinTime, Late
 from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Domain, render, render_apart
 
 
-def join_details(node: Join, chosen: JoinChoice) -> list[tuple[str, str]]:
-    """What is joined and how, line by line."""
+def join_details(node: Join) -> list[tuple[str, str]]:
+    """What is joined, line by line."""
     domain = shapes_below(node)[0].domain
     return [
         ("window", describe_join_window(node, domain)),
@@ -18,8 +18,6 @@ def join_details(node: Join, chosen: JoinChoice) -> list[tuple[str, str]]:
         ("gives", _GIVES[node.kind]),
         ("progress", f"on {_time_name(node)}"),
         ("late", _LATE[node.late]),
-        ("strategy", chosen.strategy.value),
-        *(("", f"- {reason}") for reason in chosen.reasons),
     ]
 
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from windrow.aggregates.kinds.base import value_type
+from windrow.physical import nodes
 from windrow.physical.costs import MEASURED, Constants, Statistics
 from windrow.physical.explain.estimates import describe_estimates
 from windrow.physical.explain.joins import join_details
 from windrow.physical.explain.notes import notes_of
-from windrow.physical.join_choice import choose_join
-from windrow.physical.planner import Choice, choose
-from windrow.plan.checks.nodes import inputs_of, shape_of, walk
+from windrow.physical.how import How
+from windrow.physical.make import make
+from windrow.physical.nodes import Physical
+from windrow.plan.checks.nodes import shape_of, walk
 from windrow.plan.checks.windows import row_count, value_text, within_of
 from windrow.plan.nodes import (
     Distinct,
@@ -40,8 +42,8 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
 
     With statistics of the stream, strategies are chosen by what each would cost, which is told too.
     """
-    shape_of(node)
-    lines = list(_tree(node, lambda part: _entry(part, statistics, constants)))
+    (answer,) = make([node], How(statistics=statistics, constants=constants))
+    lines = list(_tree(answer.inputs[0]))
     if statistics is not None:
         for window in (part for part in walk(node) if isinstance(part, WindowAggregate)):
             found = list(describe_estimates(window, statistics, constants))
@@ -52,18 +54,20 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
 
 def title_of(node: Node) -> str:
     """A node in one line."""
-    return _entry(node).title
+    return _DESCRIBE[type(node)](node).title
 
 
-def _entry(node: Node, statistics: Statistics | None = None, constants: Constants = MEASURED) -> _Entry:
-    if isinstance(node, WindowAggregate):
-        return _aggregate(node, choose(node, statistics, constants))
-    return _DESCRIBE[type(node)](node)
+def _entry(node: Physical) -> _Entry:
+    """What was asked for and, where there was a choice, what was decided."""
+    entry = _DESCRIBE[type(node.asked)](node.asked)
+    if not isinstance(node, (nodes.Window, nodes.Join)):
+        return entry
+    decided = [("strategy", node.strategy.value), *(("", f"- {reason}") for reason in node.reasons)]
+    return _Entry(entry.title, (*entry.details, *decided))
 
 
-def _tree(node: Node, described: Callable[[Node], _Entry]) -> Iterator[str]:
-    entry = described(node)
-    children = inputs_of(node)
+def _tree(node: Physical) -> Iterator[str]:
+    entry, children = _entry(node), node.inputs
     yield entry.title
     rail = "│ " if children else "  "
     width = max((len(name) for name, _ in entry.details), default=0)
@@ -71,7 +75,7 @@ def _tree(node: Node, described: Callable[[Node], _Entry]) -> Iterator[str]:
         yield f"{rail} {name:<{width}}  {text}"
     for index, child in enumerate(children):
         last = index == len(children) - 1
-        first, *rest = _tree(child, described)
+        first, *rest = _tree(child)
         yield ("└─ " if last else "├─ ") + first
         yield from ((("   " if last else "│  ") + line).rstrip() for line in rest)
 
@@ -136,7 +140,7 @@ def _named(name: str, expression: Expression) -> str:
     return name if expression == Column(name) else f"{name} = {expression}"
 
 
-def _aggregate(node: WindowAggregate, chosen: Choice) -> _Entry:
+def _aggregate(node: WindowAggregate) -> _Entry:
     domain = Domain.INTEGER if isinstance(node.window, Rows) else shape_of(node.input).domain
     details = [
         ("window", describe_window(node.window, domain)),
@@ -146,8 +150,6 @@ def _aggregate(node: WindowAggregate, chosen: Choice) -> _Entry:
         ("emit", _describe_emit(node)),
         *_describe_early(node),
         ("late", _describe_late(node, domain)),
-        ("strategy", chosen.strategy.value),
-        *(("", f"- {reason}") for reason in chosen.reasons),
     ]
     return _Entry("WindowAggregate", tuple(details))
 
@@ -254,7 +256,7 @@ def _union(node: Union) -> _Entry:
 def _join(node: Join) -> _Entry:
     kind = "as of" if isinstance(node.window, AsOf) else node.kind.value
     title = f"Join ({kind}) of {node.aliases[0]} and {node.aliases[1]}"
-    return _Entry(title, tuple(join_details(node, choose_join(node))))
+    return _Entry(title, tuple(join_details(node)))
 
 
 def _distinct(_node: Distinct) -> _Entry:
@@ -275,6 +277,7 @@ def _ordered(node: OrderedOutput) -> _Entry:
 
 _DESCRIBE: dict[type, Callable[[Any], _Entry]] = {
     Stream: _stream,
+    WindowAggregate: _aggregate,
     Filter: _filter,
     Project: _project,
     Union: _union,

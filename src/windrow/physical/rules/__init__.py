@@ -9,6 +9,7 @@ from windrow.physical.how import How
 from windrow.physical.nodes import Plans
 from windrow.physical.rules.choose_joins import choose_joins
 from windrow.physical.rules.choose_windows import choose_windows
+from windrow.physical.rules.divide import divide
 from windrow.physical.rules.divide_groups import divide_groups
 from windrow.physical.rules.pass_promises import pass_promises
 from windrow.physical.rules.place_rowwise import place_rowwise
@@ -18,6 +19,7 @@ from windrow.physical.rules.share_parts import share_parts
 Rule: TypeAlias = Callable[[Plans, How], Plans]
 
 RULES: tuple[Rule, ...] = (
+    divide,
     place_rowwise,
     choose_windows,
     choose_joins,

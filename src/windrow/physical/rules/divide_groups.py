@@ -41,7 +41,9 @@ def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
     route = None if counted else _route(node)
     if route is None:
         return node
-    one = replace(node, inputs=(), **{"threads": 1} if isinstance(node, SlidingWindow) else {})
+    one = replace(node, inputs=())
+    if isinstance(one, SlidingWindow):
+        one = replace(one, threads=1)
     panes = isinstance(node, PanedWindow) and why_not_partial(node.asked) is None
     if not route and not panes:
         return node

@@ -20,9 +20,12 @@ hardly fewer than cells."""
 
 
 def share_panes(plans: Plans, how: How) -> Plans:
-    """Put shared panes between a node and the windows above it that can use the same; not where windows are smoothed,
-    for those have cells of their own."""
-    groups = _sharers(plans) if how.flush.when is When.EAGER else {}
+    """Put shared panes between a node and the windows above it that can use the same.
+
+    Not where windows are smoothed, for those have cells of their own, nor where work is divided: there cells are
+    shared on their way to the shards.
+    """
+    groups = _sharers(plans) if how.flush.when is When.EAGER and not how.divided else {}
     made: dict[int, Physical] = {}
 
     def changed(old: Physical, node: Physical) -> Physical:

@@ -9,7 +9,12 @@ from windrow.physical.nodes import Physical, Plans, Read
 
 
 def share_parts(plans: Plans, how: How) -> Plans:
-    """Make equal parts of different queries the same object; within one query each place has its own."""
+    """Make equal parts of different queries the same object; within one query each place has its own.
+
+    Where work is divided, each query has shards of its own.
+    """
+    if how.divided:
+        return plans
     parts = _Parts()
     tops = [parts.place(plan.inputs[0], number) for number, plan in enumerate(plans)]
     made: dict[int, Physical] = {}

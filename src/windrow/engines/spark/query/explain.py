@@ -9,10 +9,12 @@ from windrow.engines.spark.query.native_panes import why_not_native
 from windrow.engines.spark.query.types import watermark_of
 from windrow.engines.spark.session.sessions import PARTITIONS
 from windrow.engines.spark.session.shard_count import describe
+from windrow.physical.division.nodes import Divided, Exchange
+from windrow.physical.make import make_divided
+from windrow.physical.rules.divide import is_stateless
 from windrow.plan.nodes import Node, Stream
 from windrow.semantics.progress.policies import Slack, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain, render
-from windrow.sharded.division import Branch, Spread, is_stateless, spread
 from windrow.sources.base import Source
 
 WIDTH = len("watermark")
@@ -20,11 +22,11 @@ WIDTH = len("watermark")
 
 def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> str:
     """The section on Spark that follows a plan; `sources` are asked whether they are static and have a watermark."""
-    divided = spread(plan)
+    (divided,) = make_divided([plan])
     frames = {name: source for name, source in (sources or {}).items() if isinstance(source, FrameSource)}
     static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
     entries = [
-        ("sent", [_sent(branch, static) for branch in divided.branches]),
+        ("sent", [_sent(exchange, static) for exchange in divided.exchanges]),
         ("shards", _shards(divided, _number(frames))),
         ("progress", [_STATIC if static else _STREAMING, *_leads(divided)]),
         ("watermark", [] if static else list(_watermarks(divided, frames))),
@@ -37,12 +39,12 @@ def _lines(name: str, texts: list[str]) -> Iterator[str]:
         yield f"   {name if index == 0 else '':<{WIDTH}}  {text}"
 
 
-def _sent(branch: Branch, static: bool) -> str:
+def _sent(exchange: Exchange, static: bool) -> str:
     """What a stream sends; of static data also who puts it into panes."""
-    text = f"{branch.stream.name}: {branch.reason}"
-    if not static or branch.merging is None:
+    text = f"{exchange.stream.name}: {exchange.reasons[0]}"
+    if not static or exchange.merging is None:
         return text
-    why = why_not_native(branch)
+    why = why_not_native(exchange)
     return f"{text}, by Spark's own aggregation" if why is None else f"{text}, in Python: {why}"
 
 
@@ -53,35 +55,35 @@ def _number(frames: Mapping[str, FrameSource]) -> str:
     return f"one for each of {PARTITIONS}"
 
 
-def _shards(divided: Spread, each: str) -> list[str]:
-    if is_stateless(divided.plan):
+def _shards(divided: Divided, each: str) -> list[str]:
+    if is_stateless(divided.asked):
         return [f"one: {divided.one_shard}; filters and expressions run there"]
     if divided.one_shard is not None:
         return [f"one: {divided.one_shard}"]
-    if any(branch.copies is not None for branch in divided.branches):
-        return [each, *(f"{branch.stream.name}: {_places(branch)}" for branch in divided.branches)]
+    if any(exchange.copies is not None for exchange in divided.exchanges):
+        return [each, *(f"{exchange.stream.name}: {_places(exchange)}" for exchange in divided.exchanges)]
     return [f"{each}; rows are routed by {_routes(divided)}"]
 
 
-def _places(branch: Branch) -> str:
-    return f"routed by {_route(branch)}" if branch.copies is None else branch.copies.describe()
+def _places(exchange: Exchange) -> str:
+    return f"routed by {_route(exchange)}" if exchange.copies is None else exchange.copies.describe()
 
 
-def _routes(divided: Spread) -> str:
+def _routes(divided: Divided) -> str:
     """What rows are routed by, with the stream's name where streams differ."""
-    routes = [(branch.stream.name, _route(branch)) for branch in divided.branches]
+    routes = [(exchange.stream.name, _route(exchange)) for exchange in divided.exchanges]
     if len({route for _, route in routes}) == 1:
         return routes[0][1]
     return "; ".join(dict.fromkeys(f"{route} of {name}" for name, route in routes))
 
 
-def _route(branch: Branch) -> str:
-    return ", ".join(map(str, branch.route))
+def _route(exchange: Exchange) -> str:
+    return ", ".join(map(str, exchange.route))
 
 
-def _leads(divided: Spread) -> Iterator[str]:
+def _leads(divided: Divided) -> Iterator[str]:
     """How rows are found that are too far ahead."""
-    for stream in dict.fromkeys(branch.stream for branch in divided.branches):
+    for stream in dict.fromkeys(exchange.stream for exchange in divided.exchanges):
         lead = lead_of(stream.policy)
         if lead is not None:
             how = "the clock of the task that reads them" if lead.wall_clock else "all rows of their micro-batch"
@@ -95,9 +97,9 @@ _STREAMING = (
 _STATIC = "all data is static: nothing is late, and everything closes at the end"
 
 
-def _watermarks(divided: Spread, frames: Mapping[str, FrameSource]) -> Iterator[str]:
+def _watermarks(divided: Divided, frames: Mapping[str, FrameSource]) -> Iterator[str]:
     """What becomes of the watermark that a DataFrame brings along."""
-    for stream in dict.fromkeys(branch.stream for branch in divided.branches):
+    for stream in dict.fromkeys(exchange.stream for exchange in divided.exchanges):
         delay = watermark_of(frames[stream.name].frame.schema, stream.time) if stream.name in frames else None
         if delay is not None:
             yield f"{stream.name}: {_watermark(stream, delay)}"

@@ -137,7 +137,7 @@ def _is_static(source: Source) -> bool:
 
 
 def _source(lowering: Lowering, sources: Mapping[str, Source]) -> Source:
-    return sources[lowering.branch.stream.name]
+    return sources[lowering.exchange.stream.name]
 
 
 def shard_keys_of(spark: SparkSession) -> tuple[int, ...]:
@@ -153,9 +153,9 @@ def _lows(
     spark: SparkSession, reading: Reading, sources: Mapping[str, Source], settings: Settings
 ) -> Iterator[DataFrame]:
     """The bodies of one stream."""
-    source, columns = _source(reading[0], sources), reading[0].branch.stream.schema.names
+    source, columns = _source(reading[0], sources), reading[0].exchange.stream.schema.names
     if isinstance(source, FrameSource):
-        native = [low for low in reading if not source.is_streaming and why_not_native(low.branch) is None]
+        native = [low for low in reading if not source.is_streaming and why_not_native(low.exchange) is None]
         yield from (native_panes(source.frame, low) for low in native)
         rest = tuple(low for low in reading if low not in native)
         if rest:
@@ -169,7 +169,7 @@ def _lows(
 
 
 def _mapping(reading: Reading) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    schema = reading[0].branch.stream.schema
+    schema = reading[0].exchange.stream.schema
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -201,7 +201,7 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
 def _spool_of(settings: Settings, lowering: Lowering) -> Path:
     folder = settings.spool or temporary_folder("spool")  # the stream may be read as long as this process lives
     query = lowering.to[0][0]
-    return folder / f"{f'{query}-' if query else ''}{lowering.place}-{lowering.branch.stream.name}"
+    return folder / f"{f'{query}-' if query else ''}{lowering.place}-{lowering.exchange.stream.name}"
 
 
 def _end(spark: SparkSession, lowerings: list[Lowering], settings: Settings) -> DataFrame:

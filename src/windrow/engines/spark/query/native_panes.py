@@ -18,6 +18,7 @@ from windrow.operators.panes.partials import Partials
 from windrow.operators.state.columns import GreatestColumn, IntegerSum, ValidColumn
 from windrow.operators.state.keys import as_int64
 from windrow.operators.state.layout import LEAST, Layout
+from windrow.physical.division.nodes import Exchange
 from windrow.physical.pane_cells import pane_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
@@ -25,7 +26,6 @@ from windrow.plan.types.expressions import type_of
 from windrow.semantics.progress.policies import lead_of
 from windrow.semantics.scalars.expressions import Column as Name
 from windrow.semantics.windows.kinds import Landmark, Sliding
-from windrow.sharded.division import Branch
 from windrow.sharded.pre_aggregate import Lowering, Task, refuse_nulls
 from windrow.sharded.wire import BODIES
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def why_not_native(branch: Branch) -> str | None:
+def why_not_native(exchange: Exchange) -> str | None:
     """Why Spark's own aggregation would not give the same panes; None when it does."""
-    node = branch.merging
+    node = exchange.merging
     if node is None:
         return "rows are sent"
-    if branch.path:
+    if exchange.path:
         return "expressions are evaluated by Windrow"
-    if lead_of(branch.stream.policy) is not None:
+    if lead_of(exchange.stream.policy) is not None:
         return "rows too far ahead are set aside by Windrow"
-    schema = branch.stream.schema
-    if not _is_exact(schema.field(branch.stream.time).type):
+    schema = exchange.stream.schema
+    if not _is_exact(schema.field(exchange.stream.time).type):
         return "times without a zone are not counted alike"
     for _, key in node.keys:
         if not isinstance(key, Name) or not (_is_exact(type_of(key, schema)) or _is_text(type_of(key, schema))):
@@ -72,9 +72,9 @@ def native_panes(frame: DataFrame, lowering: Lowering) -> DataFrame:
     """The bodies of a static DataFrame, from panes that Spark aggregates."""
     from pyspark.sql import functions as sf
 
-    node = lowering.branch.merging
+    node = lowering.exchange.merging
     assert node is not None
-    stream = lowering.branch.stream
+    stream = lowering.exchange.stream
     layout = _wide_layout(node)
     time = _whole(frame, stream.time)
     keys = [named(str(expression)).alias(f"key{i}") for i, (_, expression) in enumerate(node.keys)]
@@ -147,7 +147,7 @@ def _sending(lowering: Lowering, layout: list[Any]) -> Callable[[Iterator[pa.Rec
         task = Task(lowering, 0)
         for batch in batches:
             if batch.num_rows:
-                refuse_nulls(batch.column("place"), lowering.branch.stream)
+                refuse_nulls(batch.column("place"), lowering.exchange.stream)
                 high = int(span(as_int64(batch.column("high")))[1])
                 yield task.send_cells(Partials.from_batch(batch.drop_columns(["high"]), layout), high)
         yield from task.finish(False)

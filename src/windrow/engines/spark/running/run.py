@@ -170,7 +170,7 @@ def _whole(made: Sequence[Frames], deliveries: Sequence[dict[int, Deliver]]) -> 
 
 def _ties(job: Job) -> bool:
     """Whether results of equal time have an order, too."""
-    return isinstance(job.spread.plan, OrderedOutput)
+    return isinstance(job.divided.asked, OrderedOutput)
 
 
 def deliver_in_order(

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from windrow.engines.local.compiling import small_data
 from windrow.operators.late.judging import late_columns
+from windrow.physical.make import make_divided
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Node, WindowAggregate
 from windrow.sharded import chunks
 from windrow.sharded.bundle import Bundle, Shards
-from windrow.sharded.division import spread
 from windrow.sharded.pre_aggregate import Lowering
 from windrow.sharded.shard import Job
 
@@ -37,7 +37,7 @@ def compile_two_levels(plan: Node) -> None:
     """Run one small query through both levels, its state through the chunks, as rows and as partials."""
     assert isinstance(plan, (WindowAggregate, Join))
     for asked in (plan, replace(plan, late=Late.DROP)):
-        divided, shape = spread(asked), shape_of(asked)
+        (divided,), shape = make_divided([asked]), shape_of(asked)
         job = Job(divided, _SHARDS, shape.answer, late_columns(asked), shape.time)
         shard = Shards(Bundle((job,)), 0)
         for half in (small_data().slice(0, 32), small_data().slice(32)):
@@ -51,8 +51,8 @@ def compile_two_levels(plan: Node) -> None:
 
 def _bodies(job: Job, data: pa.Table) -> list[bytes]:
     bodies: list[bytes] = []
-    for place, branch in enumerate(job.spread.branches):
-        batches = data.select(branch.stream.schema.names).to_batches()
-        sent = Lowering(branch, place, job.shards).bodies(batches)
+    for place, exchange in enumerate(job.divided.exchanges):
+        batches = data.select(exchange.stream.schema.names).to_batches()
+        sent = Lowering(exchange, place, job.shards).bodies(batches)
         bodies += [row["body"] for batch in sent for row in batch.to_pylist()]
     return bodies

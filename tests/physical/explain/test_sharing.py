@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.engines.local.answers.test_oracle import STREAM
-from windrow.pipeline.sharing import describe
+from windrow.physical.explain.sharing import describe
 from windrow.plan.nodes import AggregateCall, Filter, Node, Union, WindowAggregate
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 from windrow.semantics.windows.kinds import Session, Sliding

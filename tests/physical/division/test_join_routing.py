@@ -10,11 +10,11 @@ import pytest
 
 from windrow.operators.divided.routing import shards_of
 from windrow.operators.evaluate import evaluate
+from windrow.physical.division.join_routing import equal_to, routed_pairs
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.nodes import Join, JoinKind, Stream
 from windrow.semantics.joins import Between
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.sharded.join_routing import equal_to, routed_pairs
 
 MOMENT = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
 

@@ -1,22 +1,28 @@
-"""How a plan is spread over Spark: what runs beside the rows, what runs in the shards, and which shard a row goes to.
+"""Rule: what runs beside the rows, what runs in the shards, and which shard a row goes to.
 
 Everything below the first operator with state is done where the rows are read (the low level). The rest of the plan
 runs in shards (the high level), each with the groups that belong to it. All operators with state must agree on where
 a group lives, so a row is routed by the keys that every one of them groups by, or joins by equality; where there are
 none, one shard does the work of the high level. Of a join that has no equality and no other state above or below it,
-rows go to several shards (`copies`).
+rows go to several shards (`division/replication.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
-from windrow.operators.rowwise.project import renamed_columns
+from windrow.physical.division.join_routing import equal_to, routed_pairs
+from windrow.physical.division.nodes import Divided, Exchange, Head
+from windrow.physical.division.replication import Copies, copies_of
+from windrow.physical.group_promises import renamed_columns
+from windrow.physical.how import How
+from windrow.physical.nodes import Answer, Plans
 from windrow.physical.pane_cells import why_not_partial
-from windrow.plan.checks.nodes import check_supported, inputs_of, map_inputs, shape_of, walk
+from windrow.physical.tree import undecided
+from windrow.plan.checks.nodes import inputs_of, map_inputs, shape_of, walk
 from windrow.plan.columns import prune_together
 from windrow.plan.nodes import (
     Distinct,
@@ -35,83 +41,36 @@ from windrow.semantics.joins import LastRows
 from windrow.semantics.progress.policies import External, lead_of
 from windrow.semantics.scalars.expressions import Call, Column, Expression, columns_of
 from windrow.semantics.windows.kinds import Emit, Landmark, Rows, SlideByTuple
-from windrow.sharded.join_routing import equal_to, routed_pairs
-from windrow.sharded.replication import Copies, copies_of
 
-Head: TypeAlias = WindowAggregate | Distinct | Join
-Route: TypeAlias = tuple[Expression, ...]
 _Lowered: TypeAlias = tuple[Node, Expression, Expression]
 """A part without state, an expression over its columns, and the same over the keys of the window above it."""
 
 
-@dataclass(frozen=True)
-class Branch:
-    """One stream on its way to the shards."""
-
-    stream: Stream
-    path: tuple[Node, ...]
-    """The nodes above the stream that remember nothing, bottom up."""
-    route: Route
-    """What a row is routed by, over the columns at the end of the path."""
-    key_route: Route
-    """The same over the keys of `merging`."""
-    head: Head | None
-    """The operator with state that takes the rows next; None when a union with other state comes first."""
-    merging: WindowAggregate | None
-    """The head, where it takes pane partials instead of rows."""
-    reason: str
-    """Why rows or partials are sent."""
-    copies: Copies | None = None
-    """Where rows go instead of one shard by the route."""
-
-    @property
-    def top(self) -> Node:
-        return self.path[-1] if self.path else self.stream
+def divide(plans: Plans, how: How) -> Plans:
+    """Divide each plan between two levels, where that is asked for; streams have all columns that one plan reads."""
+    return tuple(map(_divided, prune_together([plan.asked for plan in plans]))) if how.divided else plans
 
 
-@dataclass(frozen=True)
-class Spread:
-    """A plan in two levels: `high` is the plan over streams of what the low level sends."""
-
-    plan: Node
-    branches: tuple[Branch, ...]
-    high: Node
-    one_shard: str | None
-    """Why the high level cannot be divided, when it cannot."""
-    in_order: bool = False
-    """Whether the order in which rows came says something: windows count them."""
-    own: tuple[UserAggregate, ...] = field(default=(), compare=False)
-    """The user's own aggregates, which the workers do not know by name."""
-
-
-def spread(plan: Node) -> Spread:
-    """Check a plan and divide it between the two levels."""
-    return spread_together([plan])[0]
-
-
-def spread_together(plans: Sequence[Node]) -> list[Spread]:
-    """The same for several plans, whose streams have all columns that one of them reads."""
-    for plan in plans:
-        check_supported(plan)
-    return [_spread(plan) for plan in prune_together(plans)]
-
-
-def _spread(plan: Node) -> Spread:
+def _divided(plan: Node) -> Divided:
     if is_stateless(plan):
         streams = (node for node in walk(plan) if isinstance(node, Stream))
-        branches = tuple(_branch(stream, (), [], None) for stream in streams)
-        return Spread(plan, branches, _promising(plan), "nothing in the query has groups")
+        exchanges = tuple(_exchange(stream, (), [], None) for stream in streams)
+        return Divided(plan, _high(_promising(plan)), (), exchanges, "nothing in the query has groups")
     found, copied = _routes(plan), _copied(plan)
     tops = list(_tops(plan, None))
     why = _why_one(plan, all(found.get(id(top)) or id(top) in copied for top, _ in tops))
     if why:
         found, copied = {}, {}
-    branches = tuple(
-        _branch(stream, path, found.get(id(top), []), head, copied.get(id(top)))
+    exchanges = tuple(
+        _exchange(stream, path, found.get(id(top), []), head, copied.get(id(top)))
         for top, head in tops
         for stream, path in _paths(top)
     )
-    return Spread(plan, branches, _high(plan), why, any(map(_counts_rows, walk(plan))), _own(plan))
+    return Divided(plan, _high(_sent(plan)), (), exchanges, why, any(map(_counts_rows, walk(plan))), _own(plan))
+
+
+def _high(plan: Node) -> Plans:
+    return (Answer(plan, (undecided(plan),)),)
 
 
 def _counts_rows(node: Node) -> bool:
@@ -149,16 +108,25 @@ def _paths(top: Node) -> Iterator[tuple[Stream, tuple[Node, ...]]]:
             yield stream, (*path, top)
 
 
-def _branch(
+def _exchange(
     stream: Stream, path: tuple[Node, ...], lowered: list[_Lowered], head: Head | None, copies: Copies | None = None
-) -> Branch:
+) -> Exchange:
     merging, reason = None, "its rows are sent"
     if isinstance(head, WindowAggregate):
         why = why_not_partial(head) or _why_not_by_tasks(stream)
         merging = head if why is None else None
         reason = "rows are aggregated into panes before they are sent" if why is None else f"its rows are sent: {why}"
-    routes = tuple(low[1] for low in lowered), tuple(low[2] for low in lowered)
-    return Branch(stream, path, *routes, head, merging, reason, copies)
+    return Exchange(
+        asked=path[-1] if path else stream,
+        reasons=(reason,),
+        stream=stream,
+        path=path,
+        route=tuple(low[1] for low in lowered),
+        key_route=tuple(low[2] for low in lowered),
+        head=head,
+        merging=merging,
+        copies=copies,
+    )
 
 
 def _why_not_by_tasks(stream: Stream) -> str | None:
@@ -167,9 +135,9 @@ def _why_not_by_tasks(stream: Stream) -> str | None:
     return None if lead is None or lead.wall_clock else "LEAD judges a row by all rows of its micro-batch"
 
 
-def _high(node: Node) -> Node:
+def _sent(node: Node) -> Node:
     """The plan with every part without state replaced by streams that carry its columns."""
-    return _skeleton(node, node, ()) if is_stateless(node) else map_inputs(node, _high)
+    return _skeleton(node, node, ()) if is_stateless(node) else map_inputs(node, _sent)
 
 
 def _promising(node: Node) -> Node:
