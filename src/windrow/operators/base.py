@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -118,10 +118,63 @@ class Counters:
     results: int = 0
 
 
+class Accounted:
+    """What an operator tells of its rows and its state; these are the answers of one that keeps nothing."""
+
+    counters: Counters
+    makes_results: ClassVar[bool] = False
+    """Whether what comes out are results of its own, not the rows that came in."""
+
+    def late_rows(self, port: int) -> int:
+        """Rows that came in at a port and were late."""
+        return self.counters.late
+
+    def lost_rows(self, port: int) -> int:
+        """Of these, the ones that are missing in some answer for good."""
+        return self.late_rows(port)
+
+    @property
+    def open_windows(self) -> int:
+        return 0
+
+    @property
+    def stored_rows(self) -> int:
+        """Rows that are kept for those that may still meet them."""
+        return 0
+
+    @property
+    def state_bytes(self) -> int:
+        return 0
+
+    @property
+    def settled(self) -> list[str] | None:
+        """The strategy that runs and the reasons for it, once that is settled; None where there is no choice."""
+        return None
+
+    @property
+    def waiting_and_evicted(self) -> tuple[int, int]:
+        """Cells of closed windows not given yet, and cells that others drove out of the low level's table."""
+        return 0, 0
+
+
 class Operator(Protocol):
     """One physical operator."""
 
     counters: Counters
+    makes_results: ClassVar[bool]
+
+    def late_rows(self, port: int) -> int: ...
+    def lost_rows(self, port: int) -> int: ...
+    @property
+    def open_windows(self) -> int: ...
+    @property
+    def stored_rows(self) -> int: ...
+    @property
+    def state_bytes(self) -> int: ...
+    @property
+    def settled(self) -> list[str] | None: ...
+    @property
+    def waiting_and_evicted(self) -> tuple[int, int]: ...
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         """Take rows in; give whatever can be said at once."""
@@ -142,7 +195,7 @@ class Operator(Protocol):
         """Remember what `state` gave."""
 
 
-class Stateless:
+class Stateless(Accounted):
     """What operators that remember nothing share: punctuations pass, and early rows are treated as others are."""
 
     def __init__(self) -> None:

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import TypeAlias
 
-from windrow.operators.aggregate.last_rows import RowsOperator
-from windrow.operators.aggregate.per_row import PerRowOperator
-from windrow.operators.aggregate.sessions import SessionOperator
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.smoothing import EAGER, Flush, When, check_smooth
 from windrow.operators.aggregate.trial import Trial
 from windrow.operators.base import Operator
@@ -21,6 +18,7 @@ from windrow.operators.handshake.scanning import Scan
 from windrow.operators.input.grid import Grid
 from windrow.operators.input.input import Input
 from windrow.operators.input.lead import LeadLimit
+from windrow.operators.input.policy import slack_of
 from windrow.operators.joins.asof import AsOfJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import reach_of
@@ -44,7 +42,7 @@ from windrow.plan.nodes import JoinStrategy, Strategy
 from windrow.semantics.joins import AsOf, LastRows
 from windrow.semantics.progress.policies import External, Idle, Slack, lead_of
 from windrow.semantics.scalars.amounts import Domain
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
 
 READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
 """Units of the attribute: a second, or what may come to a batch of rows."""
@@ -175,7 +173,7 @@ class _Builder:
         for group in pane_groups(list(above)):
             sharers = [above[node] for node in group]
             for sharer in sharers:
-                assert isinstance(sharer.operator, WindowOperator)
+                assert isinstance(sharer.operator, WindowAggregateOperator)
                 sharer.operator.algorithm.take_up(Strategy.PANES.value, "it shares panes with other queries")
             panes = Stage(
                 SharedPanes(group, shape_of(group[0].input), threads=self.how.threads),
@@ -231,7 +229,7 @@ def _grid_below(node: nodes.Node, grid: Grid | None, stage: Stage) -> Grid | Non
     """Where windows above the inputs of a node may end."""
     if isinstance(node, nodes.WindowAggregate):
         below = _grid(node)
-        takes_bounds = isinstance(stage.operator, PerRowOperator) and stage.operator.takes_bounds
+        takes_bounds = isinstance(stage.operator, WindowAggregateOperator) and stage.operator.takes_bounds
         return below if below is None else replace(below, together=takes_bounds)
     if isinstance(node, nodes.Distinct):
         # Without windows above, every punctuation says something: it makes rows below it late.
@@ -249,10 +247,9 @@ def _grid_below(node: nodes.Node, grid: Grid | None, stage: Stage) -> Grid | Non
 
 
 def _input(node: nodes.Stream, grid: Grid | None, others: Sequence[Grid | None]) -> Input:
-    policy = node.policy
-    slack = policy.amount.resolve(shape_of(node).domain, "slack") if isinstance(policy, Slack) else 0
+    slack, lead = slack_of(node), _lead(node)
     return Input(
-        node.name, node.time, policy, slack=slack, lead=_lead(node), grid=grid, others=others, schema=node.schema
+        node.name, node.time, node.policy, slack=slack, lead=lead, grid=grid, others=others, schema=node.schema
     )
 
 
@@ -284,28 +281,18 @@ def _pace(node: nodes.OrderedOutput) -> int:
     return max([READ_AHEAD[domain], *(slack.amount.resolve(domain, "slack") for slack in slacks)])
 
 
-def _window(
-    node: nodes.WindowAggregate, grid: Grid | None, how: How
-) -> WindowOperator | SessionOperator | PerRowOperator | RowsOperator:
+def _window(node: nodes.WindowAggregate, grid: Grid | None, how: How) -> WindowAggregateOperator:
     shape, output = shape_of(node.input), shape_of(node)
-    choice = choose(node, how.statistics, how.constants)
-    passes = frozenset() if grid is None else grid.keys
-    if isinstance(node.window, Session):
-        return SessionOperator(node, shape, output, within=within_of(node, shape.domain), passes=passes)
-    if isinstance(node.window, SlideByTuple):
-        return PerRowOperator(node, shape, output, passes=passes)
-    if isinstance(node.window, Rows):
-        return RowsOperator(node, shape, output)
-    return WindowOperator(
+    return WindowAggregateOperator(
         node,
         shape,
         output,
-        choice,
+        choose(node, how.statistics, how.constants),
         trial=Trial(node, how.constants) if how.trial and how.statistics is None and is_open(node) else None,
         threads=how.threads,
-        within=within_of(node, shape.domain),
-        passes=passes,
-        early=every_of(node, shape.domain),
+        within=within_of(node, shape.domain) if node.late is nodes.Late.REVISE else 0,
+        passes=frozenset() if grid is None else grid.keys,
+        early=every_of(node, shape.domain) if node.early is not None else 0,
         flush=how.flush,
     )
 

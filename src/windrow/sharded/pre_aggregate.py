@@ -21,6 +21,7 @@ from windrow.operators.input.grid import Grid, to_units
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.input import Input
 from windrow.operators.input.lead import LeadLimit
+from windrow.operators.input.policy import lead_among_rows, slack_rows_of
 from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.operators.rowwise.meld import Meld
@@ -33,7 +34,7 @@ from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.sharded.division import Branch
 from windrow.sharded.routing import Shards, shards_of
-from windrow.sharded.task_progress import Sighting, lead_among_rows, slack_rows_of
+from windrow.sharded.task_progress import Sighting
 from windrow.sharded.time_stretches import Stretches
 from windrow.sharded.wire import bodies_batch, pack
 

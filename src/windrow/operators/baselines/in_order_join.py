@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.operators.aggregate.saving import nested, under
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.joins.late import Gate
+from windrow.operators.joins.late import Gated
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import first_met
 from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting, time_order
@@ -26,12 +26,13 @@ PIECE = 4096
 """Left rows that are joined together: their pairs are what is sorted."""
 
 
-class InOrderJoin:
+class InOrderJoin(Gated):
     """Holds left rows back from an order-agnostic join, which then keeps none of them."""
 
     def __init__(self, inner: JoinOperator) -> None:
         assert not isinstance(inner.window, (AsOf, LastRows))
         self.inner = inner
+        self.gate = inner.gate
         self.window = inner.window
         self.schema = inner.schemas[LEFT]
         self.waiting = Waiting(RowsOfPartitions.nothing(self.schema))
@@ -45,10 +46,6 @@ class InOrderJoin:
     @counters.setter
     def counters(self, counters: Counters) -> None:
         self.inner.counters = counters
-
-    @property
-    def gate(self) -> Gate:
-        return self.inner.gate
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         if port == RIGHT:

@@ -23,7 +23,7 @@ from windrow.operators.handshake.scanning import Scan
 from windrow.operators.handshake.trial import Trial
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.joint import Joint
-from windrow.operators.joins.late import Gate
+from windrow.operators.joins.late import Gate, Gated
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met
 from windrow.operators.joins.results import Columns, Picked, Results
@@ -43,7 +43,7 @@ SPARE = 1 << 14
 SIDES = ("left", "right")
 
 
-class HandshakeJoin:
+class HandshakeJoin(Gated):
     """Port 0 takes the left rows, port 1 the right ones."""
 
     def __init__(

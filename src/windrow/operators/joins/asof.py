@@ -17,7 +17,7 @@ from windrow.aggregates.kinds.base import Array, Integers, value_type
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded, settled
-from windrow.operators.joins.late import Gate
+from windrow.operators.joins.late import Gate, Gated
 from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
 from windrow.operators.joins.payload import loaded_columns, saved_columns
 from windrow.operators.joins.reach import met_by
@@ -70,7 +70,7 @@ class KeyCodes:
         return [RowsOfPartitions(rows.data, rows.times, mapping[rows.codes]) for rows in held]
 
 
-class AsOfJoin:
+class AsOfJoin(Gated):
     """Port 0 takes left rows, port 1 right ones."""
 
     def __init__(self, node: Join, shapes: tuple[Shape, Shape], output: Shape) -> None:

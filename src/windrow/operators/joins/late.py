@@ -8,12 +8,22 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch, Counters, EarlyRows, LateRows
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, LateRows
 from windrow.operators.input.early_rows import told_early
 from windrow.operators.joins.encoding import Flags
-from windrow.operators.late.judging import Missed, late_batch, late_schema_of_join
+from windrow.operators.late.judging import Missed, below, late_batch, late_schema_of_join
 from windrow.plan.nodes import Join, Late
 from windrow.plan.types.schema import Shape
+
+
+class Gated(Accounted):
+    """What joins tell of their rows: each side has its own late ones."""
+
+    gate: Gate
+    makes_results = True
+
+    def late_rows(self, port: int) -> int:
+        return self.gate.late[port]
 
 
 class Gate:
@@ -29,7 +39,7 @@ class Gate:
         batch = batch.compact()
         counters.rows_in += len(batch)
         bounds = np.broadcast_to(bound if batch.bounds is None else np.maximum(batch.bounds, bound), len(batch))
-        late = batch.times < bounds
+        late = below(batch.times, bounds)
         if not late.any():
             return batch, []
         missed = _chosen(batch, late)

@@ -17,7 +17,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
 from windrow.operators.joins.joint import Joint
-from windrow.operators.joins.late import Gate
+from windrow.operators.joins.late import Gate, Gated
 from windrow.operators.joins.probing import Match, New, Prober
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met, stay_of
@@ -32,7 +32,7 @@ from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows, SameW
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 
-class JoinOperator:
+class JoinOperator(Gated):
     """Port 0 takes the left rows, port 1 the right ones."""
 
     def __init__(

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.grouping import Grouping
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.input.grid import Grid
 from windrow.operators.panes.partials import Partials
 from windrow.operators.state.cells import Cells
@@ -86,7 +86,7 @@ def shared_node(nodes: Sequence[WindowAggregate]) -> WindowAggregate:
     return WindowAggregate(nodes[0].input, shared_window(windows), nodes[0].keys, named)
 
 
-class SharedPanes:
+class SharedPanes(Accounted):
     """Puts rows into the cells of shared panes; it judges no lateness and closes no window."""
 
     def __init__(self, nodes: Sequence[WindowAggregate], shape: Shape, *, threads: int = 1) -> None:

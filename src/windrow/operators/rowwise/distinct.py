@@ -9,14 +9,15 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.input.grid import Grid
+from windrow.operators.late.judging import below
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.semantics.progress.policies import END, START, Punctuation
 
 
-class DupElim:
+class DupElim(Accounted):
     """The progressing attribute is one of the columns, so equal rows have equal times.
 
     Whether a row below the bound was there before is no longer known, so it is late: counted, not passed on. The bound
@@ -51,7 +52,7 @@ class DupElim:
             yield Batch(batch.data.take(arrow(first)), batch.times[first], None, batch.source)
 
     def _in_time(self, batch: Batch) -> Batch:
-        late = batch.times < self.bound
+        late = below(batch.times, self.bound)
         if not late.any():
             return batch
         self.counters.late += int(np.count_nonzero(late))

@@ -13,15 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import tabled
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.expressions.values import settled
+from windrow.operators.late.judging import below
 from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting
 from windrow.plan.nodes import Lateness
 from windrow.plan.types.schema import in_order
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
 
 
-class Sort:
+class Sort(Accounted):
     """With `time`, the name of its column, rows of equal time leave in the order of an answer; else by arrival.
 
     A row below the bound has missed its place. Consistent: it is late, counted and passed on to nobody. Generous: it
@@ -39,7 +40,7 @@ class Sort:
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         batch = self._plain(batch.compact())
         self.counters.rows_in += len(batch)
-        late = batch.times < self.bound
+        late = below(batch.times, self.bound)
         if not late.any():
             self._hold(batch)
             return
