@@ -21,7 +21,7 @@ from windrow.operators.aggregate.making import windowing_of
 from windrow.operators.aggregate.merging import merged
 from windrow.operators.aggregate.result_times import promise_of
 from windrow.operators.aggregate.results import Results
-from windrow.operators.aggregate.smoothing import EAGER, IN_SLICES, Flush, Smoothing, check_flush, smoothing_of
+from windrow.operators.aggregate.smoothing import EAGER, IN_SLICES, Flush, check_flush, smoothing_of
 from windrow.operators.aggregate.trial import Algorithm, Trial
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows
 from windrow.operators.input.early_rows import told_early
@@ -69,9 +69,10 @@ class WindowAggregateOperator(Accounted):
         self.within = within if node.late is Late.REVISE else 0
         windowing = windowing_of(node, shape, self.grouping, threads=threads, within=self.within)
         self.bounds, self._rows = windowing.bounds, windowing.rows
-        self.smoothing: Smoothing | None = smoothing_of(self, flush)
-        self.algorithm = Algorithm(windowing.make, choice, trial)
-        if self.smoothing is not None:
+        self.smoothing = smoothing_of(self, flush)
+        if self.smoothing is None:
+            self.algorithm = Algorithm(windowing.make, choice, trial)
+        else:
             self.algorithm = Algorithm(windowing.make, IN_SLICES, windower=self.smoothing.windower)
         self.late_schema = late_schema(shape.schema, shape.time)
         self.passes = frozenset() if isinstance(node.window, LastRows) else passes
