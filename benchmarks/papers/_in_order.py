@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.sort import Sort
@@ -52,7 +52,7 @@ def in_order(plan: Node, lateness: Lateness = Lateness.CONSISTENT) -> Pipeline:
     narrow = prune(plan)
     assert isinstance(narrow, WindowAggregate)
     pipeline = build(narrow)
-    (window,) = (stage for stage in pipeline.stages if isinstance(stage.operator, WindowOperator))
+    (window,) = (stage for stage in pipeline.stages if isinstance(stage.operator, WindowAggregateOperator))
     sort = Stage(Sort(shape_of(narrow.input).schema, lateness=lateness), f"{len(pipeline.stages)} sort", [(window, 0)])
     for stage in pipeline.stages:
         stage.after = [(sort if above is window else above, port) for above, port in stage.after]

@@ -29,7 +29,7 @@ from _harness import Settings, begin, table, verdict
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Element
 from windrow.query import Query
 from windrow.semantics.progress.policies import Punctuation
@@ -96,7 +96,7 @@ def weighed(query: Query) -> tuple[int, int, float]:
 
 def timing(runner: Runner) -> list[float]:
     """Where the seconds will be, from a promise coming to the windows until their last result."""
-    operator = next(s.operator for s in runner.pipeline.stages if isinstance(s.operator, WindowOperator))
+    operator = next(s.operator for s in runner.pipeline.stages if isinstance(s.operator, WindowAggregateOperator))
     punctuate, found = operator.punctuate, list[float]()
 
     def timed_punctuate(punctuation: Punctuation, port: int = 0) -> Iterator[Element]:

@@ -26,7 +26,7 @@ from _pictures import Panel, save
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.pipeline.graph import Pipeline
 
 GROUPS = (66_000, 130_000, 260_000, 520_000)
@@ -62,7 +62,7 @@ def runner(flush: str, cells: int) -> Runner:
 def drain(pipeline: Pipeline) -> None:
     """Give everything that waits, as a system must that keeps its output in order."""
     for stage in pipeline.stages:
-        if isinstance(stage.operator, WindowOperator) and stage.operator.smoothing is not None:
+        if isinstance(stage.operator, WindowAggregateOperator) and stage.operator.smoothing is not None:
             while stage.operator.smoothing.due:
                 pipeline.resume()
 

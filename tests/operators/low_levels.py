@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch
 from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.physical.planner import Choice
@@ -38,8 +38,8 @@ def row(ts: int, *, k: str | None = "a", g: int | None = 0, x: int | None = 1, y
     return {"ts": ts, "k": k, "g": g, "x": x, "y": y}
 
 
-def operator_of(node: WindowAggregate) -> WindowOperator:
-    return WindowOperator(node, shape_of(node.input), shape_of(node), Choice(Strategy.PANES, ()))
+def operator_of(node: WindowAggregate) -> WindowAggregateOperator:
+    return WindowAggregateOperator(node, shape_of(node.input), shape_of(node), Choice(Strategy.PANES, ()))
 
 
 def low_level(node: WindowAggregate) -> PaneAggregate:

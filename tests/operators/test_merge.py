@@ -26,7 +26,7 @@ from tests.operators.low_levels import (
     row,
 )
 from windrow.errors import SumOverflowError
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element
 from windrow.operators.divided.routing import shards_of
 from windrow.operators.panes.partials import PaneAggregate, Partials
@@ -59,9 +59,9 @@ class Seen:
 
 def seen(
     segments: Sequence[tuple[list[dict[str, Any]], int]],
-    operator: WindowOperator,
-    feed: Callable[[WindowOperator, list[dict[str, Any]]], Iterable[Element]],
-    change: Callable[[WindowOperator], WindowOperator] = lambda operator: operator,
+    operator: WindowAggregateOperator,
+    feed: Callable[[WindowAggregateOperator, list[dict[str, Any]]], Iterable[Element]],
+    change: Callable[[WindowAggregateOperator], WindowAggregateOperator] = lambda operator: operator,
 ) -> tuple[Any, ...]:
     """Feed rows and the punctuation after them, segment by segment, and tell what came of each."""
     told = Seen()
@@ -120,11 +120,11 @@ def test_merge_does_what_process_does(data: st.DataObject) -> None:
     without = data.draw(st.sampled_from((None, None, 2)))
     draw_size = st.integers(1, 20)
 
-    def process(operator: WindowOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
+    def process(operator: WindowAggregateOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
         if rows:
             yield from operator.process(batch_of(rows, without=without))
 
-    def merge(operator: WindowOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
+    def merge(operator: WindowAggregateOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
         while rows:
             size, level = data.draw(draw_size), levels[data.draw(owner)]
             level.add(batch_of(rows[:size], dictionary=dictionary, without=without))
@@ -134,12 +134,12 @@ def test_merge_does_what_process_does(data: st.DataObject) -> None:
         for level in levels:
             yield from merged(operator, level)
 
-    def merged(operator: WindowOperator, level: PaneAggregate) -> Iterable[Element]:
+    def merged(operator: WindowAggregateOperator, level: PaneAggregate) -> Iterable[Element]:
         taken = level.take()
         if taken is not None:
             yield from operator.merge(Partials.from_batch(taken.to_batch()))
 
-    def restored(operator: WindowOperator) -> WindowOperator:
+    def restored(operator: WindowAggregateOperator) -> WindowAggregateOperator:
         if not restores:
             return operator
         fresh = operator_of(node)
@@ -180,11 +180,11 @@ def test_narrow_and_wide_cells_meet_in_either_order(first: str, second: str) -> 
     node = query(*ALL, window=SLIDING)
     both = [(WILD[first] + WILD[second], END)]
 
-    def merge(operator: WindowOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
+    def merge(operator: WindowAggregateOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
         for part in (first, second):
             yield from operator.merge(cells_of(node, WILD[part]))
 
-    def process(operator: WindowOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
+    def process(operator: WindowAggregateOperator, rows: list[dict[str, Any]]) -> Iterable[Element]:
         return operator.process(batch_of(rows))
 
     expected = seen(both, operator_of(node), process)

@@ -105,6 +105,13 @@ def test_corrections_that_nobody_bounded() -> None:
     assert (2, 1) == (warning.late, warning.lost)
 
 
+def test_corrections_of_sessions_that_nobody_bounded() -> None:
+    """2 corrects the session of 1, which is reported with 6; the last row is below all that is corrected."""
+    stream = wr.stream(pa.table({"t": [1, 6, 2, 20, 1]}), time="t", progress=wr.slack(1))
+    (warning,) = warned(stream.window(gap=2).agg(n=wr.count()).late("revise").collect)
+    assert (2, 1) == (warning.late, warning.lost)
+
+
 def test_joins_and_rows_without_windows() -> None:
     (joined,) = warned(ordered().join(ordered(), ["k"], range=9, aliases=("a", "b")).collect)
     slacks = "a slack of 7 of stream and a slack of 7 of stream_2"

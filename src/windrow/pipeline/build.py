@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from windrow.operators.aggregate.last_rows import RowsOperator
-from windrow.operators.aggregate.per_row import PerRowOperator
-from windrow.operators.aggregate.sessions import SessionOperator
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.trial import Trial
 from windrow.operators.base import Operator
 from windrow.operators.baselines.in_order_join import InOrderJoin
@@ -174,30 +171,22 @@ def _sort(node: nodes.Sort) -> Operator:
     return Sort(shape.schema, time=shape.time)
 
 
-def _window(node: nodes.SlidingWindow, **options: Any) -> Operator:
-    choice = options.pop("choice", None) or Choice(node.strategy, node.reasons)
-    options |= {"threads": node.threads, "within": node.within, "passes": node.passes, "early": node.early}
-    return WindowOperator(node.asked, *_shapes(node), choice, **options)
+def _window(node: nodes.Window, choice: Choice | None = None, **options: Any) -> Operator:
+    choice = choice or Choice(node.strategy, node.reasons)
+    options |= {"within": node.within, "passes": node.passes}
+    return WindowAggregateOperator(node.asked, *_shapes(node), choice, **options)
+
+
+def _sliding(node: nodes.SlidingWindow, **options: Any) -> Operator:
+    return _window(node, threads=node.threads, early=node.early, **options)
 
 
 def _trial(node: nodes.TrialWindow) -> Operator:
-    return _window(node, choice=Choice(node.usual, node.reasons), trial=Trial(node.asked, node.constants))
+    return _sliding(node, choice=Choice(node.usual, node.reasons), trial=Trial(node.asked, node.constants))
 
 
 def _smoothed(node: nodes.SmoothedWindow) -> Operator:
-    return _window(node, flush=node.flush)
-
-
-def _sessions(node: nodes.Sessions) -> Operator:
-    return SessionOperator(node.asked, *_shapes(node), within=node.within, passes=node.passes)
-
-
-def _per_row(node: nodes.PerRowWindow) -> Operator:
-    return PerRowOperator(node.asked, *_shapes(node), passes=node.passes)
-
-
-def _last_rows(node: nodes.LastRowsWindow) -> Operator:
-    return RowsOperator(node.asked, *_shapes(node))
+    return _sliding(node, flush=node.flush)
 
 
 def _panes(node: nodes.SharedPanes) -> Operator:
@@ -250,15 +239,15 @@ MAKERS: dict[type[nodes.Physical], tuple[str, Callable[[Any], Operator]]] = {
     nodes.Meld: ("meld", _meld),
     nodes.Distinct: ("distinct", _distinct),
     nodes.Sort: ("sort", _sort),
-    nodes.PanedWindow: ("window", _window),
-    nodes.EagerWindow: ("window", _window),
-    nodes.AdaptiveWindow: ("window", _window),
-    nodes.KeptRowsWindow: ("window", _window),
+    nodes.PanedWindow: ("window", _sliding),
+    nodes.EagerWindow: ("window", _sliding),
+    nodes.AdaptiveWindow: ("window", _sliding),
+    nodes.KeptRowsWindow: ("window", _sliding),
     nodes.TrialWindow: ("window", _trial),
     nodes.SmoothedWindow: ("window", _smoothed),
-    nodes.Sessions: ("window", _sessions),
-    nodes.PerRowWindow: ("window", _per_row),
-    nodes.LastRowsWindow: ("window", _last_rows),
+    nodes.Sessions: ("window", _window),
+    nodes.PerRowWindow: ("window", _window),
+    nodes.LastRowsWindow: ("window", _window),
     nodes.DividedGroups: ("window", _divided),
     nodes.SharedPanes: ("panes", _panes),
     nodes.IndexJoin: ("join", _join),

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import pyarrow as pa
 
 from windrow.errors import InternalError
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
@@ -125,22 +125,22 @@ class Pipeline:
 
     def speak(self, window: Stage) -> None:
         """Early results of a window aggregate."""
-        assert isinstance(window.operator, WindowOperator)
+        assert isinstance(window.operator, WindowAggregateOperator)
         if window.operator.early is not None:
             self._hand_on(window, window.operator.early.speak())
 
     def resume(self) -> None:
         """A slice of the answers that wait, of each window aggregate that gives them in slices."""
         for stage in self.stages:
-            if isinstance(stage.operator, WindowOperator) and stage.operator.smoothing is not None:
+            if isinstance(stage.operator, WindowAggregateOperator) and stage.operator.smoothing is not None:
                 self._hand_on(stage, stage.operator.smoothing.resume())
 
-    def windows_above(self, stage: Stage) -> Iterator[tuple[Stage, WindowOperator]]:
+    def windows_above(self, stage: Stage) -> Iterator[tuple[Stage, WindowAggregateOperator]]:
         """The window aggregates that take the rows of an input; nothing but unions may lie between."""
         for above, _ in stage.after:
             if isinstance(above.operator, Meld):
                 yield from self.windows_above(above)
-            elif isinstance(above.operator, WindowOperator):
+            elif isinstance(above.operator, WindowAggregateOperator):
                 yield above, above.operator
             else:
                 raise InternalError("must be followed by a window aggregate", parameter=stage.label)
@@ -176,5 +176,5 @@ def _taken(operator: Operator, element: Element, port: int) -> Iterable[Element]
     if isinstance(element, EarlyRows):
         return operator.set_aside(element, port)
     assert isinstance(element, SharedCells)
-    assert isinstance(operator, WindowOperator)
+    assert isinstance(operator, WindowAggregateOperator)
     return operator.merge(element)

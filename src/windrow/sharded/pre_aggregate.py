@@ -21,6 +21,7 @@ from windrow.operators.evaluate import evaluate
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.input import Input
 from windrow.operators.input.lead import LeadLimit
+from windrow.operators.input.policy import lead_among_rows, slack_rows_of
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import PaneAggregate, Partials
@@ -35,7 +36,7 @@ from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, P
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.sharded.replication import places
-from windrow.sharded.task_progress import Sighting, lead_among_rows, slack_rows_of
+from windrow.sharded.task_progress import Sighting
 from windrow.sharded.time_stretches import Stretches
 from windrow.sharded.wire import bodies_batch, pack
 

@@ -17,8 +17,10 @@ from windrow.operators.aggregate.early_results import Early
 from windrow.operators.base import Batch, Counters, EarlyRows, GroupPunctuations
 from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.input import Input
+from windrow.operators.input.policy import lead_among_rows, slack_of, slack_rows_of
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
+from windrow.operators.late.judging import below
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
 from windrow.operators.rowwise.meld import Meld
@@ -40,7 +42,7 @@ from windrow.semantics.progress.policies import LIMIT, START, Punctuation
 from windrow.semantics.windows.kinds import Landmark
 from windrow.sharded.pre_aggregate import make_known
 from windrow.sharded.signature import VERSION, signature
-from windrow.sharded.task_progress import Progress, Sighting, lead_among_rows, slack_of, slack_rows_of
+from windrow.sharded.task_progress import Progress, Sighting
 from windrow.sharded.wire import COUNTS, LATE, RESULT, pack, seal
 from windrow.sinks.base import fitted
 
@@ -181,7 +183,7 @@ class Shard:
         stage = self.pipeline.entries[place]
         join, port = self.pipeline.join_above(stage)
         assert isinstance(stage.operator, Input)
-        return copies.filter(pa.array(stage.operator.times_of(copies) >= join.bounds[port]))
+        return copies.filter(pa.array(~below(stage.operator.times_of(copies), join.bounds[port])))
 
     def finish(self, *, whole: bool = False) -> Iterator[Outcome]:
         """After all rows of a micro-batch, the promises that hold then. With `whole`, nothing follows."""

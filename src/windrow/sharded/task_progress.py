@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from windrow.operators.input.disorder import no_notes
+from windrow.operators.input.policy import implied, moved_by, settle, slack_of, slack_rows_of
 from windrow.operators.kernels.disorder import BEHIND, BELOW, note_behind, note_jump
 from windrow.plan.nodes import Stream
-from windrow.plan.types.schema import domain_of
-from windrow.semantics.progress.policies import END, START, External, Ordered, Slack, SlackRows, lead_of
+from windrow.semantics.progress.policies import END, START, External
 from windrow.sharded.time_stretches import Stretch, reached, trail
 from windrow.sharded.wire import damaged
 
@@ -123,9 +123,7 @@ class Progress:
 
     def _moved_by(self, stream: Stream) -> int:
         """What moves the bound."""
-        if isinstance(stream.policy, External):
-            return self.promised
-        return self.settled if isinstance(stream.policy, SlackRows) else self.high
+        return moved_by(stream.policy, high=self.high, settled=self.settled, promised=self.promised)
 
     def _note_behind(self, sightings: Sequence[Sighting], stream: Stream) -> None:
         """How far rows are below what was promised before their micro-batch; those of a whole one count as behind."""
@@ -161,40 +159,10 @@ class Progress:
         if seen.before != START:  # the task's own last rows are as many as count
             self.settled = max([self.settled, seen.before, *self.recent])
             trail = seen.recent
-        done = max(0, len(trail) - slack_rows)
-        self.settled = max([self.settled, *trail[:done]])
-        self.recent = trail[done:]
+        self.settled, self.recent = settle(trail, slack_rows, self.settled)
 
     def advance(self, stream: Stream) -> int:
         """The bound that now holds of the stream; it never goes back."""
-        self.bound = max(self.bound, END if self.ended else max(self.promised, self._implied(stream)))
+        bound = implied(stream.policy, slack_of(stream), high=self.high, settled=self.settled)
+        self.bound = max(self.bound, END if self.ended else max(self.promised, bound))
         return self.bound
-
-    def _implied(self, stream: Stream) -> int:
-        policy = stream.policy
-        if isinstance(policy, Ordered):
-            return self.high
-        if isinstance(policy, Slack):
-            return self.high - slack_of(stream) if self.high != START else START
-        if isinstance(policy, SlackRows):
-            return self.settled
-        return START
-
-
-def lead_among_rows(stream: Stream) -> int | None:
-    """How far a row may be ahead of the others of its stream; None without such a bound, or where the clock decides."""
-    lead = lead_of(stream.policy)
-    if lead is None or lead.wall_clock:
-        return None
-    return lead.amount.resolve(domain_of(stream.schema.field(stream.time).type), "lead")
-
-
-def slack_rows_of(stream: Stream) -> int:
-    return stream.policy.rows if isinstance(stream.policy, SlackRows) else 0
-
-
-def slack_of(stream: Stream) -> int:
-    """Slack in time, in units of the attribute."""
-    if not isinstance(stream.policy, Slack):
-        return 0
-    return stream.policy.amount.resolve(domain_of(stream.schema.field(stream.time).type), "slack")

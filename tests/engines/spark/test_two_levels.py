@@ -19,7 +19,7 @@ from tests.engines.local.answers.test_group_punctuations import CARRIED, whole_g
 from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM, approximately
 from tests.engines.local.answers.test_sessions import standing
 from tests.engines.local.test_together import bounded_queries
-from tests.operators.aggregate.test_last_rows import LENGTHS
+from tests.operators.windows.rows.test_counted_rows import LENGTHS
 from windrow.engines.spark.query.shard_keys import shard_keys
 from windrow.errors import SumOverflowError
 from windrow.operators.late.judging import COLUMNS

@@ -17,7 +17,7 @@ from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import EMITS, STREAM
 from tests.operators.low_levels import ALL, BOUNDED, SLIDING, TUMBLING, WILD, batch_of, query, row
 from windrow.errors import ConfigurationError, SumOverflowError
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
 from windrow.physical.how import Flush, When
 from windrow.physical.pane_cells import why_not_smooth
@@ -34,8 +34,8 @@ pytestmark = [pytest.mark.soak] if SOAK else []
 COUNT = AggregateCall("n", "count")
 
 
-def operator_of(node: WindowAggregate, flush: Flush) -> WindowOperator:
-    return WindowOperator(node, shape_of(node.input), shape_of(node), Choice(Strategy.PANES, ()), flush=flush)
+def operator_of(node: WindowAggregate, flush: Flush) -> WindowAggregateOperator:
+    return WindowAggregateOperator(node, shape_of(node.input), shape_of(node), Choice(Strategy.PANES, ()), flush=flush)
 
 
 @dataclass
@@ -167,7 +167,7 @@ def test_cells_on_their_way_widen_with_the_others(first: str, second: str) -> No
     assert expected == heard(node, Flush(When.SLOW, rows=1, cells=1), parts)
 
 
-def four_groups(when: When, windows: int) -> tuple[WindowOperator, Heard]:
+def four_groups(when: When, windows: int) -> tuple[WindowAggregateOperator, Heard]:
     """Four groups in slices of one, closed at 10."""
     operator, told = operator_of(query(("count", None), keys=("g",)), Flush(when, 1, windows, cells=1)), Heard()
     told.take(operator.process(batch_of([row(1, g=g) for g in range(4)])))
@@ -175,7 +175,7 @@ def four_groups(when: When, windows: int) -> tuple[WindowOperator, Heard]:
     return operator, told
 
 
-def slices(operator: WindowOperator, told: Heard, count: int) -> list[tuple[int, list[int]]]:
+def slices(operator: WindowAggregateOperator, told: Heard, count: int) -> list[tuple[int, list[int]]]:
     """Answers and promises so far, after each of some slices."""
     assert operator.smoothing is not None
     seen = []

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM, Split, answer
 from windrow.operators.aggregate import trial as choosing
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.trial import measured
 from windrow.operators.base import Batch
 from windrow.operators.windows.base import Rows
@@ -63,8 +63,8 @@ def run(pieces: list[Any], pipeline: Pipeline, saving: int | None = None) -> lis
     return results
 
 
-def operator_of(pipeline: Pipeline) -> WindowOperator:
-    return next(s.operator for s in pipeline.stages if isinstance(s.operator, WindowOperator))
+def operator_of(pipeline: Pipeline) -> WindowAggregateOperator:
+    return next(s.operator for s in pipeline.stages if isinstance(s.operator, WindowAggregateOperator))
 
 
 def build_of(pipeline: Pipeline) -> Pipeline:

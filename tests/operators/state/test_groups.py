@@ -12,7 +12,7 @@ import pytest
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.state.groups import COMPACT_ABOVE, Groups
 
 
@@ -134,5 +134,5 @@ def test_corrected_groups_are_forgotten_and_keep_their_numbers() -> None:
         revisions.setdefault(row["k"], []).append((row["revision"], row["n"]))
     settled = [revisions[str(i)] for i in range(200, 6 * COMPACT_ABOVE - 200)]
     assert [[(0, 1), (1, 2), (2, 3)]] * len(settled) == settled
-    operator: Any = next(s.operator for s in runner.pipeline.stages if isinstance(s.operator, WindowOperator))
+    operator: Any = next(s.operator for s in runner.pipeline.stages if isinstance(s.operator, WindowAggregateOperator))
     assert operator.grouping.groups.count < 2 * COMPACT_ABOVE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,14 +12,15 @@ import pyarrow.compute as pc
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Array, Integers
-from windrow.operators.base import Batch
+from windrow.operators.base import Batch, Element
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.windows.base import Closed
 from windrow.semantics.oracle.early_results import Kind
 from windrow.semantics.progress.policies import START
+from windrow.semantics.windows.kinds import Landmark, Sliding
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.sliding import WindowOperator
+    from windrow.operators.aggregate.frame import WindowAggregateOperator
 
 
 class Early:
@@ -28,8 +29,10 @@ class Early:
     `by_row` is False where an engine says itself when all rows up to a point have come.
     """
 
-    def __init__(self, operator: WindowOperator, every: int) -> None:
+    def __init__(self, operator: WindowAggregateOperator, every: int) -> None:
+        assert isinstance(operator.node.window, (Sliding, Landmark))
         self.operator = operator
+        self.origin = operator.node.window.origin
         self.every = every
         self.by_row = True
         self.high = START
@@ -42,6 +45,13 @@ class Early:
     def hear(self, latest: int) -> bool:
         """A row of this time came; whether that is a reason to speak."""
         return len(self._passed(np.array([latest]))) > 0 if latest != START else False
+
+    def among(self, batch: Batch, take: Callable[[Batch], Iterable[Element]]) -> Iterator[Element]:
+        """What comes of rows, with early results after those that are a reason to speak."""
+        for piece, speaks in self.pieces(batch):
+            yield from take(piece)
+            if speaks:
+                yield from self.speak()
 
     def pieces(self, batch: Batch) -> Iterator[tuple[Batch, bool]]:
         """The rows up to each point to speak, and whether there is one."""
@@ -58,10 +68,10 @@ class Early:
     def _passed(self, times: Integers) -> Integers:
         """The rows with which the largest time passes a multiple of `every`."""
         highs = np.maximum.accumulate(np.maximum(times, self.high))
-        steps = (highs - self.operator.window.origin) // self.every
+        steps = (highs - self.origin) // self.every
         before = np.empty(len(steps), np.int64)
         before[1:] = steps[:-1]
-        before[0] = steps[0] if self.high == START else (self.high - self.operator.window.origin) // self.every
+        before[0] = steps[0] if self.high == START else (self.high - self.origin) // self.every
         self.high = int(highs[-1])
         return np.flatnonzero(steps > before)
 
@@ -100,7 +110,8 @@ class Early:
 
     def _given(self, places: Integers, kind: Kind) -> Iterator[Batch]:
         if len(places) and self.rows is not None:
-            yield self.operator.results.told(self.rows.take(arrow(places)), self.windows[places], kind)
+            ends = self.operator.windower.ends_of(self.windows[places])
+            yield self.operator.results.told(self.rows.take(arrow(places)), ends, kind)
 
     def _places(self, windows: Integers, codes: Codes) -> tuple[Integers, Integers]:
         """Where the same window and group is among what was given, and among these."""

@@ -17,7 +17,7 @@ from windrow.operators.kernels.panes.assign import compress
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.windows.base import Keeper, Plan, Rows, StateOfWindows
+from windrow.operators.windows.base import Keeper, Plan, Rows, Windower
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.schema import Shape
@@ -76,7 +76,7 @@ class Grouping:
             for keeper in keepers:
                 keeper.remap(mapping, self.groups.count)
 
-    def forget_values(self, windower: StateOfWindows) -> None:
+    def forget_values(self, windower: Windower) -> None:
         """Forget values that no open window holds."""
         for part, values in self.plan.values.items():
             values.compact(windower.kept_values(part))

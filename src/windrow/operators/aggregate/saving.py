@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from windrow.operators.state.saving import load_groups, save_groups
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.last_rows import RowsOperator
-    from windrow.operators.aggregate.per_row import PerRowOperator
-    from windrow.operators.aggregate.sessions import SessionOperator
-    from windrow.operators.aggregate.sliding import WindowOperator
-
-    Windowing: TypeAlias = WindowOperator | SessionOperator | PerRowOperator | RowsOperator
+    from windrow.operators.aggregate.frame import WindowAggregateOperator
 
 
 class Saved(Protocol):
@@ -24,9 +19,9 @@ class Saved(Protocol):
     def state(self) -> dict[str, pa.Table]: ...
 
 
-def save(operator: Windowing) -> dict[str, pa.Table]:
-    """Groups, widths of the state columns, counters, and the algorithm's own tables."""
-    tables = nested(windower=operator.windower)
+def save(operator: WindowAggregateOperator) -> dict[str, pa.Table]:
+    """Groups, widths of the state columns, counters, the algorithm's own tables and those of the parts there are."""
+    tables = nested(windower=operator.windower, ahead=operator.bounds.ahead, early=operator.early)
     tables["groups"] = save_groups(operator.grouping.groups)
     for i, values in enumerate(operator.grouping.plan.values.values()):
         tables[f"known{i}"] = save_groups(values.known)
@@ -39,15 +34,10 @@ def save(operator: Windowing) -> dict[str, pa.Table]:
     return tables
 
 
-def facts_of(tables: dict[str, pa.Table]) -> dict[str, Any]:
-    """What an operator knew besides tables."""
+def load(operator: WindowAggregateOperator, tables: dict[str, pa.Table]) -> None:
+    """Bring an operator back to what `save` wrote."""
     facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
-    return facts
-
-
-def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
-    """Bring an operator back to what `save` wrote; returns its facts."""
-    facts = facts_of(tables)
+    operator.algorithm.take_up(*facts["choice"])
     operator.grouping.plan.layout.from_json(facts["layout"])
     operator.windower.regrow(lambda table: operator.grouping.plan.layout.empty(len(table)))
     vars(operator.counters).update(facts["counters"])
@@ -55,8 +45,9 @@ def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
     for i, values in enumerate(operator.grouping.plan.values.values()):
         load_groups(values.known, tables[f"known{i}"])
     operator.windower.restore(under("windower", tables))
-    operator.set_facts(facts)
-    return facts
+    operator.set_facts(facts, under("ahead", tables))
+    if operator.early is not None:
+        operator.early.restore(under("early", tables))
 
 
 def nested(**parts: Saved | None) -> dict[str, pa.Table]:

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from windrow.errors import ConfigurationError
-from windrow.operators.aggregate.result_times import promise_of
 from windrow.operators.base import Element
 from windrow.operators.windows.two_level.windower import TwoLevel
 from windrow.physical.how import Flush, When
-from windrow.semantics.windows.kinds import Emit
+from windrow.physical.planner import Choice
+from windrow.plan.nodes import Strategy
+from windrow.semantics.windows.kinds import Emit, Landmark, Sliding
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.sliding import WindowOperator
+    from windrow.operators.aggregate.frame import WindowAggregateOperator
+
+
+IN_SLICES = Choice(Strategy.PANES, ("windows are given in slices",))
+"""The algorithm of windows that are smoothed."""
 
 
 @dataclass
@@ -33,12 +38,12 @@ class Due:
 class Smoothing:
     """The closings of one window operator that are under way."""
 
-    def __init__(self, operator: WindowOperator, windower: TwoLevel, flush: Flush) -> None:
+    def __init__(self, operator: WindowAggregateOperator, windower: TwoLevel, flush: Flush) -> None:
         self.operator = operator
         self.windower = windower
-        self.delay = flush.windows * operator.window.slide
+        self.delay = flush.windows * windower.window.slide
         """How far behind the last boundary results may be, at most."""
-        self.start = self.delay - operator.window.slide if flush.when is When.LAZY else 0
+        self.start = self.delay - windower.window.slide if flush.when is When.LAZY else 0
         """How far behind they are when work on them begins."""
         self.due: list[Due] = []
         self.answers = 0
@@ -81,7 +86,7 @@ class Smoothing:
         """The promises that hold now."""
         before = len(self.due)
         while self.due and self.windower.is_done(self.due[0].number):
-            yield promise_of(self.operator.node, self.operator.held_back(self.due.pop(0).promise))
+            yield from self.operator.promise(self.due.pop(0).promise)
         if len(self.due) < before:
             self.usual, self.answers = max(self.answers, self.usual // 2), 0
             if self.operator.node.emit is not Emit.EMPTY:
@@ -108,6 +113,16 @@ class Smoothing:
 
     def from_json(self, saved: list[Any]) -> None:
         self.due = [Due(*entry) for entry in saved]
+
+
+def smoothing_of(operator: WindowAggregateOperator, flush: Flush) -> Smoothing | None:
+    """The part of an operator that gives its windows in slices; None where they are given all at once."""
+    node = operator.node
+    if flush.when is When.EAGER:
+        return None
+    assert isinstance(node.window, (Sliding, Landmark))
+    windower = TwoLevel(node.window, operator.grouping.plan, size=flush.rows, places=flush.places)
+    return Smoothing(operator, windower, flush)
 
 
 def check_flush(saved: bool, smooth: bool) -> None:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import gcd
-from typing import TypeAlias
 
 import numpy as np
 
 from windrow.operators.state.layout import Table
 from windrow.operators.windows.adaptive.pending_rows import Pending
-from windrow.operators.windows.adaptive.windower import AdaptWid
-from windrow.operators.windows.base import Plan, Rows
-from windrow.operators.windows.buffer import Buffer
+from windrow.operators.windows.base import Closed, Rows, Windower
 from windrow.operators.windows.extents import first_windows, last_windows
-from windrow.operators.windows.panes import PanedWid
-from windrow.operators.windows.wid import Wid
 from windrow.physical.costs import Constants, Statistics
 from windrow.physical.planner import Choice, choose
 from windrow.plan.nodes import Strategy, WindowAggregate
 from windrow.semantics.progress.policies import START
-from windrow.semantics.windows.kinds import Landmark, Sliding
+from windrow.semantics.windows.kinds import Sliding
 
-WindowState: TypeAlias = Wid | Buffer | PanedWid
-"""The algorithms for sliding and landmark windows."""
 ENOUGH = 1 << 15
 """Rows from which the statistics of a stream are taken, if no window closes before."""
 FEW = 1 << 8
@@ -83,36 +76,36 @@ class Algorithm:
 
     def __init__(
         self,
-        make: Callable[[Strategy], WindowState],
+        make: Callable[[Strategy], Windower],
         choice: Choice,
         trial: Trial | None = None,
-        windower: WindowState | None = None,
+        windower: Windower | None = None,
     ) -> None:
         self._make = make
         self.choice = choice
         self.trial = trial
         self._windower = windower or (make(choice.strategy) if trial is None else None)
 
-    def windower(self, groups: int) -> WindowState:
+    def windower(self, groups: int) -> Windower:
         """Whoever needs it first ends the trial."""
         if self.trial is not None:
             self._settle(self.trial, groups)
         assert self._windower is not None
         return self._windower
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         """Rows in time."""
         if self.trial is None:
-            self._put(rows, groups)
-            return
+            return self._put(rows, groups)
         self.trial.rows.put(rows)
         if self.trial.is_over:
             self._settle(self.trial, groups)
+        return ()
 
-    def _put(self, rows: Rows, groups: int) -> None:
+    def _put(self, rows: Rows, groups: int) -> Iterable[Closed]:
         windower = self.windower(groups)
         windower.witness(rows.span[1])
-        windower.add(rows, groups)
+        return windower.add(rows, groups)
 
     def _settle(self, trial: Trial, groups: int) -> None:
         """End the trial: its rows are the first that the algorithm sees."""
@@ -133,6 +126,13 @@ class Algorithm:
             return False
         self.trial.passed = bound
         return True
+
+    def next_end(self, closed: int, groups: int) -> int:
+        """Where the earliest window to come ends, when those up to `closed` are; a question that ends no trial."""
+        if self.trial is None:
+            return self.windower(groups).next_end(closed)
+        assert isinstance(self.trial.node.window, Sliding)
+        return closed + self.trial.node.window.slide
 
     def take_up(self, strategy: str, *reasons: str) -> None:
         """State is about to come from an operator that had this one."""
@@ -157,16 +157,3 @@ class Algorithm:
         if self.trial is not None:
             return self.trial.open_windows
         return 0 if self._windower is None else self._windower.open_windows
-
-
-def make_windower(node: WindowAggregate, plan: Plan, strategy: Strategy, *, threads: int, keep: int) -> WindowState:
-    """The algorithm of a strategy for sliding and landmark windows."""
-    window = node.window
-    assert isinstance(window, (Sliding, Landmark))
-    if strategy is Strategy.WID and isinstance(window, Sliding):
-        return Wid(window, plan)
-    if strategy is Strategy.ADAPTIVE and isinstance(window, Sliding):
-        return AdaptWid(window, plan)
-    if strategy is Strategy.BUFFER:
-        return Buffer(window, plan)
-    return PanedWid(window, plan, threads=threads, keep=keep)

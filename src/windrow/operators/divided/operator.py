@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.divided.workers import each
@@ -52,7 +52,7 @@ class DividedOperator:
     def _witness(self, latest: int) -> None:
         """Landmark windows go on to the last row of any group, in whichever shard it lives."""
         for shard in self.shards:
-            if isinstance(shard, WindowOperator) and isinstance(shard.window, Landmark):
+            if isinstance(shard, WindowAggregateOperator) and isinstance(shard.node.window, Landmark):
                 shard.witness(latest)
 
     def _routed(self, data: pa.RecordBatch, route: tuple[Expression, ...]) -> Shards:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.errors import InternalError
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, Operator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.routing import Shards
@@ -53,8 +53,8 @@ class PreAggregatedOperator(DividedOperator):
         """Rows in the cells of `lows`."""
 
     @property
-    def windows(self) -> list[WindowOperator]:
-        return [shard for shard in self.shards if isinstance(shard, WindowOperator)]
+    def windows(self) -> list[WindowAggregateOperator]:
+        return [shard for shard in self.shards if isinstance(shard, WindowAggregateOperator)]
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         if not self.pays:
@@ -66,7 +66,7 @@ class PreAggregatedOperator(DividedOperator):
         each(lambda part: part[0].add(part[1]), parts, self.threads)
         self.waiting += len(batch)
         # What comes of late rows leaves at once, so that cells that wait never hold a result back.
-        if int(batch.times.min()) < self.windows[0].closed or self._bytes() > MOST_BYTES:
+        if int(batch.times.min()) < self.windows[0].bounds.closed or self._bytes() > MOST_BYTES:
             yield from self._merge()
 
     def _bytes(self) -> int:

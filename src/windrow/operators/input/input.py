@@ -22,6 +22,7 @@ from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Elemen
 from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.lead import LeadLimit, divided
+from windrow.operators.input.policy import implied, settle
 from windrow.operators.input.times import refuse_time, to_units
 from windrow.operators.kernels import input as kernels
 from windrow.operators.kernels.disorder import note_jump
@@ -132,14 +133,8 @@ class Input(Accounted):
 
     def _implied(self) -> int:
         """The bound after all rows so far, on the grid."""
-        grid = self.grid or Grid()
-        if isinstance(self.policy, Ordered):
-            return grid.round_down(self.high)
-        if isinstance(self.policy, Slack) and self.high != START:
-            return grid.round_down(self.high - self.slack)
-        if isinstance(self.policy, SlackRows):
-            return grid.round_down(self._settled)
-        return START
+        bound = implied(self.policy, self.slack, high=self.high, settled=self._settled)
+        return (self.grid or Grid()).round_down(bound)
 
     def _bounds(self, times: Integers) -> Integers | None:
         """The bound that each row meets; None when no row is below one that moved."""
@@ -210,12 +205,12 @@ class Input(Accounted):
         last = len(self.recent) + np.arange(len(times) + 1) - rows - 1
         usable = last >= 0
         highs[usable] = np.maximum(known[last[usable]], self._settled)
-        self.recent = trail[max(0, len(trail) - rows) :].copy()
         tops = np.maximum.accumulate(np.concatenate([[self.high], times]))
         self._check_span(*kernels.span(times))
         noted = self._first(times), self.disorder.notes
         kernels.note_rows(times, highs, tops, rows, grid.origin, grid.step, *noted)
-        self._settled = int(highs[-1])
+        self._settled, recent = settle(trail, rows, self._settled)
+        self.recent = recent.copy()
         return highs
 
     def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:

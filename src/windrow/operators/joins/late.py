@@ -11,7 +11,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, LateRows
 from windrow.operators.input.early_rows import told_early
 from windrow.operators.joins.encoding import Flags
-from windrow.operators.late.judging import Missed, late_batch, late_schema_of_join
+from windrow.operators.late.judging import Missed, below, late_batch, late_schema_of_join
 from windrow.plan.nodes import Join, Late
 from windrow.plan.types.schema import Shape
 
@@ -39,7 +39,7 @@ class Gate:
         batch = batch.compact()
         counters.rows_in += len(batch)
         bounds = np.broadcast_to(bound if batch.bounds is None else np.maximum(batch.bounds, bound), len(batch))
-        late = batch.times < bounds
+        late = below(batch.times, bounds)
         if not late.any():
             return batch, []
         missed = _chosen(batch, late)

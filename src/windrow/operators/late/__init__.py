@@ -7,7 +7,7 @@ next boundary closes, so several late rows make one correction. Of each group's 
 rows are late (`session_floors`), and of those reported only the last; `semantics.windows.session` proves that this is
 enough.
 
-Promises for single groups (`group_bounds`, `groups_ahead`) travel in whole arrays beside the punctuations of all
+Promises for single groups (`group_bounds`) travel in whole arrays beside the punctuations of all
 rows, only as far as a window can use them. The state of those groups is taken out of the algorithm, their windows are
 reported from it, and what no later window of them needs is let go; windows that all groups close later leave out what
 was reported.

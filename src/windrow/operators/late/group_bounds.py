@@ -14,9 +14,12 @@ from windrow.operators.aggregate.result_times import times_of
 from windrow.operators.base import GroupPunctuations
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.promises import Promises, restored, saved
+from windrow.operators.windows.base import Closed
+from windrow.operators.windows.extents import last_closed
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.progress.policies import START
 from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Landmark, Sliding, Window
 
 
 @dataclass
@@ -35,11 +38,14 @@ class GroupBounds:
     Also for those that come later. `groups` gives the groups there are, whose keys are the columns `names`.
     """
 
-    def __init__(self, names: Sequence[str | None], groups: Callable[[], Groups]) -> None:
+    def __init__(self, names: Sequence[str | None], groups: Callable[[], Groups], window: Window) -> None:
         self.names = list(names)
         self.groups = groups
+        self.window = window
         self.patterns: dict[tuple[str, ...], Pattern] = {}
         self.closed: Integers = np.empty(0, np.int64)
+        self.reported: Integers = np.empty(0, np.int64)
+        """The last window reported of each group alone, where windows end on a grid; START: none."""
 
     def boundaries(self, codes: Codes, closed: int) -> Integers:
         """The bound of each group, which is nowhere below the one of all."""
@@ -89,8 +95,19 @@ class GroupBounds:
         if more == 0:
             return
         self.closed = np.concatenate([self.closed, np.full(more, START, np.int64)])
+        self.reported = np.concatenate([self.reported, np.full(more, START, np.int64)])
         for pattern in self.patterns.values():
             self.closed[first:] = np.maximum(self.closed[first:], self._sort(pattern, first))
+        if isinstance(self.window, Sliding):
+            known = np.flatnonzero(self.closed[first:] != START) + first
+            self.reported[known] = last_closed(self.window, self.closed[known])
+
+    def unreported(self, closed: Closed) -> Closed:
+        """Of windows that are closed for all groups, those not reported of their group alone."""
+        if not isinstance(self.window, (Sliding, Landmark)):
+            return closed
+        self.grow()
+        return closed.take(np.flatnonzero(closed.answers.windows > self.reported[closed.answers.codes]))
 
     def forget_below(self, closed: int) -> bool:
         """Let go of what says less than the bound of all; whether nothing is left."""
@@ -105,16 +122,18 @@ class GroupBounds:
 
     def remap(self, mapping: Codes, groups: int) -> None:
         used = np.flatnonzero(mapping[: len(self.closed)] >= 0)
-        self.closed = self.closed[used]
+        self.closed, self.reported = self.closed[used], self.reported[used]
         for pattern in self.patterns.values():
             pattern.of_group = pattern.of_group[used]
 
     def state(self) -> dict[str, pa.Table]:
         self.grow()
-        return {"ahead": tabled(closed=self.closed), **saved(p.promises for p in self.patterns.values())}
+        known = tabled(closed=self.closed, reported=self.reported)
+        return {"ahead": known, **saved(p.promises for p in self.patterns.values())}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.closed = np.array(tables["ahead"]["closed"].combine_chunks())
+        known = tables["ahead"]
+        self.closed, self.reported = (np.array(known[name].combine_chunks()) for name in ("closed", "reported"))
         for promises in restored(tables):
             names = tuple(promises.schema.names)
             self.patterns[names] = Pattern(promises, self._places(names), NO_CODES)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.windows.extents import end_of, ends, first_windows, in_some_window, last_closed, last_windows
+from windrow.operators.windows.extents import ends, first_windows, in_some_window, last_closed, last_windows
 from windrow.physical.join_choice import shapes_below
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.checks.nodes import shape_of, walk
@@ -18,6 +19,7 @@ from windrow.plan.nodes import LEFT, Join, Late, Node, WindowAggregate
 from windrow.plan.types.schema import Shape
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
+Flags: TypeAlias = npt.NDArray[np.bool_]
 COLUMNS = ("late_by", "late_windows", "late_from", "late_until", "late_source")
 
 
@@ -37,23 +39,36 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """For rows below the boundary: which missed a window, which still count in an open one."""
+    """For rows below the bounds they met: which missed a window, which of these for good, which still count in one.
 
-    missed: npt.NDArray[np.bool_]
-    counts: npt.NDArray[np.bool_]
+    `told` is what those at some places missed.
+    """
+
+    missed: Flags
+    absent: Flags
+    counts: Flags
+    told: Callable[[Integers], Missed]
 
 
-def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, consistent: bool) -> Verdict:
+def below(times: Integers, bounds: Integers | int) -> Flags:
+    """Which rows are late: this comparison is the only one. A window that closes at `c` is closed at a bound `>= c`,
+    so a row below the bound may have missed one; what it missed depends on the windows.
+    """
+    return times < bounds
+
+
+def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, consistent: bool, within: int) -> Verdict:
     """Rows below `closed`, the end of the last closed window of each one's group.
 
-    The rule is `semantics.lateness`, on whole arrays.
+    The rule is `semantics.lateness`, on whole arrays. Windows are corrected as long as they end `within` of it.
     """
     missed = in_some_window(window, times)
     if isinstance(window, Landmark):
         counts = np.ones(len(times), np.bool_)
     else:
         counts = (times >= closed + window.slide - window.range) & missed
-    return Verdict(missed, counts & ~missed if consistent else counts)
+    told = lambda rows: missed_windows(window, times[rows], closed[rows], within)  # noqa: E731
+    return Verdict(missed, missed, counts & ~missed if consistent else counts, told)
 
 
 def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers, within: int = 0) -> Missed:
@@ -111,9 +126,10 @@ def time_type(kind: pa.DataType) -> pa.DataType:
 
 __all__ = [
     "COLUMNS",
+    "Flags",
     "Missed",
     "Verdict",
-    "end_of",
+    "below",
     "judge",
     "late_batch",
     "late_columns",

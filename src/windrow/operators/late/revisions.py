@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,26 +26,24 @@ from windrow.plan.nodes import Lateness
 from windrow.semantics.windows.kinds import Sliding
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.sliding import WindowOperator
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
+    from windrow.operators.aggregate.frame import WindowAggregateOperator
 
 
 class Revisions:
     """What must be corrected, and how often each result was."""
 
-    def __init__(self, operator: WindowOperator) -> None:
-        assert isinstance(operator.window, Sliding)
+    def __init__(self, operator: WindowAggregateOperator) -> None:
+        assert isinstance(operator.node.window, Sliding)
         assert isinstance(operator.windower, PanedWid)
         self.operator = operator
-        self.window: Sliding = operator.window
+        self.window: Sliding = operator.node.window
         self.windower: PanedWid = operator.windower
         self.consistent = operator.node.lateness is Lateness.CONSISTENT
         self.dirty: set[tuple[int, int]] = set()
         self.numbers: defaultdict[tuple[int, int], int] = defaultdict(int)
 
-    def note(self, rows: Rows, verdict: Verdict, closed: Integers) -> tuple[Mask, Mask]:
-        """Mark the windows to correct. Returns which rows stay absent from a window, and which go into panes.
+    def note(self, rows: Rows, verdict: Verdict, closed: Integers) -> Verdict:
+        """Mark the windows to correct; which rows stay absent from a window for good, and which go into panes.
 
         `closed` is the boundary of the group of each row.
         """
@@ -61,11 +60,11 @@ class Revisions:
         )
         for code, low, high in zip(codes.tolist(), first.tolist(), last.tolist(), strict=True):
             self.dirty.update((number, code) for number in range(low, high + 1))
-        return absent, usable
+        return replace(verdict, absent=absent, counts=usable)
 
     def _oldest(self, closed: Integers) -> Integers:
         """The first window that may still be corrected, where windows are closed up to here."""
-        return last_closed(self.window, closed - self.operator.within) + 1
+        return last_closed(self.window, closed - self.windower.keep) + 1
 
     def flush(self) -> Iterator[Batch]:
         """The corrected results."""
@@ -75,14 +74,14 @@ class Revisions:
         for closed in self._recomputed(dirty):
             pairs = list(zip(closed.answers.windows.tolist(), closed.answers.codes.tolist(), strict=True))
             wanted = np.flatnonzero([pair in dirty for pair in pairs])
-            kept = self.operator.results.chosen(closed.take(wanted))
+            kept = self.operator.results.chosen(closed.take(wanted), self.windower)
             if len(kept.answers):
-                yield self.operator.results.result(kept, self._count(kept))
+                yield self.operator.results.result(replace(kept, revisions=self._count(kept)))
         self._forget_numbers()
 
     def _forget_numbers(self) -> None:
         codes = np.array([code for _, code in self.numbers], np.int32)
-        oldest = self._oldest(self.operator.closed_of(codes)).tolist()
+        oldest = self._oldest(self.operator.bounds.of(codes)).tolist()
         current = (item for item, first in zip(self.numbers.items(), oldest, strict=True) if item[0][0] >= first)
         self.numbers = defaultdict(int, current)
 

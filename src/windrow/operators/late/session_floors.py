@@ -73,7 +73,7 @@ class SessionFloors:
         """The groups whose last session says more than the bound alone."""
         return np.flatnonzero(self.floors > _lowered(self.bounds, self.gap)).astype(np.int32)
 
-    def remap(self, mapping: Codes, groups: int) -> None:
+    def remap(self, mapping: Codes) -> None:
         used = np.flatnonzero(mapping[: len(self)] >= 0)
         for name in _COLUMNS:
             setattr(self, name, getattr(self, name)[used])
@@ -82,12 +82,12 @@ class SessionFloors:
     def nbytes(self) -> int:
         return 4 * self.bounds.nbytes
 
-    def state(self) -> dict[str, pa.Table]:
-        return {"past": tabled(**{name: getattr(self, name) for name in _COLUMNS})}
+    def state(self) -> pa.Table:
+        return tabled(**{name: getattr(self, name) for name in _COLUMNS})
 
-    def restore(self, tables: dict[str, pa.Table]) -> None:
+    def restore(self, table: pa.Table) -> None:
         for name in _COLUMNS:
-            setattr(self, name, np.array(tables["past"][name].combine_chunks()))
+            setattr(self, name, np.array(table[name].combine_chunks()))
 
 
 def _lowered(values: Integers, amount: int) -> Integers:

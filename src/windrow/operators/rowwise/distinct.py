@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.late.judging import below
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.physical.grid import Grid
@@ -51,7 +52,7 @@ class DupElim(Accounted):
             yield Batch(batch.data.take(arrow(first)), batch.times[first], None, batch.source)
 
     def _in_time(self, batch: Batch) -> Batch:
-        late = batch.times < self.bound
+        late = below(batch.times, self.bound)
         if not late.any():
             return batch
         self.counters.late += int(np.count_nonzero(late))

@@ -15,6 +15,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.expressions.values import settled
+from windrow.operators.late.judging import below
 from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting
 from windrow.plan.nodes import Lateness
 from windrow.plan.types.schema import in_order
@@ -39,7 +40,7 @@ class Sort(Accounted):
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         batch = self._plain(batch.compact())
         self.counters.rows_in += len(batch)
-        late = batch.times < self.bound
+        late = below(batch.times, self.bound)
         if not late.any():
             self._hold(batch)
             return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, ValidCount, Values
 from windrow.aggregates.kinds.custom import UserAggregate
+from windrow.errors import InternalError
 from windrow.operators.kernels.input import span
 from windrow.operators.state.columns import Lifted
 from windrow.operators.state.customs import CustomCells, CustomState
@@ -23,6 +24,11 @@ from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import KeptValues, Multiset, ValueCodes
 from windrow.semantics.scalars.expressions import Expression
+
+if TYPE_CHECKING:
+    from windrow.operators.aggregate.bounds import Bounds
+    from windrow.operators.late.group_bounds import GroupBounds
+    from windrow.operators.late.judging import Verdict
 
 
 @dataclass
@@ -115,6 +121,11 @@ class Closed:
         cut = [None if a is None else a[rows] for a in (self.starts, self.ends, self.revisions)]
         return Closed(self.answers.take(rows), lowered, *cut)
 
+    def by_end(self) -> Closed:
+        """In order of the ends of their windows."""
+        assert self.ends is not None
+        return self.take(np.argsort(self.ends, kind="stable"))
+
 
 class Plan:
     """What the aggregates of one operator keep, in all."""
@@ -168,8 +179,96 @@ class Keeper(Protocol):
         """Codes have changed: `mapping[old] = new`, in the same order."""
 
 
-class StateOfWindows(Keeper, Protocol):
-    """What a window algorithm remembers of one operator's rows."""
+class Windower(Keeper, Protocol):
+    """A window algorithm: rows go in, windows come out as they end. It is all that a window aggregate knows of one.
+
+    Algorithms have it as their base. What most of them do alike, or need not do, is written here.
+    """
+
+    plan: Plan
+
+    # Rows in
+
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+        """Rows in time: all their windows are open. Gives the windows that these rows themselves end."""
+
+    def witness(self, latest: int) -> None:
+        """A row came at this time, in time or late, here or where other groups are."""
+        return
+
+    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+        """What became of rows that are below the bounds they met."""
+
+    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
+        """Late rows that still count in some open window. Gives the windows that must go before they do."""
+
+    @property
+    def takes_bounds(self) -> bool:
+        """Whether rows that met different bounds may come in one batch."""
+        return False
+
+    def expect(self, rows: Rows, met: Integers, groups: int) -> None:
+        """Late rows of such a batch, which count in the windows that `close` gives next, from where they met bounds."""
+        return
+
+    # Windows out
+
+    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        """The windows that end at or below `bound`, in order of their ends."""
+
+    def close_groups(self, codes: Codes, ahead: GroupBounds, groups: int) -> Iterator[Closed]:
+        """The windows of these groups, whose bounds moved ahead of that of all, up to their own bounds."""
+
+    def open_answers(self, groups: int) -> Iterator[Closed]:
+        """The windows that are not closed for all groups, as they are now; they stay."""
+        raise InternalError("must have panes or rows to look into", parameter=type(self).__name__)
+
+    def next_end(self, closed: int) -> int:
+        """Where the earliest window to come ends, when those up to `closed` are; START when nobody knows."""
+        return closed
+
+    # What the numbers of windows mean
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether windows without rows can lie between two of a group."""
+        return True
+
+    @property
+    def length(self) -> int | None:
+        """How far before its end a numbered window starts; None where it has no beginning."""
+        return None
+
+    def ends_of(self, numbers: Integers) -> Integers:
+        """Where windows of these numbers end."""
+        raise InternalError("must number its windows", parameter=type(self).__name__)
+
+    def end_after(self, number: int) -> int | None:
+        """Where the window after this one ends; None when there is none yet."""
+        raise InternalError("must number its windows", parameter=type(self).__name__)
+
+    def placed(self, closed: Closed) -> Closed:
+        """Answers with where their windows start and end."""
+        if closed.ends is not None:
+            return closed
+        ends = self.ends_of(closed.answers.windows)
+        return replace(closed, starts=None if self.length is None else ends - self.length, ends=ends)
+
+    def is_complete(self, closed: Closed, first: int) -> npt.NDArray[np.bool_]:
+        """Which of these windows hold every row they could ever hold, when no row in time was below `first`."""
+        starts = self.placed(closed).starts
+        return np.ones(len(closed.answers), np.bool_) if starts is None else starts >= first
+
+    # State
+
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether groups are never forgotten."""
+        return False
+
+    def forget(self, closed: int, reported: int | None) -> None:
+        """Windows up to `closed` are reported; of each group one of this number or a later one was the last."""
+        return
 
     def regrow(self, convert: Callable[[Table], Table]) -> None: ...
 
@@ -185,19 +284,6 @@ class StateOfWindows(Keeper, Protocol):
 
     @property
     def open_windows(self) -> int: ...
-
-
-class Windower(StateOfWindows, Protocol):
-    """A window algorithm that waits for punctuations."""
-
-    def add(self, rows: Rows, groups: int) -> None:
-        """Rows in time: all their windows are open."""
-
-    def amend(self, rows: Rows, groups: int) -> None:
-        """Late rows that still count in some open window."""
-
-    def close(self, bound: int, groups: int) -> Iterator[Closed]:
-        """The answers of the windows that end at or below `bound`, in order of their ends."""
 
 
 def with_values(

@@ -5,7 +5,7 @@ The baseline the papers compare with: memory and time grow with RANGE.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ class Buffer(RowWise):
         self.codes: Codes = np.empty(0, np.int32)
         self.cells = self.layout.empty(0)
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         self._note(rows)
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
@@ -41,11 +41,12 @@ class Buffer(RowWise):
         self.times = np.concatenate([self.times, rows.times])
         self.codes = np.concatenate([self.codes, rows.group_codes()])
         self.cells = Table.joined([self.cells, table])
+        return ()
 
-    amend = add
+    def amend(self, rows: Rows, groups: int) -> None:
+        self.add(rows, groups)
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> Buffer:
-        """Chosen groups alone, none of their windows reported; this one keeps them too."""
         part = Buffer(self.window, self.plan)
         inside = chosen[self.codes]
         part.times, part.codes, part.cells = self.times[inside], self.codes[inside], self.cells.take(inside)
@@ -53,7 +54,6 @@ class Buffer(RowWise):
         return part
 
     def forget_reported(self, reported: Integers) -> None:
-        """Let go of what only windows up to the last reported one of each group (START: none) needed."""
         if isinstance(self.window, Landmark):
             return
         first = self._starts(reported)

@@ -8,8 +8,10 @@ does not depend on RANGE/SLIDE; that of a window is its new cells, its expired c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.panes.assign import pane_numbers, pane_slots
+from windrow.operators.late.judging import below
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
@@ -27,22 +30,24 @@ from windrow.operators.state.values.multisets import KeptValues, Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
 from windrow.operators.windows.extents import last_closed
+from windrow.operators.windows.numbered import NumberedWindows
 from windrow.physical.pane_cells import pane_of
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
+
+if TYPE_CHECKING:
+    from windrow.operators.aggregate.bounds import Bounds
 
 DENSE_CELLS_PER_ROW = 2
 SMALL = 1 << 12
 SPAN = 1 << 51
 
 
-class PanedWid:
+class PanedWid(NumberedWindows):
     """Sliding, tumbling and landmark windows by panes."""
 
     def __init__(self, window: Sliding | Landmark, plan: Plan, *, threads: int = 1, keep: int = 0) -> None:
-        self.window = window
-        self.plan = plan
-        self.layout = plan.layout
+        super().__init__(window, plan)
         self.forever = isinstance(window, Landmark)
         length = window.slide if isinstance(window, Landmark) else window.range
         self.pane = pane_of(window)
@@ -74,10 +79,11 @@ class PanedWid:
         self.first_pane = min(self.first_pane, int(cells.panes.min()))
         self.cells.combine(cells.panes, cells.codes, cells.state)
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         self._add_cells(rows, groups)
         if self.plan.keeps_values:
             self._add_values(rows)
+        return ()
 
     def _add_cells(self, rows: Rows, groups: int, *, spare: bool = False) -> None:
         """Rows into open cells; with `spare`, those of the last group are none of ours."""
@@ -148,12 +154,23 @@ class PanedWid:
         """Late cells, settled and each once, that still count in some open window."""
         self.timeline.amend(cells.panes, cells.codes, cells.state, groups)
 
+    def take_late_cells(self, cells: Cells, met: Integers, bounds: Bounds, groups: int) -> Iterator[Closed]:
+        """What `take_late` does with rows, for those behind late cells."""
+        if self.forever:
+            yield from self.close_waiting(cells.codes, bounds, groups)
+            self.put(replace(cells, panes=self.panes_of(met)))
+            return
+        passed = below(self.starts_of(cells.panes), bounds.closed)
+        if passed.any():
+            self.amend_cells(cells.take(passed).each_once(self.layout), groups)
+        if not passed.all():
+            self.put(cells.take(~passed))
+
     def witness(self, latest: int) -> None:
-        """A row came at this time; windows up to it are to be reported."""
+        """Windows up to this time are to be reported."""
         self.last_pane = max(self.last_pane, (latest - self.window.origin) // self.pane)
 
     def last_window(self, bound: int) -> int:
-        """The last window that ends at or below `bound`, and that can hold a row."""
         if self.last_pane == START:
             return START
         last = self.last_pane // self.slide_panes + 1
@@ -165,10 +182,7 @@ class PanedWid:
         return min(closed, last) if self.forever else closed
 
     def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
-        """Chosen groups alone, none of their windows reported; this one keeps them too.
-
-        With `kept`, also what is there for corrections only.
-        """
+        """With `kept`, also what is there for corrections only."""
         part = PanedWid(self.window, self.plan, keep=self.keep if kept else 0)
         cells = self._chosen_cells(chosen, kept=kept)
         if len(cells):
@@ -184,7 +198,6 @@ class PanedWid:
         return Cells.joined([self.timeline.content(chosen, kept=kept), open_cells.take(chosen[open_cells.codes])])
 
     def forget_reported(self, reported: Integers) -> None:
-        """Let go of what only windows up to the last reported one of each group (START: none) needed."""
         if self.forever:
             return
         needed = (reported + 1) * self.slide_panes - self.range_panes - self.keep // self.pane
@@ -277,8 +290,11 @@ class PanedWid:
 
     @property
     def reported(self) -> int:
-        """The last window reported or passed; START when there is none."""
         return START if self.timeline.next_window == START else self.timeline.next_window - 1
+
+    @property
+    def first_window(self) -> int:
+        return END if self.first_pane == END else self.first_pane // self.slide_panes
 
     @property
     def nbytes(self) -> int:

@@ -12,6 +12,7 @@ from windrow.operators.state.values.multisets import Multiset, RowLog
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
 from windrow.operators.windows.extents import end_of, ends, last_closed, start_of
+from windrow.operators.windows.numbered import NumberedWindows
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
@@ -24,13 +25,11 @@ def keep_values(kept: ValueRows, plan: Plan, rows: Rows) -> None:
         kept.add_custom(custom, rows.custom_cells(custom, rows.times))
 
 
-class RowWise:
+class RowWise(NumberedWindows):
     """Bookkeeping of windows whose holistic state is rows."""
 
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
-        self.window = window
-        self.plan = plan
-        self.layout = plan.layout
+        super().__init__(window, plan)
         self.rows_kept = ValueRows(list(plan.values), plan.custom)
         self.high = START
         self.low = END
@@ -42,11 +41,10 @@ class RowWise:
         keep_values(self.rows_kept, self.plan, rows)
 
     def witness(self, latest: int) -> None:
-        """A row came at this time; windows up to it are to be reported."""
+        """Windows up to this time are to be reported."""
         self.high = max(self.high, latest)
 
     def last_window(self, bound: int) -> int:
-        """The last window that ends at or below `bound` and can hold a row; START when there is none."""
         if self.high == START:
             return START
         window = self.window
@@ -87,12 +85,14 @@ class RowWise:
 
     @property
     def reported(self) -> int:
-        """The last window reported or passed; START when there is none."""
         return self.closed
+
+    @property
+    def first_window(self) -> int:
+        return END if self.low == END else (self.low - self.window.origin) // self.window.slide
 
     @property
     def open_windows(self) -> int:
         if self.high == START:
             return 0
-        first = max(self.closed, (self.low - self.window.origin) // self.window.slide)
-        return max(0, self.last_window(END) - first)
+        return max(0, self.last_window(END) - max(self.closed, self.first_window))

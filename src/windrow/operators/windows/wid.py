@@ -6,7 +6,7 @@ complete the moment its punctuation comes, and nothing but its own partial is ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ class Wid(RowWise):
         super().__init__(window, plan)
         self.cells = CellTable(self.layout)
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         self._note(rows)
         firsts = np.maximum(first_windows(self.window, rows.times), self.closed + 1)
         lasts = last_windows(self.window, rows.times)
@@ -47,8 +47,10 @@ class Wid(RowWise):
             self._add_dense(rows, groups, firsts, lasts, low, cells)
         else:
             self._add_sparse(rows, firsts, lasts, most)
+        return ()
 
-    amend = add
+    def amend(self, rows: Rows, groups: int) -> None:
+        self.add(rows, groups)
 
     def _add_dense(self, rows: Rows, groups: int, firsts: Integers, lasts: Integers, low: int, cells: int) -> None:
         """Each round adds every row to the next of its windows; rows that have no more go to a spare cell."""
@@ -69,7 +71,6 @@ class Wid(RowWise):
                 self.layout.scatter(chosen.lifted, slots, self.cells.state)
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> Wid:
-        """Chosen groups alone; this one keeps them too."""
         part = Wid(self.window, self.plan)
         windows, codes, state = self.cells.content()
         inside = np.flatnonzero(chosen[codes])
@@ -78,7 +79,6 @@ class Wid(RowWise):
         return part
 
     def forget_reported(self, reported: Integers) -> None:
-        """Let go of windows up to the last reported one of each group (START: none)."""
         windows, codes, _ = self.cells.content()
         self.cells.keep(windows > reported[codes])
         self.rows_kept.forget_groups(self._starts(reported))

@@ -13,8 +13,7 @@ import pytest
 import windrow as wr
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
-from windrow.operators.aggregate.sessions import SessionOperator
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.state.groups import COMPACT_ABOVE
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import total
@@ -62,7 +61,5 @@ def test_values_are_forgotten_with_their_windows(window: str, emit: str) -> None
         inside = listed[int(np.searchsorted(times, row[low])) : int(np.searchsorted(times, row[high]))]
         expected = {"all": inside, "usual": min(inside), "last": inside[-1], "least": min(inside)}
         assert expected == {name: row[name] for name in ASKED}
-    operator: Any = next(
-        s.operator for s in runner.pipeline.stages if isinstance(s.operator, (WindowOperator, SessionOperator))
-    )
+    operator: Any = next(s.operator for s in runner.pipeline.stages if isinstance(s.operator, WindowAggregateOperator))
     assert all(values.known.count < 2 * COMPACT_ABOVE for values in operator.grouping.plan.values.values())

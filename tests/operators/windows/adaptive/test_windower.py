@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM, Split, answer, approximately
 from windrow.errors import SumOverflowError
-from windrow.operators.aggregate.sliding import WindowOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch
 from windrow.operators.windows.adaptive import eager_groups as standings
 from windrow.operators.windows.adaptive import windower as adaptive
@@ -131,7 +131,7 @@ def test_state_saved_and_restored_anywhere_gives_the_same_answer(data: st.DataOb
 
 def windower_of(plan: WindowAggregate) -> tuple[Any, AdaptWid]:
     pipeline = build(plan)
-    operator = next(s.operator for s in pipeline.stages if isinstance(s.operator, WindowOperator))
+    operator = next(s.operator for s in pipeline.stages if isinstance(s.operator, WindowAggregateOperator))
     assert isinstance(operator.windower, AdaptWid)
     return pipeline, operator.windower
 
@@ -226,5 +226,5 @@ def test_lazy_groups_take_less_than_cells() -> None:
         pipeline = build(replace(plan, strategy=Strategy(strategy)))
         pipeline.push("s", Batch.unread(batch))
         operators = [stage.operator for stage in pipeline.stages]
-        sizes[strategy] = sum(o.state_bytes for o in operators if isinstance(o, WindowOperator))
+        sizes[strategy] = sum(o.state_bytes for o in operators if isinstance(o, WindowAggregateOperator))
     assert 4 * sizes.pop("adaptive") < min(sizes.values())

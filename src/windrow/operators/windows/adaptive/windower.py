@@ -11,7 +11,7 @@ thesis estimates from volumes and offsets (Eq. 6.7) is measured here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,13 +107,14 @@ class AdaptWid(PanedWid):
 
     # Rows in
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         self.groups = groups
         self.timeline.tidy()
         self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
         self.pending.put(rows)
         if self.pending.count > PENDING:
             self._sort_out()
+        return ()
 
     def _sort_out(self) -> None:
         """Pending rows into cells and kept rows."""

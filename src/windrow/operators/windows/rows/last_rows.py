@@ -214,9 +214,6 @@ class RowWindows:
                 kept = cells.keep(mapping[cells.codes] >= 0)
                 self.customs[custom] = CustomCells(kept.places, mapping[kept.codes], kept.state)
 
-    def kept_values(self, part: Values) -> Rings:
-        return self.values[part]
-
     @property
     def counted(self) -> Integers:
         """How many rows of each partition there were."""
@@ -232,6 +229,11 @@ class RowWindows:
         known[:, WINDOW_LEFT] = known[:, NEXT_WINDOW] * self.window.slide - counted
         known[:, PANE] = counted // self.pane
         known[:, PANE_LEFT] = (known[:, PANE] + 1) * self.pane - counted
+
+    @property
+    def counted_rows(self) -> int:
+        """How many rows there were in all."""
+        return int(self.counted.sum())
 
     def state(self) -> dict[str, pa.Table]:
         return save_row_windows(self)

@@ -13,22 +13,25 @@ common: a row and an answer cost a logarithm. Only an answer that lists its valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.kernels.rows.marks import CLOSED, CLOSES, SILENT, UNCOUNTED
 from windrow.operators.kernels.rows.per_row import count_off
+from windrow.operators.late.judging import Missed, Verdict, below
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_per_row, save_per_row
 from windrow.operators.state.values.multisets import RowLog
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.waiting_rows import RowStates, Waiting
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.base import Closed, Plan, Rows, Windower
 from windrow.operators.windows.rows.extent_values import ExtentValues
 from windrow.operators.windows.rows.latecomers import Latecomers
 from windrow.operators.windows.rows.past_ends import PastEnds
@@ -37,14 +40,24 @@ from windrow.operators.windows.rowwise import keep_values
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import SlideBy, SlideByTuple
 
+if TYPE_CHECKING:
+    from windrow.operators.aggregate.bounds import Bounds
+    from windrow.operators.late.group_bounds import GroupBounds
+
 PIECE = 1 << 16
 """Rows that are released at once go through the window in pieces of this size, which stay in the cache."""
 
 
-class PerRow:
-    """Slide-by-tuple windows; `shared` when a row closes a window for all groups, not only for its own."""
+class PerRow(Windower):
+    """Every row, or every n-th, closes a window for its own group, or for all groups when `shared`.
 
-    def __init__(self, window: SlideByTuple, plan: Plan, *, shared: bool, past: PastEnds | None) -> None:
+    A late row closes none and is not counted. It still is in the windows that end above the bound, as far as
+    they reach back to it. The windows it missed are known while they end within RANGE of the bound.
+    """
+
+    def __init__(
+        self, window: SlideByTuple, plan: Plan, *, shared: bool, past: PastEnds | None, consistent: bool
+    ) -> None:
         self.window = window
         self.plan = plan
         self.layout = plan.layout
@@ -62,16 +75,20 @@ class PerRow:
         """Ends of reported windows, where someone asks for them."""
         self.ended = 0
         """How many windows have ended."""
+        self.consistent = consistent
+        """Whether a row that missed a window counts in none."""
+        self.expected: Latecomers | None = None
 
     # Rows in
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         self.timeline.tidy()
         states = self._states_of(rows)
         if self.is_marked:
             states = self._counted(self._marked(states, UNCOUNTED), groups, SlideBy.ARRIVAL)
         self.waiting.add(states)
         keep_values(self.rows_kept, self.plan, rows)
+        return ()
 
     def add_silent(self, rows: Rows) -> None:
         """Rows that are late for their group alone: they are in its windows to come, and close none."""
@@ -115,14 +132,62 @@ class PerRow:
         self.timeline.amend(states.times, states.codes, states.state, groups)
         keep_values(self.rows_kept, self.plan, rows)
 
-    def latecomers(self, rows: Rows, bounds: Integers, groups: int) -> Latecomers:
-        """Rows below the bounds they met, for windows that close before they are taken in by `amend`."""
-        return Latecomers(self._states_of(rows), bounds, self.timeline.reach, groups)
+    # Late rows
+
+    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+        """The rule is `semantics.placement`, on whole arrays. Farther back than RANGE nothing is open, or known."""
+        times = rows.times
+        gone = met - times >= self.window.range
+        own = gone | (self.window.every == 1)
+        counts, firsts, lasts = np.zeros(len(times), np.int64), times, times
+        if self.past is not None:
+            counts, firsts, lasts = self._missed(np.where(gone, met, times), met, rows.group_codes())
+            lasts = np.where(counts == 0, times, lasts)
+        missed = own | (counts > 0)
+        starts = np.where(own, times, firsts) - self.window.range
+        told = Missed(met - times, counts + own, starts, lasts)
+        return Verdict(missed, missed, ~gone & ~missed if consistent else ~gone, told.take)
+
+    def _missed(self, times: Integers, bounds: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
+        """How many windows ended from each time to its bound, for its group; the first and the last of these ends."""
+        assert self.past is not None
+        ahead = None
+        if self.has_closed:
+            waiting = self.waiting.content()
+            ahead = self._ends_of(waiting.sorted(waiting.marks == CLOSED), CLOSED)
+        return self.past.missed(times, bounds, self._owners(codes), ahead)
+
+    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
+        rows = rows.take(rows.times > self._floor(bounds.closed))
+        passed = below(rows.times, bounds.closed)  # the others are late for their group alone
+        if passed.any():
+            self.amend(rows.take(passed), groups)
+        if not passed.all():
+            self.add_silent(rows.take(~passed))
+        return ()
+
+    def _floor(self, closed: int) -> int:
+        """Rows up to here are in no window that is still open."""
+        return START if closed == START else max(START, closed - self.window.range)
+
+    @property
+    def takes_bounds(self) -> bool:
+        """Not where late rows decide which groups answer, where values are looked up among all rows, or where it
+        depends on the windows before it whether a late row counts.
+        """
+        judged = self.consistent and self.window.every > 1
+        return not (self.shared or self.plan.keeps_values or judged)
+
+    def expect(self, rows: Rows, met: Integers, groups: int) -> None:
+        counting = met - rows.times < self.window.range
+        counting &= not self.consistent
+        self.expected = Latecomers(self._states_of(rows.take(counting)), met[counting], self.timeline.reach, groups)
 
     # Windows out
 
-    def close(self, bound: int, groups: int, late: Latecomers | None = None) -> Iterator[Closed]:
-        """The windows that end below a bound, with late rows among them where these have met a bound below it."""
+    def close(self, bound: int, groups: int) -> Iterator[Closed]:
+        """The windows that end below a bound, with expected rows among them where these have met a bound below it."""
+        late, self.expected = self.expected, None
         released = self._counted(self.waiting.take_below(bound), groups, SlideBy.RANK)
         values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
         for piece in released.pieces(PIECE):
@@ -153,11 +218,12 @@ class PerRow:
         chosen = np.isin(rows.marks, marks) if len(rows.marks) else slice(None)
         return Ends(rows.times[chosen], self._owners(rows.codes[chosen]), self.ended)
 
-    def close_groups(self, bounds: Integers, groups: int) -> Iterator[Closed]:
-        """The windows of single groups that end below their own bounds, `bounds[code]` (START: none).
-
-        Their rows wait on for the bound of all, like rows that close nothing: later windows hold them.
-        """
+    def close_groups(self, codes: Codes, ahead: GroupBounds, groups: int) -> Iterator[Closed]:
+        """Their rows wait on for the bound of all, like rows that close nothing: later windows hold them."""
+        if len(codes) == 0:
+            return
+        bounds = np.full(groups, START)
+        bounds[codes] = ahead.closed[codes]
         self._go_ahead()
         waiting = self.waiting.take_groups(bounds).by_group()
         released = self._counted(waiting, groups, SlideBy.RANK)
@@ -170,30 +236,44 @@ class PerRow:
         marks = np.where(released.marks == CLOSES, CLOSED, released.marks).astype(np.uint8)
         self.waiting.add(replace(released, marks=marks))
 
-    def missed(self, times: Integers, bounds: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
-        """How many windows ended from each time to its bound, for its group; the first and the last of these ends."""
-        assert self.past is not None
-        ahead = None
-        if self.has_closed:
-            waiting = self.waiting.content()
-            ahead = self._ends_of(waiting.sorted(waiting.marks == CLOSED), CLOSED)
-        return self.past.missed(times, bounds, self._owners(codes), ahead)
-
-    def forget_ends(self, until: int, reported: int | None) -> None:
-        """Ends up to a time, those after the window of this number excepted, are of no more interest."""
+    def forget(self, closed: int, reported: int | None) -> None:
+        """Ends of which no late row and no empty window asks any more."""
         if self.past is None:
             return
-        if reported is None:
+        until = self._floor(closed)
+        if reported is None or not self.has_gaps:
             self.past.forget_below(until + 1)
         else:
             number = self.past.first + int(np.searchsorted(self.past.content().times, until + 1))
             self.past.forget(min(number, reported + 1))
 
+    # What the numbers of windows mean
+
+    @property
+    def has_gaps(self) -> bool:
+        return self.shared
+
+    @property
+    def length(self) -> int:
+        return self.window.range
+
+    def ends_of(self, numbers: Integers) -> Integers:
+        assert self.past is not None
+        return self.past.times_of(numbers)
+
+    def end_after(self, number: int) -> int | None:
+        return None if self.past is None else self.past.from_number(number + 1)
+
+    def is_complete(self, closed: Closed, first: int) -> npt.NDArray[np.bool_]:
+        """A window `(start, end]` that begins after the first row."""
+        assert closed.starts is not None
+        return closed.starts + 1 >= first
+
+    # Groups and values
+
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.waiting.change(lambda rows: replace(rows, state=convert(rows.state)))
         self.timeline.regrow(convert)
-
-    # Groups and values
 
     def codes_in_use(self) -> Codes:
         counting = np.empty(0, np.int32) if self.shared else np.flatnonzero(self.counters).astype(np.int32)

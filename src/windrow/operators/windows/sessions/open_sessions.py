@@ -22,7 +22,7 @@ from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_rows_kept, load_sessions, save_rows_kept, save_sessions
 from windrow.operators.state.timeline import Answers
-from windrow.operators.state.values.multisets import Multiset, RowLog
+from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.rowwise import keep_values
@@ -45,7 +45,7 @@ class Sessions:
         self.closed = self.spans
         """Those that the last `close` closed."""
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows) -> None:
         codes = rows.group_codes()
         order = np.lexsort((rows.times, codes))
         labels = np.empty(len(rows), np.int64)
@@ -90,7 +90,7 @@ class Sessions:
             return
         closed = self._answers(over, leave=True)
         self._keep(~over)
-        yield closed
+        yield closed.by_end()
 
     def _keep(self, staying: npt.NDArray[np.bool_]) -> None:
         self.codes, self.starts, self.lasts = self.codes[staying], self.starts[staying], self.lasts[staying]
@@ -137,15 +137,9 @@ class Sessions:
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells = convert(self.cells)
 
-    def codes_in_use(self) -> Codes:
-        return np.unique(self.codes)
-
-    def remap(self, mapping: Codes, groups: int) -> None:
+    def remap(self, mapping: Codes) -> None:
         self.codes = mapping[self.codes]
         self.rows_kept.remap(mapping)
-
-    def kept_values(self, part: Values) -> RowLog:
-        return self.rows_kept.logs[part]
 
     def state(self) -> dict[str, pa.Table]:
         return {**save_sessions(self), **save_rows_kept(self.rows_kept)}
@@ -157,10 +151,6 @@ class Sessions:
     @property
     def nbytes(self) -> int:
         return self.cells.nbytes + self.codes.nbytes + 2 * self.starts.nbytes + self.rows_kept.nbytes
-
-    @property
-    def open_windows(self) -> int:
-        return len(self.codes)
 
 
 @dataclass(frozen=True)

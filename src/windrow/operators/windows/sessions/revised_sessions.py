@@ -46,7 +46,7 @@ class RevisedSessions(Sessions):
         closed.revisions = self.reports[chosen]
         self.reports[chosen] += 1
         self.changed[chosen] = False
-        yield closed
+        yield closed.by_end()
 
     def _keep(self, staying: npt.NDArray[np.bool_]) -> None:
         super()._keep(staying)

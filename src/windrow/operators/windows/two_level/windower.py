@@ -9,7 +9,7 @@ that wait to be closed, and late rows wait behind them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -58,12 +58,13 @@ class TwoLevel(PanedWid):
 
     # Cells in
 
-    def add(self, rows: Rows, groups: int) -> None:
+    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         self._grow(groups)
         self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
         for piece in pieces(len(rows)):
             part = rows if len(rows) == piece.stop else rows.take(piece)
             self._up(self.low.admit(self.panes_of(part.times), part.codes, part.lifted))
+        return ()
 
     def put(self, cells: Cells) -> None:
         self._grow(int(cells.codes.max()) + 1)

@@ -20,11 +20,12 @@ from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM, approximately
 from windrow.aggregates import UserAggregate, register
 from windrow.errors import DataError, SumOverflowError
-from windrow.operators.aggregate import last_rows as rows_aggregate
-from windrow.operators.aggregate.last_rows import RowsOperator
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
 from windrow.operators.input.input import Input
+from windrow.operators.windows.rows import counted_rows
 from windrow.operators.windows.rows import last_rows as row_windows
+from windrow.physical.planner import choose
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
@@ -58,8 +59,8 @@ class Driven:
     def __post_init__(self) -> None:
         self.operator = self._fresh()
 
-    def _fresh(self) -> RowsOperator:
-        return RowsOperator(self.node, shape_of(self.node.input), shape_of(self.node))
+    def _fresh(self) -> WindowAggregateOperator:
+        return WindowAggregateOperator(self.node, shape_of(self.node.input), shape_of(self.node), choose(self.node))
 
     def replace(self) -> None:
         tables = self.operator.state()
@@ -208,7 +209,7 @@ def test_many_rows_and_groups(
     """Rings grow and move, answers come in several pieces, groups are forgotten."""
     monkeypatch.setattr(row_windows, "ANSWERS", 64)
     monkeypatch.setattr("windrow.operators.windows.rows.sliding_runs.FOUND", 1000)
-    monkeypatch.setattr(rows_aggregate, "PIECE", 5000)
+    monkeypatch.setattr(counted_rows, "PIECE", 5000)
     rows = many_rows(seed=size, size=size, keys=groups)
     node = WindowAggregate(STREAM, window, tuple((name, Column(name)) for name in keys), CALLS)
     driven = Driven(node)

@@ -1,10 +1,11 @@
-"""What a window operator promises of its results."""
+"""What every kind of window has from the frame: promises, counts of late rows, state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 import windrow as wr
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import STREAM, Split
-from windrow.operators.base import Batch, Element
+from windrow.operators.aggregate.frame import WindowAggregateOperator
+from windrow.operators.base import Batch, Element, LateRows
+from windrow.physical.planner import choose
 from windrow.pipeline.build import build
-from windrow.plan.nodes import AggregateCall, WindowAggregate
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import AggregateCall, Late, WindowAggregate
 from windrow.semantics.progress.policies import END, START, External, Punctuation
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Emit, Rows, Window
+from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
 LATE_AFTER_A_LULL: list[Any] = [{"t": 5}, Punctuation(100), {"t": 47}, Punctuation(200), {"t": 250}]
 NOTHING_IN_TIME: list[Any] = [Punctuation(100), {"t": 47}, Punctuation(200), {"t": 33}, {"t": 250}]
@@ -79,3 +83,70 @@ def test_a_window_above_empty_windows_waits_for_them() -> None:
     assert [(50, 4, 1), (100, 5, 0), (150, 1, 1)] == list(
         zip(*(found[name].to_pylist() for name in ("window_end", "windows", "total")), strict=True)
     )
+
+
+WINDOWS: dict[str, Window] = {
+    "sliding": Sliding("ts", 20, 5),
+    "tumbling": Sliding("ts", 10, 10),
+    "landmark": Landmark("ts", 10),
+    "session": Session("ts", 4),
+    "per row": SlideByTuple("ts", 10, every=2),
+    "last rows": Rows(4, 2),
+    "last rows in order": Rows(4, 2, order="ts"),
+}
+TIMES = [3, 9, 4, 21, 7, 22, 40, 38, 60, 5]
+
+
+def frame_of(kind: str, late: Late) -> WindowAggregateOperator:
+    calls = (AggregateCall("n", "count"), AggregateCall("s", "sum", Column("x")))
+    node = WindowAggregate(STREAM, WINDOWS[kind], (("k", Column("k")),), calls, late=late)
+    return WindowAggregateOperator(node, shape_of(node.input), shape_of(node), choose(node))
+
+
+def rows_at(*times: int) -> Batch:
+    rows = [dict.fromkeys(STREAM.schema.names) | {"ts": t, "k": "ab"[t % 2], "x": t} for t in times]
+    return Batch(pa.RecordBatch.from_pylist(rows, STREAM.schema), np.array(times, np.int64), source="s")
+
+
+def fed(operator: WindowAggregateOperator, place: int) -> list[Element]:
+    """A row, and the promise that no row more than 10 below it comes."""
+    bound = max(TIMES[: place + 1]) - 10
+    return [*operator.process(rows_at(TIMES[place])), *operator.punctuate(Punctuation(bound))]
+
+
+def shown(elements: Iterable[Element]) -> list[Any]:
+    """Which group of a window comes first is no part of an answer."""
+    return [e.value if isinstance(e, Punctuation) else sorted(e.data.to_pylist(), key=str) for e in elements]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("late", [Late.DROP, Late.SIDE])
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_state_saved_after_any_row_brings_back_the_same_operator(kind: str, late: Late) -> None:
+    whole, again = frame_of(kind, late), frame_of(kind, late)
+    for place in range(len(TIMES)):
+        saved = again.state()
+        again = frame_of(kind, late)
+        again.restore(saved)
+        assert shown(fed(whole, place)) == shown(fed(again, place))
+    assert shown(whole.punctuate(Punctuation(END))) == shown(again.punctuate(Punctuation(END)))
+    assert whole.counters == again.counters
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_late_rows_are_counted_and_given(kind: str) -> None:
+    """By arrival no row is late; all others have lost 7 and 5, and in some windows maybe more."""
+    operator = frame_of(kind, Late.SIDE)
+    given = [e for place in range(len(TIMES)) for e in fed(operator, place) if isinstance(e, LateRows)]
+    told = [row["ts"] for e in given for row in e.data.to_pylist()]
+    assert ([] if kind == "last rows" else [7, 5]) == told
+    assert (len(TIMES), len(told)) == (operator.counters.rows_in, operator.counters.late)
+    assert (len(told), len(told)) == (operator.late_rows(0), operator.lost_rows(0))
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_a_promise_is_given_once(kind: str) -> None:
+    operator = frame_of(kind, Late.DROP)
+    promises = [e.value for place in range(len(TIMES)) for e in fed(operator, place) if isinstance(e, Punctuation)]
+    assert sorted(set(promises)) == promises
+    assert [END] == [e.value for e in operator.punctuate(Punctuation(END)) if isinstance(e, Punctuation)]
+    assert [] == list(operator.punctuate(Punctuation(END)))

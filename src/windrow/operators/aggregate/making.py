@@ -1,0 +1,76 @@
+"""Which algorithm the windows of a node have, with the bounds it runs under and how it takes rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from windrow.operators.aggregate.bounds import Bounds
+from windrow.operators.aggregate.grouping import Grouping
+from windrow.operators.base import Batch
+from windrow.operators.late.group_bounds import group_names
+from windrow.operators.state.layout import Table
+from windrow.operators.windows.adaptive.windower import AdaptWid
+from windrow.operators.windows.base import Plan, Rows, Windower
+from windrow.operators.windows.buffer import Buffer
+from windrow.operators.windows.panes import PanedWid
+from windrow.operators.windows.rows.counted_rows import CountedRows
+from windrow.operators.windows.rows.past_ends import PastEnds
+from windrow.operators.windows.rows.per_row import PerRow
+from windrow.operators.windows.sessions.windower import SessionWindows
+from windrow.operators.windows.wid import Wid
+from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
+from windrow.plan.types.schema import Shape
+from windrow.semantics.windows import kinds
+from windrow.semantics.windows.kinds import Emit, Landmark, Session, SlideByTuple, Sliding
+
+Regrow: TypeAlias = Callable[[Callable[[Table], Table]], None]
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """The bounds of an operator, what makes its algorithm for a strategy, and how rows of a batch are made ready."""
+
+    bounds: Bounds
+    make: Callable[[Strategy], Windower]
+    rows: Callable[[Batch, Regrow], Rows]
+
+
+def windowing_of(
+    node: WindowAggregate, shape: Shape, grouping: Grouping, *, threads: int = 1, within: int = 0
+) -> Windowing:
+    """`within` is for how long results are corrected, under LATE REVISE."""
+    window = node.window
+    if isinstance(window, kinds.Rows):
+        counted = CountedRows(node, shape, grouping)
+        partitions = Bounds(window, counted.names, lambda: counted.partitions)
+        return Windowing(partitions, lambda _: counted, lambda batch, _: counted.rows(batch))
+    bounds = Bounds(window, group_names(node), lambda: grouping.groups)
+
+    def make(strategy: Strategy) -> Windower:
+        if isinstance(window, Session):
+            return SessionWindows(window, grouping.plan, bounds, within if node.late is Late.REVISE else None)
+        if isinstance(window, SlideByTuple):
+            return _per_row(node, window, grouping.plan)
+        return _numbered(window, grouping.plan, strategy, threads=threads, keep=within)
+
+    return Windowing(bounds, make, grouping.rows)
+
+
+def _numbered(window: Sliding | Landmark, plan: Plan, strategy: Strategy, *, threads: int, keep: int) -> Windower:
+    if strategy is Strategy.WID and isinstance(window, Sliding):
+        return Wid(window, plan)
+    if strategy is Strategy.ADAPTIVE and isinstance(window, Sliding):
+        return AdaptWid(window, plan)
+    if strategy is Strategy.BUFFER:
+        return Buffer(window, plan)
+    return PanedWid(window, plan, threads=threads, keep=keep)
+
+
+def _per_row(node: WindowAggregate, window: SlideByTuple, plan: Plan) -> PerRow:
+    """Where windows ended is known if someone asks: a late row has missed one for sure only if it closes one."""
+    shared = bool(node.keys) and not window.partition
+    asks = node.late is not Late.DROP or window.every > 1 or (shared and node.emit is Emit.EMPTY)
+    past = PastEnds() if asks else None
+    return PerRow(window, plan, shared=shared, past=past, consistent=node.lateness is Lateness.CONSISTENT)

@@ -1,0 +1,134 @@
+"""Windows that end on a grid, sliding and landmark: what panes, window ids and buffering have in common.
+
+Window k ends at origin + k * slide, so that a time alone tells its windows, and which of them are closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.late.judging import Verdict, below, judge
+from windrow.operators.state.groups import Codes
+from windrow.operators.windows.base import Closed, Plan, Rows, Windower
+from windrow.operators.windows.extents import end_of, ends, last_closed
+from windrow.semantics.progress.policies import END, START
+from windrow.semantics.windows.kinds import Landmark, Sliding
+
+if TYPE_CHECKING:
+    from windrow.operators.aggregate.bounds import Bounds
+    from windrow.operators.late.group_bounds import GroupBounds
+
+
+class NumberedWindows(Windower):
+    """Sliding, tumbling and landmark windows."""
+
+    keep = 0
+    """How far below the bound windows stay for corrections."""
+
+    def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
+        self.window = window
+        self.plan = plan
+        self.layout = plan.layout
+
+    # What an algorithm adds
+
+    def amend(self, rows: Rows, groups: int) -> None:
+        """Late rows that still count in some open window."""
+        raise NotImplementedError
+
+    def extract(self, chosen: npt.NDArray[np.bool_]) -> NumberedWindows:
+        """Chosen groups alone, none of their windows reported; this one keeps them too."""
+        raise NotImplementedError
+
+    def forget_reported(self, reported: Integers) -> None:
+        """Let go of what only windows up to the last reported one of each group (START: none) needed."""
+        raise NotImplementedError
+
+    def last_window(self, bound: int) -> int:
+        """The last window that ends at or below `bound`, and that can hold a row; START when there is none."""
+        raise NotImplementedError
+
+    @property
+    def reported(self) -> int:
+        """The last window reported or passed; START when there is none."""
+        raise NotImplementedError
+
+    @property
+    def first_window(self) -> int:
+        """The last window that ends at or below the first row; END when there was no row."""
+        raise NotImplementedError
+
+    # Late rows
+
+    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+        return judge(self.window, rows.times, met, consistent=consistent, within=self.keep)
+
+    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterator[Closed]:
+        """Into open windows. For landmark windows they count from the boundary on, like rows at it."""
+        if isinstance(self.window, Landmark):
+            yield from self.close_waiting(rows.group_codes(), bounds, groups)
+            self.add(replace(rows, times=met), groups)
+            return
+        passed = below(rows.times, bounds.closed)  # the others are late for their group alone: their panes are open
+        if passed.any():
+            self.amend(rows.take(passed), groups)
+        if not passed.all():
+            self.add(rows.take(~passed), groups)
+
+    def close_waiting(self, codes: Codes, bounds: Bounds, groups: int) -> Iterator[Closed]:
+        """Landmark windows that are over and waited for a row of any group, which has come, but late."""
+        yield from self.close(bounds.closed, groups)
+        if bounds.ahead is not None:
+            yield from self.close_groups(np.unique(codes), bounds.ahead, groups)
+
+    # Windows out
+
+    def close_groups(self, codes: Codes, ahead: GroupBounds, groups: int) -> Iterator[Closed]:
+        """From a copy of these groups' state; what no later window of them needs is let go of when all are reported."""
+        codes = codes[ahead.boundaries(codes, START) != START]
+        if len(codes) == 0:
+            return
+        chosen = np.zeros(groups, np.bool_)
+        chosen[codes] = True
+        part = self.extract(chosen)
+        bound = int(ahead.closed[codes].max())
+        over = last_closed(self.window, bound) >= part.last_window(END)
+        for closed in part.close(END if over else bound, groups):
+            windows, owners = closed.answers.windows, closed.answers.codes
+            news = windows > np.maximum(ahead.reported[owners], self.reported)
+            news &= windows <= last_closed(self.window, ahead.closed[owners])
+            yield closed.take(np.flatnonzero(news))
+        done = last_closed(self.window, ahead.closed[codes])
+        if isinstance(self.window, Landmark):  # windows beyond the last row so far wait for a row
+            done = np.minimum(done, self.last_window(END))
+        ahead.reported[codes] = np.maximum(ahead.reported[codes], done)
+        self.forget_reported(ahead.reported)
+
+    def open_answers(self, groups: int) -> Iterator[Closed]:
+        yield from self.extract(np.ones(groups, np.bool_)).close(END, groups)
+
+    def next_end(self, closed: int) -> int:
+        """Landmark windows beyond the last row so far wait for a row, maybe late."""
+        following = closed + self.window.slide
+        if isinstance(self.window, Landmark) and self.first_window != END:
+            last = max(self.last_window(closed), self.first_window)
+            following = min(following, end_of(self.window, last + 1))
+        return following
+
+    # What the numbers of windows mean
+
+    @property
+    def length(self) -> int | None:
+        return None if isinstance(self.window, Landmark) else self.window.range
+
+    def ends_of(self, numbers: Integers) -> Integers:
+        return ends(self.window, numbers)
+
+    def end_after(self, number: int) -> int:
+        return end_of(self.window, number + 1)
