@@ -44,7 +44,7 @@ def this_machine() -> Machine:
     """The machine of this process, with the versions that are installed and the commit that is checked out."""
     found = [f"python {platform.python_version()}", *filter(None, map(_installed, PACKAGES))]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Machine(_processor(), cores, ", ".join(found), _commit())
+    return Machine(_processor(), cores, ", ".join(found), commit_of(Path(__file__).parents[1]))
 
 
 def paces() -> list[float]:
@@ -74,11 +74,15 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _commit() -> str:
-    """The commit that is checked out, with a `+` where files have changed since."""
-    describe = ["describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
-    command = ["git", "-C", str(Path(__file__).parent), *describe]
+def commit_of(root: Path) -> str:
+    """The commit that is checked out, with a `+` where files have changed since; lines of the history do not count."""
+    changed = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)benchmarks/history"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return _git(root, "rev-parse", "--short=12", "HEAD") + "+" * bool(_git(root, *changed))
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def _git(root: Path, *command: str) -> str:
+    done = subprocess.run(["git", "-C", str(root), *command], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
