@@ -57,7 +57,7 @@ def test_queries_that_share_panes_are_computed_by_panes_whatever_the_first_rows_
 def test_a_stream_hears_all_queries_and_those_over_several_sources_first() -> None:
     (read,) = {id(node): node for plan in make([PLAIN, LONGER]) for node in plan.inputs[0].inputs[0].inputs}.values()
     assert isinstance(read, Read)
-    assert [10, 30] == [grid.step for grid in read.heard if grid is not None]
+    assert [10, 30] == [grid.step for grid in read.grids if grid is not None]
     assert not read.leads
 
 
