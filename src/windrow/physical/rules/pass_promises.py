@@ -22,7 +22,7 @@ ROWS_AHEAD = 1 << 14
 
 
 def pass_promises(plans: Plans, how: How) -> Plans:
-    """Pass down to every node where windows above it may end and what they group by, from the root down to the streams."""
+    """Pass down, from the root to the streams, where windows above may end and what they group by."""
     return tuple(_passed_down(plan, None, leads=_reads_several(plan)) for plan in plans)
 
 
