@@ -57,26 +57,26 @@ class Read(Physical):
     """How far ahead rows may be, in units of their time; None: any."""
     keys: frozenset[str] = frozenset()
     """The columns for whose single groups promises are passed on."""
-    heard: tuple[Grid | None, ...] = field(default=(), compare=False)
+    grids: tuple[Grid | None, ...] = field(default=(), compare=False)
     """What each query that reads it can use of its punctuations. The first decides how sources are read."""
     leads: bool = field(default=False, compare=False)
     """Whether one of these queries reads several sources."""
 
     @property
     def first(self) -> Grid:
-        return (self.heard[0] if self.heard else None) or Grid()
+        return (self.grids[0] if self.grids else None) or Grid()
 
     @property
     def grid(self) -> Grid | None:
-        """Where windows of any query above may end; None when nobody listens."""
-        grids = [one for one in self.heard if one is not None]
+        """Where windows of any query above may end; None when nothing above uses them."""
+        grids = [one for one in self.grids if one is not None]
         return reduce(Grid.refined, grids) if grids else None
 
     @property
     def is_patient(self) -> bool:
-        """When its rows come does not matter: it promises nothing before its end, or no one above listens."""
-        unheard = not self.heard or self.heard[0] is None
-        return unheard or (isinstance(self.asked.policy, AtEnd) and not self.first.by_arrival)
+        """When its rows come does not matter: it promises nothing before its end, or nothing above uses it."""
+        unused = not self.grids or self.grids[0] is None
+        return unused or (isinstance(self.asked.policy, AtEnd) and not self.first.by_arrival)
 
 
 @dataclass(frozen=True)

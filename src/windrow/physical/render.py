@@ -1,4 +1,4 @@
-"""Plans as plain text, a line a node, for comparing them: every field that differs from its default is told."""
+"""Plans as plain text, a line a node, for comparing them: every field that differs from its default is printed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def logical_text(plan: Node) -> str:
 
 
 def physical_text(plans: Plans) -> str:
-    """Physical plans with their reasons, top down; what is shared is told once, and then named by its number."""
+    """Physical plans with their reasons, top down; what is shared is printed once, and then named by its number."""
     shared = _Shared(plans)
     return "\n".join(line for plan in plans for line in shared.lines(plan))
 
@@ -36,12 +36,12 @@ def _logical(node: Node) -> Iterator[str]:
 
 
 class _Shared:
-    """Knows the nodes that have several above them, by numbers, and which of them were told."""
+    """Knows the nodes that have several above them, by numbers, and which of them were printed."""
 
     def __init__(self, plans: Plans) -> None:
         self.users: Counter[int] = Counter()
         self.numbers: dict[int, int] = {}
-        self.told: set[int] = set()
+        self.printed: set[int] = set()
         for plan in plans:
             self._count(plan)
 
@@ -56,10 +56,10 @@ class _Shared:
     def lines(self, node: Physical) -> Iterator[str]:
         number = self.numbers.get(id(node))
         mark = "" if number is None else f" [{number}]"
-        if id(node) in self.told:
+        if id(node) in self.printed:
             yield f"{type(node).__name__}{mark} as above"
             return
-        self.told.add(id(node))
+        self.printed.add(id(node))
         name = getattr(node.asked, "name", None)
         yield f"{type(node).__name__}{mark}{'' if name is None else f' {name}'}{_fields(node, _DECIDED)}"
         yield from (f"  - {reason}" for reason in node.reasons)
@@ -73,9 +73,9 @@ def _fields(node: Any, without: Collection[str]) -> str:
 
 def _shown(value: Any, without: Collection[str] = ()) -> Iterator[str]:
     for field in fields(value):
-        told = getattr(value, field.name)
-        if field.repr and field.name not in without and not _is_default(field, told):
-            yield f"{field.name}={_text(told)}"
+        content = getattr(value, field.name)
+        if field.repr and field.name not in without and not _is_default(field, content):
+            yield f"{field.name}={_text(content)}"
 
 
 def _is_default(field: Field[Any], value: Any) -> bool:

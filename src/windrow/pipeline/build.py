@@ -30,10 +30,12 @@ from windrow.physical.how import How
 from windrow.physical.join_choice import shapes_below
 from windrow.physical.make import make
 from windrow.physical.planner import Choice
+from windrow.physical.tree import walk
 from windrow.pipeline.graph import End, Pipeline, Stage
 from windrow.plan import nodes as logical
 from windrow.plan.checks.lateness import loses_unasked
-from windrow.plan.checks.nodes import inputs_of, shape_of
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.nodes import walk as walk_asked
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import lead_of
 
@@ -69,7 +71,7 @@ class _Builder:
         (top,) = plan.inputs
         stage = self.stage(top, end)
         stage.ends.append(end)
-        end.unasked = list(self._unasked(top, plan.asked, plan.asked))
+        end.unasked = list(self._losing(plan))
         self.pipeline.ends.append(end)
 
     def stage(self, node: nodes.Physical, end: End) -> Stage:
@@ -102,12 +104,15 @@ class _Builder:
             self.leading += [stage] if node.leads else []
         return stage
 
-    def _unasked(self, node: nodes.Physical, asked: logical.Node, plan: logical.Node) -> Iterator[Stage]:
-        """The stages of a plan that lose late rows without anybody having chosen it."""
-        if loses_unasked(asked, plan):
-            yield self.made[id(node)]
-        for below, child in zip(node.inputs, inputs_of(asked), strict=True):
-            yield from self._unasked(below.inputs[0] if isinstance(below, nodes.SharedPanes) else below, child, plan)
+    def _losing(self, plan: nodes.Physical) -> Iterator[Stage]:
+        """The stages of a query that lose late rows without anybody having chosen it.
+
+        The query itself is asked: of a part that it shares, another one may have chosen what becomes of late rows.
+        """
+        losing = [part for part in walk_asked(plan.asked) if loses_unasked(part, plan.asked)]
+        for node in walk(plan.inputs[0]):
+            if node.asked in losing and id(node) in self.made:
+                yield self.made[id(node)]
 
     def _wait_for(self, panes: nodes.SharedPanes, stage: Stage) -> None:
         self.panes[id(panes)] = panes

@@ -17,7 +17,6 @@ from windrow.operators.panes.shared import SharedCells
 from windrow.physical.division.nodes import Divided
 from windrow.physical.how import EAGER, Flush, How
 from windrow.physical.make import make_divided
-from windrow.physical.rules.share_panes import pane_groups, shared_node
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
 from windrow.sharded.pre_aggregate import Lowering
@@ -71,24 +70,19 @@ def _job(plan: Node, divided: Divided, keys: tuple[int, ...]) -> Job:
 
 
 def _sharing(lowerings: list[Lowering], shared: list[WindowAggregate]) -> Iterator[Lowering]:
-    """The same low levels, with one for all that would send the same, and one for all windows that share panes."""
+    """The same low levels, with one for all that would send the same, cells of shared panes among it."""
     alike: dict[Any, list[Lowering]] = {}
     for low in lowerings:
-        exchange = low.exchange
-        key = exchange.stream, exchange.path, exchange.route, exchange.copies, low.shards, exchange.merging
-        alike.setdefault(key, []).append(low)
-    over: dict[Any, list[Lowering]] = {}
-    for (*rows, merging), same in alike.items():
-        over.setdefault((*rows, merging is None), []).append(_for_all(same))
-    for same in over.values():
-        windows = {low.exchange.merging: low for low in same if low.exchange.merging is not None}
-        groups = pane_groups(list(windows))
-        for group in groups:
-            shared.append(shared_node(group))
-            one = _for_all([windows[node] for node in group])
-            yield replace(one, exchange=replace(one.exchange, merging=shared[-1]), shared=len(shared) - 1)
-        taken = [node for group in groups for node in group]
-        yield from (low for low in same if low.exchange.merging not in taken)
+        one = low.exchange
+        sent = one.merging if one.shared is None else id(one.shared)
+        alike.setdefault((one.stream, one.path, one.route, one.copies, low.shards, sent), []).append(low)
+    for same in alike.values():
+        low, common = _for_all(same), same[0].exchange.shared
+        if common is None:
+            yield low
+        else:
+            shared.append(common.asked)
+            yield replace(low, exchange=replace(low.exchange, merging=common.asked), shared=len(shared) - 1)
 
 
 def _for_all(lowerings: list[Lowering]) -> Lowering:

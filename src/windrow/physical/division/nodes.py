@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate
 from windrow.physical.division.replication import Copies
-from windrow.physical.nodes import Answer, Physical
+from windrow.physical.nodes import Answer, Physical, SharedPanes
 from windrow.plan.nodes import Distinct, Join, Node, Stream, WindowAggregate
 from windrow.semantics.scalars.expressions import Expression
 
@@ -31,6 +31,8 @@ class Exchange(Physical):
     """The operator with state that takes the rows next; None when a union with other state comes first."""
     merging: WindowAggregate | None = None
     """The head, where rows are aggregated into its panes before they are sent."""
+    shared: SharedPanes | None = None
+    """The panes whose cells are sent in place of its own: the same object for all that share them."""
     copies: Copies | None = None
     """Where rows go instead of one shard by the route."""
 

@@ -19,7 +19,7 @@ from windrow.physical.nodes import (
     Undecided,
 )
 from windrow.physical.pane_cells import keeps_values, pane_of, why_not_smooth
-from windrow.physical.planner import choose, is_open
+from windrow.physical.planner import Choice, choose, is_open
 from windrow.physical.tree import rewrite
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import every_of, within_of
@@ -46,19 +46,20 @@ def _chosen(node: Physical, how: How) -> Physical:
     asked = node.asked
     if not isinstance(asked, WindowAggregate):
         return node
-    reasons = choose(asked, how.statistics, how.constants).reasons
+    choice = choose(asked, how.statistics, how.constants)
     within = within_of(asked, shape_of(asked.input).domain) if asked.late is Late.REVISE else 0
     if isinstance(asked.window, Session):
-        return Sessions(asked, node.inputs, reasons, within=within)
+        return Sessions(asked, node.inputs, choice.reasons, within=within)
     if isinstance(asked.window, SlideByTuple):
-        return PerRowWindow(asked, node.inputs, reasons, together=_takes_bounds(asked, asked.window))
+        return PerRowWindow(asked, node.inputs, choice.reasons, together=_takes_bounds(asked, asked.window))
     if isinstance(asked.window, Rows):
-        return LastRowsWindow(asked, node.inputs, reasons)
-    return _sliding(asked, asked.window, node.inputs, within, how)
+        return LastRowsWindow(asked, node.inputs, choice.reasons)
+    return _sliding(asked, asked.window, node.inputs, choice, within, how)
 
 
-def _sliding(asked: WindowAggregate, window: Sliding | Landmark, inputs: Plans, within: int, how: How) -> SlidingWindow:
-    choice = choose(asked, how.statistics, how.constants)
+def _sliding(
+    asked: WindowAggregate, window: Sliding | Landmark, inputs: Plans, choice: Choice, within: int, how: How
+) -> SlidingWindow:
     early = every_of(asked, shape_of(asked.input).domain)
     pane, threads = pane_of(window), how.threads
     if how.flush.when is not When.EAGER and why_not_smooth(asked) is None:

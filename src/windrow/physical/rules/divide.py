@@ -141,7 +141,7 @@ def _sent(node: Node) -> Node:
 
 
 def _promising(node: Node) -> Node:
-    """The same plan over streams whose promises are told, not derived."""
+    """The same plan over streams whose promises come with the rows, not from a policy."""
     if isinstance(node, Stream):
         return replace(node, policy=External())
     return map_inputs(node, _promising)

@@ -22,40 +22,40 @@ ROWS_AHEAD = 1 << 14
 
 
 def pass_promises(plans: Plans, how: How) -> Plans:
-    """Tell every node where windows above it may end and what they group by, from the root down to the streams."""
-    return tuple(_told(plan, None, leads=_reads_several(plan)) for plan in plans)
+    """Pass down, from the root to the streams, where windows above may end and what they group by."""
+    return tuple(_passed_down(plan, None, leads=_reads_several(plan)) for plan in plans)
 
 
 def _reads_several(plan: Physical) -> bool:
     return len({node.asked.name for node in walk(plan) if isinstance(node, Read)}) > 1
 
 
-def _told(node: Physical, grid: Grid | None, *, leads: bool) -> Physical:
-    node = _telling(node, grid)
+def _passed_down(node: Physical, grid: Grid | None, *, leads: bool) -> Physical:
+    node = _with_grid(node, grid)
     below = _grid_below(node, grid)
     if isinstance(node, Read):
         return replace(node, leads=leads)
-    return replace(node, inputs=tuple(_told(child, below, leads=leads) for child in node.inputs))
+    return replace(node, inputs=tuple(_passed_down(child, below, leads=leads) for child in node.inputs))
 
 
 @singledispatch
-def _telling(node: Physical, grid: Grid | None) -> Physical:
+def _with_grid(node: Physical, grid: Grid | None) -> Physical:
     """The node, with what it does for those above."""
     return node
 
 
-@_telling.register
+@_with_grid.register
 def _(node: Read, grid: Grid | None) -> Physical:
-    return replace(node, heard=(grid,), keys=_keys(node, grid))
+    return replace(node, grids=(grid,), keys=_keys(node, grid))
 
 
-@_telling.register
+@_with_grid.register
 def _(node: Distinct, grid: Grid | None) -> Physical:
     return replace(node, grid=Grid() if grid is None else Grid(grid.origin, grid.step))
 
 
-@_telling.register(Window)
-@_telling.register(Join)
+@_with_grid.register(Window)
+@_with_grid.register(Join)
 def _(node: Window | Join, grid: Grid | None) -> Physical:
     return replace(node, passes=_keys(node, grid))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
+from windrow.physical.division.nodes import Divided, Exchange
 from windrow.physical.how import How, When
 from windrow.physical.nodes import PanedWindow, Physical, Plans, SharedPanes, SlidingWindow
 from windrow.physical.pane_cells import pane_of, why_not_shared
@@ -20,38 +22,70 @@ hardly fewer than cells."""
 
 
 def share_panes(plans: Plans, how: How) -> Plans:
-    """Put shared panes between a node and the windows above it that can use the same.
+    """Put shared panes between a node and the windows above it that can use the same, or have their cells sent once.
 
-    Not where windows are smoothed, for those have cells of their own, nor where work is divided: there cells are
-    shared on their way to the shards.
+    Not where windows are smoothed, for those have cells of their own.
     """
-    groups = _sharers(plans) if how.flush.when is When.EAGER and not how.divided else {}
+    if how.flush.when is not When.EAGER:
+        return plans
+    return tuple(_sent_once(plans)) if how.divided else _read_once(plans, how)
+
+
+def _read_once(plans: Plans, how: How) -> Plans:
+    groups = _sharers(plans)
     made: dict[int, Physical] = {}
 
     def changed(old: Physical, node: Physical) -> Physical:
         if id(old) not in groups:
             return node
         assert isinstance(node, SlidingWindow)
-        asked, windows = groups[id(old)]
-        pane = shared_window(windows).range
-        panes = SharedPanes(asked, node.inputs, pane=pane, windows=windows, threads=how.threads)
-        return _paned(node, made.setdefault(id(asked), panes))
+        group = groups[id(old)]
+        panes = made.setdefault(id(group), _panes_of(group, node.inputs, how.threads))
+        return _paned(node, panes)
 
     return rewrite(plans, changed)
 
 
-def _sharers(plans: Plans) -> dict[int, tuple[WindowAggregate, tuple[Sliding | Landmark, ...]]]:
-    """By the id of a window node: the panes that it shares, and the windows of all that share them."""
+def _sent_once(plans: Plans) -> Iterator[Divided]:
+    """The same for what is sent to shards: rows of one stream that are routed alike."""
+    over: dict[Hashable, dict[WindowAggregate, list[Exchange]]] = {}
+    divided = [plan for plan in plans if isinstance(plan, Divided)]
+    for plan in divided:
+        for place, one in _places(plan.exchanges):
+            rows = place, one.stream, one.path, one.route, one.copies, plan.one_shard is None
+            if one.merging is not None:
+                over.setdefault(rows, {}).setdefault(one.merging, []).append(one)
+    shared: dict[int, SharedPanes] = {}
+    for users in over.values():
+        for group in pane_groups(list(users)):
+            panes = _panes_of(group)
+            shared.update({id(one): panes for node in group for one in users[node]})
+    for plan in divided:
+        yield replace(plan, exchanges=tuple(replace(one, shared=shared.get(id(one))) for one in plan.exchanges))
+
+
+def _places(exchanges: Sequence[Exchange]) -> Iterator[tuple[int, Exchange]]:
+    """With how often the stream came before: a query that reads a stream twice does so twice."""
+    before: Counter[str] = Counter()
+    for one in exchanges:
+        yield before[one.stream.name], one
+        before[one.stream.name] += 1
+
+
+def _panes_of(group: Sequence[WindowAggregate], inputs: Plans = (), threads: int = 1) -> SharedPanes:
+    windows = tuple(windows_of(group))
+    pane = shared_window(windows).range
+    return SharedPanes(shared_node(group), inputs, pane=pane, windows=windows, threads=threads)
+
+
+def _sharers(plans: Plans) -> dict[int, list[WindowAggregate]]:
+    """By the id of a window node: the windows that it shares panes with, itself among them."""
     above: dict[int, dict[WindowAggregate, Physical]] = {}
     for node in each(plans):
         if isinstance(node, SlidingWindow):
             above.setdefault(id(node.inputs[0]), {})[node.asked] = node
-    found = {}
-    for users in above.values():
-        for group in pane_groups(list(users)):
-            shared = shared_node(group), tuple(windows_of(group))
-            found.update({id(users[asked]): shared for asked in group})
-    return found
+    groups = [(group, users) for users in above.values() for group in pane_groups(list(users))]
+    return {id(users[asked]): group for group, users in groups for asked in group}
 
 
 def _paned(node: SlidingWindow, panes: Physical) -> PanedWindow:

@@ -59,11 +59,11 @@ class _Parts:
 def _frozen(part: _Part, made: dict[int, Physical]) -> Physical:
     if id(part) not in made:
         node = replace(part.node, inputs=tuple(_frozen(below, made) for below in part.below))
-        made[id(part)] = _heard_by_all(node, part.reads) if isinstance(node, Read) else node
+        made[id(part)] = _read_for_all(node, part.reads) if isinstance(node, Read) else node
     return made[id(part)]
 
 
-def _heard_by_all(node: Read, reads: list[Read]) -> Read:
+def _read_for_all(node: Read, reads: list[Read]) -> Read:
     """With what all queries use of it; those over several sources come first, for they decide how sources are read."""
     ordered = sorted(reads, key=lambda read: not read.leads)
-    return replace(node, heard=tuple(grid for read in ordered for grid in read.heard), leads=ordered[0].leads)
+    return replace(node, grids=tuple(grid for read in ordered for grid in read.grids), leads=ordered[0].leads)
