@@ -145,6 +145,8 @@ class Layout:
             column.offset = widths[column.kind]
             widths[column.kind] += column.width
         self.widths = {kind: width for kind, width in widths.items() if width}
+        self.block_bytes = sum(w * np.dtype(kind.dtype).itemsize for kind, w in self.widths.items() if kind.is_narrow)
+        """Of each cell, in blocks of small numbers."""
 
     @property
     def columns(self) -> Iterator[StateColumn]:
@@ -161,11 +163,6 @@ class Layout:
         weights = {k: -(-width * np.dtype(k.dtype).itemsize // 8) for k, width in self.widths.items()}
         pairs = weights.get(PAIRS, 0)
         return weights[ADDS], sum(weights.values()) - weights[ADDS] - pairs, pairs
-
-    @property
-    def block_bytes(self) -> int:
-        """Of each cell, in blocks of small numbers."""
-        return sum(width * np.dtype(kind.dtype).itemsize for kind, width in self.widths.items() if kind.is_narrow)
 
     def rows_in(self, most: int) -> int:
         """How many rows of state are made at once where it is `most` of them as a rule: fewer of wide ones."""
