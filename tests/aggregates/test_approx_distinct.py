@@ -22,7 +22,7 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall as Asked
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
-from windrow.semantics.oracle.sketch import approximate, hash_of
+from windrow.semantics.oracle.sketch import approximate
 from windrow.semantics.oracle.sketch import precision_for as oracle_precision
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
@@ -56,29 +56,9 @@ def test_few_values_are_counted_almost_exactly(size: int) -> None:
     assert approximate(texts, 0.02) == sketched(pa.array(texts, pa.string()), 12)
 
 
-def test_the_oracle_hashes_alike() -> None:
-    values: list[list[Any]] = [
-        [0, 1, -1, 1 << 62, -(1 << 63)],
-        [0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), 5e-324],
-        ["", "a", "eight888", "nine99999", "ä" * 20],
-        [b"", b"\xff", b"\x00" * 17],
-        [True, False],
-    ]
-    for column in values:
-        assert [hash_of(value) for value in column] == hashes(pa.array(column)).tolist()
-    assert [precision_for(e) for e in (0.2, 0.05, 0.02, 0.005)] == [
-        oracle_precision(e) for e in (0.2, 0.05, 0.02, 0.005)
-    ]
-
-
-def test_equal_values_hash_alike_whatever_carries_them() -> None:
-    words = pa.array(["a", None, "b", "a"])
-    assert hashes(words)[[0, 2, 3]].tolist() == hashes(words.dictionary_encode())[[0, 2, 3]].tolist()
-    assert hashes(pa.array([1, 2], pa.int8())).tolist() == hashes(pa.array([1, 2], pa.uint64())).tolist()
-    assert hashes(pa.array([1.5], pa.float32())).tolist() == hashes(pa.array([1.5], pa.float64())).tolist()
-    seconds = pa.array([7], pa.timestamp("s"))
-    assert hashes(seconds).tolist() == hashes(seconds.cast(pa.timestamp("us"))).tolist()
-    assert hashes(pa.array([(1 << 64) - 1], pa.uint64())).tolist() == hashes(pa.array([-1])).tolist()
+def test_the_oracle_is_as_precise() -> None:
+    errors = (0.2, 0.05, 0.02, 0.005)
+    assert [oracle_precision(error) for error in errors] == [precision_for(error) for error in errors]
 
 
 # Every way to the answer

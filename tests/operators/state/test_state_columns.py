@@ -19,7 +19,7 @@ def test_blocks_come_back(shares: list[float]) -> None:
     matrix = np.zeros((len(shares), 64), np.uint8)
     for row, share in zip(matrix, shares, strict=True):
         row[chance.permutation(64)[: round(64 * share)]] = chance.integers(1, 256, round(64 * share))
-    packed = packed_blocks(matrix)
+    packed: Any = packed_blocks(matrix)
     assert np.array_equal(matrix, unpacked_blocks(packed, 64))
     assert [min(64, 4 * np.count_nonzero(row)) for row in matrix] == [len(block) for block in packed.to_pylist()]
 
