@@ -142,7 +142,7 @@ def windows(attribute: str = "ts") -> st.SearchStrategy[Window]:
 
 
 _NUMERIC = ("sum", "avg", "variance", "var_pop", "stddev", "stddev_pop", "median")
-_ANY = ("count", "count_distinct", "min", "max", "first", "last", "mode", "collect")
+_ANY = ("count", "count_distinct", "approx_distinct", "min", "max", "first", "last", "mode", "collect")
 
 
 def _shapes() -> st.SearchStrategy[tuple[str, str | None, tuple[Any, ...]]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from windrow.errors import UnsupportedError as UnsupportedError
     from windrow.errors import WindrowError as WindrowError
     from windrow.functions import aggregate as aggregate
+    from windrow.functions import approx_distinct as approx_distinct
     from windrow.functions import at_end as at_end
     from windrow.functions import avg as avg
     from windrow.functions import collect as collect
@@ -71,8 +72,8 @@ _HOMES = {
         "WindrowError"
     ),
     "windrow.functions": (
-        "aggregate at_end avg collect count count_distinct first heavy_hitters idle last lead max mean median min mode "
-        "ordered punctuated quantile slack stddev stddev_pop sum top_k var_pop variance"
+        "aggregate approx_distinct at_end avg collect count count_distinct first heavy_hitters idle last lead max mean "
+        "median min mode ordered punctuated quantile slack stddev stddev_pop sum top_k var_pop variance"
     ),
     "windrow.query": "GroupedQuery Query Result Results Script explain run script sql stream",
     "windrow.query.frames": "spark_listener spark_session spark_source spark_watch transform",

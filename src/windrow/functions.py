@@ -37,6 +37,11 @@ def count_distinct(column: str | Expression) -> AggregateSpec:
     return AggregateSpec("count_distinct", column)
 
 
+def approx_distinct(column: str | Expression, error: float | None = None) -> AggregateSpec:
+    """About how many different values, with a standard error of 2 % or the one given (0.005 to 0.2)."""
+    return AggregateSpec("approx_distinct", column, () if error is None else (error,))
+
+
 def sum(column: str | Expression) -> AggregateSpec:
     """The exact sum; an integer sum that does not fit 64 bits is an error."""
     return AggregateSpec("sum", column)

@@ -35,7 +35,7 @@ POOLS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "unsigned": (pa.uint32(), [0, (1 << 32) - 1, 7]),
     "single": (pa.float32(), [0.5, -1.25, 0.0]),
 }
-FUNCTIONS = ("min", "max", "first", "last", "mode", "count", "count_distinct", "collect")
+FUNCTIONS = ("min", "max", "first", "last", "mode", "count", "count_distinct", "approx_distinct", "collect")
 CALLS = tuple(AggregateCall(name, name, Column("v")) for name in FUNCTIONS)
 
 

@@ -98,6 +98,7 @@ BOUNDED: Mapping[str, AggregateSpec] = {
     "fst": wr.first("x"),
     "lst": wr.last("k"),
     "twice": wr.sum("x * 2 + 1"),
+    "about": wr.approx_distinct("k", 0.1),
 }
 """Aggregates whose state has a fixed size: panes are made before the shuffle."""
 ALL: Mapping[str, AggregateSpec] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from windrow.aggregates.approx_distinct import ApproxDistinct
 from windrow.aggregates.avg import Avg
 from windrow.aggregates.collect import Collect
 from windrow.aggregates.count import Count
@@ -21,6 +22,7 @@ from windrow.errors import ConfigurationError, QueryError
 _BUILT_IN: tuple[Aggregate, ...] = (
     Count(),
     CountDistinct(),
+    ApproxDistinct(),
     Sum(),
     Avg(),
     MinMax("min", greatest=False),

@@ -7,7 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Aggregate, Array, Mean, Part, State, ValidCount
+from windrow.aggregates.kinds.base import Aggregate, Array, Part, State
+from windrow.aggregates.parts.counts import ValidCount
+from windrow.aggregates.parts.sums import Mean
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -15,7 +17,9 @@ class Avg(Aggregate):
     name = "avg"
     description = "mean of the values; NULL when there is none"
 
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         assert argument is not None
         return Mean(argument), ValidCount(argument)
 

@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Aggregate, Array, Part, RowCount, State, ValidCount
+from windrow.aggregates.kinds.base import Aggregate, Array, Part, State
+from windrow.aggregates.parts.counts import RowCount, ValidCount
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -16,7 +17,9 @@ class Count(Aggregate):
     takes_rows = True
     description = "rows, or rows where the argument is not NULL"
 
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         return (RowCount(),) if argument is None else (ValidCount(argument),)
 
     def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from windrow.aggregates.kinds.base import Edge, Part
+from windrow.aggregates.kinds.base import Part
 from windrow.aggregates.kinds.one_value import OneValue
+from windrow.aggregates.parts.edges import Edge
 from windrow.semantics.scalars.expressions import Expression
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from windrow.aggregates.kinds.base import Extreme, Part
+from windrow.aggregates.kinds.base import Part
 from windrow.aggregates.kinds.one_value import OneValue
+from windrow.aggregates.parts.extremes import Extreme
 from windrow.semantics.scalars.expressions import Expression
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Aggregate, Array, Part, State, Total, ValidCount
+from windrow.aggregates.kinds.base import Aggregate, Array, Part, State
+from windrow.aggregates.parts.counts import ValidCount
+from windrow.aggregates.parts.sums import Total
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -15,7 +17,9 @@ class Sum(Aggregate):
     name = "sum"
     description = "exact sum; NULL when there is no value"
 
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         assert argument is not None
         return Total(argument), ValidCount(argument)
 

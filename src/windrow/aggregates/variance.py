@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Aggregate, Array, Part, SquareDeviation, State, ValidCount
+from windrow.aggregates.kinds.base import Aggregate, Array, Part, State
+from windrow.aggregates.parts.counts import ValidCount
+from windrow.aggregates.parts.squares import SquareDeviation
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -22,7 +24,9 @@ class Variance(Aggregate):
         kind = "standard deviation" if root else "variance"
         self.description = f"{'sample' if sample else 'population'} {kind}"
 
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         assert argument is not None
         return SquareDeviation(argument), ValidCount(argument)
 

@@ -102,4 +102,4 @@ def _keeping_values(node: WindowAggregate) -> Iterator[str]:
 
 def _parts(node: WindowAggregate, call: AggregateCall) -> Sequence[Part]:
     kind = None if call.argument is None else type_of(call.argument, shape_of(node.input).schema)
-    return lookup(call.function).parts(call.argument, kind)
+    return lookup(call.function).parts(call.argument, kind, call.parameters)

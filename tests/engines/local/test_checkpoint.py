@@ -109,6 +109,7 @@ def interrupted(
 
 
 BOUNDED = {"n": wr.count(), "total": wr.sum("x"), "mean": wr.avg("y"), "most": wr.max("y"), "last": wr.last("k")}
+BOUNDED["about"] = wr.approx_distinct("k", 0.1)
 HOLISTIC = {"middle": wr.median("y"), "usual": wr.mode("k"), "all": wr.collect("x"), "kinds": wr.count_distinct("k")}
 USER = {"geo": wr.aggregate("test_checkpoint_geomean", "x"), "n": wr.count("x")}
 AGGREGATES = {"bounded": BOUNDED, "holistic": HOLISTIC, "user": USER}

@@ -15,7 +15,7 @@ from windrow.plan.nodes import Node
 
 QUERIES = {**dict(small_queries()), **dict(small_joins())}
 CALLED = (
-    amending.amend,
+    amending.find_cells,
     hashing.fold,
     hashing.hash_strings,
     hashing.hash_words,
@@ -32,7 +32,6 @@ CALLED = (
     join_scan.scan_one,
     low_table.admit,
     low_table.sweep,
-    low_table.take_out,
     multisets.apply_changes,
     multisets.at_ranks,
     sessions.label_sessions,

@@ -36,8 +36,9 @@ def test_cells_are_the_same_after_the_journey_through_a_stream() -> None:
     assert cells.layout == back.layout
     assert [key.to_pylist() for key in cells.keys] == [key.to_pylist() for key in back.keys]
     assert cells.panes.tolist() == back.panes.tolist()
-    for name in ("adds", "maxs", "pairs"):
-        assert getattr(cells.state, name).tolist() == getattr(back.state, name).tolist()
+    assert list(cells.state.matrices) == list(back.state.matrices)
+    for kind, matrix in cells.state.matrices.items():
+        assert matrix.tolist() == back.state.matrices[kind].tolist()
 
 
 def test_the_columns_of_a_batch_of_cells() -> None:

@@ -69,7 +69,7 @@ def test_a_window_takes_its_own_columns_panes_and_groups() -> None:
         own = shared.encoded(grouping, PanedWid(node.window, grouping.plan))
         assert places == own.panes.tolist()
         assert [1, 0] == own.codes.tolist()
-        assert grouping.plan.layout.widths == tuple(matrix.shape[1] for matrix in vars(own.state).values())
+        assert grouping.plan.layout.widths == {kind: matrix.shape[1] for kind, matrix in own.state.matrices.items()}
 
 
 def test_rows_that_no_one_selected_make_no_cells() -> None:

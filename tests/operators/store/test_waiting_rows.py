@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.store.waiting_rows import RowsOfPartitions, RowStates, Waiting, time_order
 
@@ -16,8 +17,7 @@ NO_MARKS = np.empty(0, np.uint8)
 
 def rows(times: npt.NDArray[np.int64]) -> RowStates:
     """Rows that carry their own time as state."""
-    none = np.empty((len(times), 0), np.int64)
-    return RowStates(times, times.astype(np.int32), Table(times.reshape(-1, 1).copy(), none, none), NO_MARKS)
+    return RowStates(times, times.astype(np.int32), Table({ADDS: times.reshape(-1, 1).copy()}), NO_MARKS)
 
 
 @pytest.mark.parametrize("batch", [1, 7, 100])

@@ -35,7 +35,7 @@ def plan(*calls: tuple[str, str | None], window: Window | None = None) -> Window
 def test_the_columns_are_those_of_the_layout(calls: list[tuple[str, str | None]]) -> None:
     node = plan(*calls)
     shape = kept_by(node)
-    assert Layout(node.aggregates, STREAM.schema).widths == (shape.adds, shape.maxs, shape.pairs)
+    assert Layout(node.aggregates, STREAM.schema).weights == (shape.adds, shape.maxs, shape.pairs)
 
 
 def test_values_and_arguments_are_counted_once() -> None:

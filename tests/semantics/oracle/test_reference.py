@@ -100,7 +100,8 @@ def test_most_frequent_first_ties_by_the_smaller_value() -> None:
 @pytest.mark.parametrize("function", REFERENCE)
 @pytest.mark.parametrize("values", [[], [None, None]])
 def test_over_nothing(function: str, values: list[None]) -> None:
-    empty: dict[str, Any] = {"count": 0, "count_distinct": 0, "collect": [], "top_k": [], "heavy_hitters": []}
+    lists: dict[str, Any] = {"collect": [], "top_k": [], "heavy_hitters": []}
+    empty = {"count": 0, "count_distinct": 0, "approx_distinct": 0, **lists}
     assert empty.get(function) == compute(function, values)
 
 

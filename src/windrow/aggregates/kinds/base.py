@@ -1,9 +1,9 @@
 """What an aggregate is: declarations the planner reads, and `lower` from state to answer.
 
 State is made of *parts* of one argument; aggregates over the same argument share parts, so
-`avg(x), sum(x), variance(x)` keep one sum. An operator knows only parts: it lifts rows into them, combines
-them by addition or maximum, and hands their values to `lower`. All built-in parts are exact, so that no answer
-depends on the order of arrival.
+`avg(x), sum(x), variance(x)` keep one sum. A part declares the columns it is kept in, their dtype and how they
+combine (`parts/columns.py`), and reads its value from them; an operator knows only columns. The columns of all
+built-in parts are exact, so that no answer depends on the order of arrival.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.errors import QueryError
+from windrow.aggregates.parts.columns import Columns, Stored
+from windrow.errors import InternalError, QueryError
 from windrow.semantics.scalars.expressions import Expression
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -25,57 +26,23 @@ Numbers: TypeAlias = npt.NDArray[Any]
 Array: TypeAlias = "pa.Array[Any]"
 
 
-@dataclass(frozen=True)
-class RowCount:
-    """Rows, NULLs included. Value: int64 array."""
+class Part(ABC):
+    """Some state of one argument: the columns it is kept in, and what is read from them. Compared by value."""
+
+    argument: Expression | None
+
+    @property
+    def columns(self) -> tuple[Columns, ...]:
+        """What it is kept in, besides the number of rows."""
+        return ()
+
+    @abstractmethod
+    def read(self, rows: Integers, stored: Stored) -> Any:
+        """Its value for every cell, from the numbers of rows and from its columns; what aggregates get."""
 
 
 @dataclass(frozen=True)
-class ValidCount:
-    """Rows whose argument is not NULL. Value: int64 array."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True)
-class Total:
-    """The exact sum. Value: int64 array for integers (an overflow raises), float64 for floats, rounded once."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True)
-class Mean:
-    """The exact sum divided by the count of values. Value: float64 array."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True)
-class SquareDeviation:
-    """The sum of squared deviations from the mean, from exact sums. Value: float64 array."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True)
-class Extreme:
-    """The greatest (or least) value. Value: numpy array of the argument's storage type."""
-
-    argument: Expression
-    greatest: bool
-
-
-@dataclass(frozen=True)
-class Edge:
-    """The value at the latest (or earliest) event time; ties go to the greatest (or least) value."""
-
-    argument: Expression
-    latest: bool
-
-
-@dataclass(frozen=True)
-class Values:
+class Values(Part):
     """All values with their multiplicities (holistic), in value order. Value: `Runs`.
 
     With `timed`, in order of event time, ties by value.
@@ -84,16 +51,19 @@ class Values:
     argument: Expression
     timed: bool = False
 
+    def read(self, rows: Integers, stored: Stored) -> Any:
+        raise InternalError("is kept elsewhere", parameter="part", value=self)
+
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(Part):
     """The state of a user's aggregate. Value: a tuple of arrays."""
 
     argument: Expression | None
     aggregate: Aggregate
 
-
-Part: TypeAlias = RowCount | ValidCount | Total | Mean | SquareDeviation | Extreme | Edge | Values | Custom
+    def read(self, rows: Integers, stored: Stored) -> Any:
+        raise InternalError("is kept elsewhere", parameter="part", value=self)
 
 
 class Runs:
@@ -188,7 +158,9 @@ class Aggregate(ABC):
     description = ""
 
     @abstractmethod
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         """The state it needs."""
 
     @abstractmethod

@@ -50,7 +50,9 @@ class UserAggregate(Aggregate):
     def finish(self, state: Columns, parameters: tuple[Any, ...]) -> Numbers | Array:
         """The answers from the states."""
 
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         return (Custom(argument, self),)
 
     def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:

@@ -23,7 +23,9 @@ class Holistic(Aggregate):
     bounded = False
     timed = False
 
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         assert argument is not None
         return (Values(argument, self.timed),)
 

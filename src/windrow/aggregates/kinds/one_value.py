@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import of_type
-from windrow.aggregates.kinds.base import Aggregate, Array, Part, Runs, State, ValidCount, Values, is_scalar, value_type
+from windrow.aggregates.kinds.base import Aggregate, Array, Part, Runs, State, Values, is_scalar, value_type
+from windrow.aggregates.parts.counts import ValidCount
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -31,7 +32,9 @@ class OneValue(Aggregate):
     def is_bounded_for(self, argument_type: pa.DataType | None) -> bool:
         return argument_type is not None and is_scalar(value_type(argument_type))
 
-    def parts(self, argument: Expression | None, argument_type: pa.DataType | None) -> tuple[Part, ...]:
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
         assert argument is not None
         if self.is_bounded_for(argument_type):
             return self.fixed_part(argument), ValidCount(argument)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.state.cells import CellTable
-from windrow.operators.state.columns import Lifted
+from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.layout import Layout
 from windrow.operators.state.timeline import Timeline
 from windrow.operators.windows.adaptive.windower import AdaptWid
@@ -77,7 +77,7 @@ def _windows(constants: Constants) -> Constants:
 
 def _bytes(constants: Constants) -> Constants:
     layout = _plan().layout
-    width, sizes = COLUMN * sum(layout.widths), np.geomspace(2_000, 200_000, 12).astype(int)
+    width, sizes = COLUMN * sum(layout.widths.values()), np.geomspace(2_000, 200_000, 12).astype(int)
     rooms = {growth: np.mean([_open_bytes(layout, n, growth) / n for n in sizes]) for growth in (2, 4)}
     closed = _closed_bytes(layout) / (GROUPS * PANES)
     return replace(

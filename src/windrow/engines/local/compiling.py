@@ -40,7 +40,7 @@ _KINDS: dict[str, pa.DataType] = {
     "y": pa.float64(),
 }
 _SCHEMA = pa.schema(_KINDS)
-_BOUNDED = ("count", "sum", "avg", "variance", "min", "max", "first", "last")
+_BOUNDED = ("count", "sum", "avg", "variance", "min", "max", "first", "last", "approx_distinct")
 _HOLISTIC = ("median", "mode", "collect")
 
 

@@ -11,6 +11,7 @@ _SYNONYMS = {
     "first_value": "first",
     "last_value": "last",
     "array_agg": "collect",
+    "approx_count_distinct": "approx_distinct",
     "quantile_cont": "quantile",
     "percentile_cont": "quantile",
 }

@@ -8,7 +8,7 @@ _INSTEAD: dict[str, str] = {
     **dict.fromkeys(("count_if", "countif"), "count(*) FILTER (WHERE {0})"),
     **dict.fromkeys(("sum_if", "sumif"), "sum({0}) FILTER (WHERE {1})"),
     **dict.fromkeys(("avg_if", "avgif"), "avg({0}) FILTER (WHERE {1})"),
-    **dict.fromkeys(("approx_count_distinct", "approx_distinct", "uniq", "nunique"), "count(DISTINCT {0})"),
+    **dict.fromkeys(("uniq", "nunique"), "count(DISTINCT {0})"),
     **dict.fromkeys(("percentile", "percentile_approx", "approx_percentile", "approx_quantile"), "quantile({0}, 0.9)"),
     **dict.fromkeys(("string_agg", "listagg", "group_concat", "collect_list", "collect_set"), "collect({0})"),
     **dict.fromkeys(("any_value", "arbitrary", "earliest"), "first({0})"),

@@ -21,7 +21,7 @@ from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import MATRICES, state_columns, state_of
+from windrow.operators.state.state_columns import state_columns, state_of, widths_in
 from windrow.operators.windows.panes import PanedWid
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.schema import Shape
@@ -64,10 +64,9 @@ class Partials:
         return Cells(self.panes, codes, state)
 
     def to_batch(self) -> pa.RecordBatch:
-        """Columns key0, ..., place, add0, ..., max0, ..., pair0, ...; the layout is in the schema's metadata."""
+        """Columns key0, ..., place, then those of the state; the layout is in the schema's metadata."""
         keys = {f"key{i}": key for i, key in enumerate(self.keys)}
-        state = {name: arrow(column) for name, column in state_columns(self.state).items()}
-        batch = pa.RecordBatch.from_pydict({**keys, "place": arrow(self.panes), **state})
+        batch = pa.RecordBatch.from_pydict({**keys, "place": arrow(self.panes), **state_columns(self.state)})
         return batch.replace_schema_metadata({LAYOUT: json.dumps(self.layout).encode()})
 
     @staticmethod
@@ -75,8 +74,7 @@ class Partials:
         """What `to_batch` wrote, or columns like it, whose layout is told."""
         names = batch.schema.names
         place = names.index("place")
-        adds, maxs, pairs = (sum(name.startswith(kind) for name in names[place + 1 :]) for kind in MATRICES)
-        state = state_of(pa.Table.from_batches([batch]), (adds, maxs, pairs))
+        state = state_of(pa.Table.from_batches([batch]), widths_in(names[place + 1 :]))
         panes = np.array(batch.column(place).to_numpy())
         layout = json.loads((batch.schema.metadata or {})[LAYOUT]) if layout is None else layout
         return Partials(batch.columns[:place], panes, state, layout)

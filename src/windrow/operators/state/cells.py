@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import cells as kernels
-from windrow.operators.state.layout import LEAST, Layout, Table
+from windrow.operators.state.layout import Layout, Table
 
 Codes = npt.NDArray[np.int32]
 
@@ -85,7 +85,7 @@ class CellTable:
     def combine(self, panes: Integers, codes: Codes, state: Table) -> None:
         """Combine cells from elsewhere into these."""
         slots = self.slots(panes, codes)
-        kernels.combine(slots, state.adds, state.maxs, state.pairs, self.state.adds, self.state.maxs, self.state.pairs)
+        self.state.combine(slots, state)
 
     def take_below(self, pane: int) -> tuple[Integers, Codes, Table]:
         """Remove and return the cells below `pane`, sorted by (pane, code)."""
@@ -103,10 +103,7 @@ class CellTable:
     def _clear(self) -> None:
         """Empty, in the room it has."""
         self.index.fill(-1)
-        used = self.state.take(slice(self.count))
-        used.adds.fill(0)
-        used.maxs.fill(LEAST)
-        used.pairs.fill(LEAST)
+        self.state.reset(slice(self.count))
         self.count = 0
 
     def keep(self, chosen: npt.NDArray[np.bool_]) -> None:

@@ -6,7 +6,7 @@ always the row count, which says whether a group has rows at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,57 +15,68 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds import base
-from windrow.aggregates.kinds.base import Array, Integers, Part, State, value_type
-from windrow.errors import InternalError
+from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Numbers, Part, State, value_type
+from windrow.aggregates.parts.columns import Columns
+from windrow.aggregates.parts.counts import COUNTED
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import scatter
-from windrow.operators.state.columns import (
-    AddColumn,
-    FloatSquares,
-    FloatSum,
-    GreatestColumn,
-    IntegerSquares,
-    IntegerSum,
-    LatestColumn,
-    Lifted,
-    ValidColumn,
-    square_deviation,
-)
-from windrow.operators.state.keys import as_float64, as_int64, from_keys, ordered_keys, validity
+from windrow.operators.state.columns.base import Lifted, StateColumn
+from windrow.operators.state.columns.making import column_for
+from windrow.operators.state.columns.registers import RegisterColumns
+from windrow.operators.state.hashes import hashes
+from windrow.operators.state.keys import as_float64, as_int64, ordered_keys, validity
+from windrow.operators.state.kinds import ADDS, KINDS, PAIRS, StateKind
 from windrow.plan.nodes import AggregateCall
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.expressions import Expression
 
-LEAST = np.int64(-(1 << 63))
+BLOCK_BYTES_PER_ROW = 64
+"""A scratch table of wide cells must be small beside the rows that go into it: it is cleared and merged whole."""
 
 
 @dataclass
 class Table:
-    """State of some cells: one row a cell, `adds` add up, `maxs` and `pairs` keep the greatest."""
+    """State of some cells: of each kind a matrix with one row a cell. Kinds are in order, the first is `ADDS`."""
 
-    adds: Integers
-    maxs: Integers
-    pairs: Integers
+    matrices: dict[StateKind, Numbers]
+
+    @property
+    def adds(self) -> Integers:
+        return self.matrices[ADDS]
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Table:
         if isinstance(rows, slice) or rows.dtype == np.bool_:
-            return Table(self.adds[rows], self.maxs[rows], self.pairs[rows])
+            return Table({kind: matrix[rows] for kind, matrix in self.matrices.items()})
         # `take` knows that a row is a block of memory; indexing copies item by item.
-        return Table(*(np.take(matrix, rows, axis=0) for matrix in (self.adds, self.maxs, self.pairs)))
+        return Table({kind: np.take(matrix, rows, axis=0) for kind, matrix in self.matrices.items()})
+
+    def put(self, rows: npt.NDArray[Any] | slice, other: Table) -> None:
+        """Let these rows be those of another table of the same columns."""
+        for kind, matrix in self.matrices.items():
+            matrix[rows] = other.matrices[kind]
+
+    def reset(self, rows: npt.NDArray[Any] | slice) -> None:
+        """Make these rows neutral."""
+        for kind, matrix in self.matrices.items():
+            matrix[rows] = kind.neutral
+
+    def combine(self, slots: npt.NDArray[Any], other: Table) -> None:
+        """Combine the rows of another table of the same columns into these cells."""
+        for kind, matrix in self.matrices.items():
+            kind.combine(slots, other.matrices[kind], matrix)
 
     @staticmethod
     def joined(parts: Iterable[Table]) -> Table:
         """Cells of the same columns, one after the other; there must be some."""
-        matrices = zip(*((part.adds, part.maxs, part.pairs) for part in parts), strict=True)
-        return Table(*(np.concatenate(same) for same in matrices))
+        tables = list(parts)
+        return Table({kind: np.concatenate([t.matrices[kind] for t in tables]) for kind in tables[0].matrices})
 
     def __len__(self) -> int:
         return len(self.adds)
 
     @property
     def nbytes(self) -> int:
-        return self.adds.nbytes + self.maxs.nbytes + self.pairs.nbytes
+        return sum(matrix.nbytes for matrix in self.matrices.values())
 
 
 class Argument:
@@ -75,41 +86,35 @@ class Argument:
         self.expression = expression
         self.kind = value_type(kind)
         self.is_float = bool(pa.types.is_floating(self.kind))
-        self.valid = ValidColumn()
-        self.sums: IntegerSum | FloatSum | None = None
-        self.squares: IntegerSquares | FloatSquares | None = None
-        self.extremes: dict[bool, GreatestColumn] = {}
-        self.edges: dict[bool, LatestColumn] = {}
+        self.columns: dict[Columns, StateColumn] = {COUNTED: column_for(COUNTED, self.kind)}
 
     def need(self, part: Part) -> None:
-        if isinstance(part, (base.Total, base.Mean, base.SquareDeviation)):
-            self.sums = self.sums or (FloatSum() if self.is_float else IntegerSum())
-        if isinstance(part, base.SquareDeviation):
-            self.squares = self.squares or (FloatSquares() if self.is_float else IntegerSquares())
-        if isinstance(part, base.Extreme):
-            self.extremes.setdefault(part.greatest, GreatestColumn(part.greatest))
-        if isinstance(part, base.Edge):
-            self.edges.setdefault(part.latest, LatestColumn(part.latest))
+        for declared in part.columns:
+            if declared not in self.columns:
+                self.columns[declared] = column_for(declared, self.kind)
+
+    def of_kind(self, kind: StateKind) -> list[StateColumn]:
+        return [column for column in self.columns.values() if column.kind is kind]
 
     @property
-    def adding(self) -> list[AddColumn]:
-        return [column for column in (self.valid, self.sums, self.squares) if column is not None]
+    def registers(self) -> list[RegisterColumns]:
+        return [column for column in self.columns.values() if isinstance(column, RegisterColumns)]
 
-    def matching(self, other: Argument) -> list[AddColumn]:
-        """The adding columns of another that keep what those of this one keep, in their order."""
-        pairs = (self.valid, other.valid), (self.sums, other.sums), (self.squares, other.squares)
-        return [theirs for mine, theirs in pairs if mine is not None and theirs is not None]
+    def needs(self, form: str) -> bool:
+        """Whether a column asks for the values as "numbers", as "keys", or for their "times"."""
+        return any(getattr(column, f"needs_{form}") for column in self.columns.values())
 
     def lift(self, array: Array, times: Integers) -> Lifted:
-        """The argument's values as the columns want them; keys only where something compares."""
-        keyed = bool(self.extremes or self.edges)
+        """The argument's values as the columns want them, and only in the forms that some of them wants."""
         empty = np.empty(0, np.int64)
-        needs_numbers = self.sums is not None
+        hashed = hashes(array) if self.registers else None
         array = decoded(array)
         numbers = empty
-        if needs_numbers:
+        if self.needs("numbers"):
             numbers = as_float64(array).view(np.int64) if self.is_float else as_int64(array)
-        return Lifted(numbers, ordered_keys(array) if keyed else empty, validity(array), self.is_float, times)
+        keys = ordered_keys(array) if self.needs("keys") else empty
+        marks = {column.sketch: column.marks(hashed) for column in self.registers if hashed is not None}
+        return Lifted(numbers, keys, validity(array), self.is_float, times, marks)
 
 
 class Layout:
@@ -119,10 +124,11 @@ class Layout:
         self.calls = tuple(calls)
         self.types = [None if c.argument is None else type_of(c.argument, schema) for c in self.calls]
         one: dict[Part, Part] = {}
-        self.parts = [
-            tuple(one.setdefault(part, part) for part in lookup(call.function).parts(call.argument, kind))
+        needed = [
+            lookup(call.function).parts(call.argument, kind, call.parameters)
             for call, kind in zip(self.calls, self.types, strict=True)
         ]
+        self.parts = [tuple(one.setdefault(part, part) for part in parts) for parts in needed]
         """What each call needs; equal parts are one object."""
         self.arguments: dict[Expression, Argument] = {}
         for call, kind, parts in zip(self.calls, self.types, self.parts, strict=True):
@@ -133,36 +139,51 @@ class Layout:
         self._place()
 
     def _place(self) -> None:
-        adds, maxs, pairs = 1, 0, 0
-        for argument in self.arguments.values():
-            for column in argument.adding:
-                column.offset, adds = adds, adds + column.width
-            for greatest in argument.extremes.values():
-                greatest.offset, maxs = maxs, maxs + 1
-            for latest in argument.edges.values():
-                latest.offset, pairs = pairs, pairs + 2
-        self.widths = adds, maxs, pairs
+        widths = dict.fromkeys(KINDS, 0)
+        widths[ADDS] = 1
+        for column in self.columns:
+            column.offset = widths[column.kind]
+            widths[column.kind] += column.width
+        self.widths = {kind: width for kind, width in widths.items() if width}
+        self.block_bytes = sum(w * np.dtype(kind.dtype).itemsize for kind, w in self.widths.items() if kind.is_narrow)
+        """Of each cell, in blocks of small numbers."""
+
+    @property
+    def columns(self) -> Iterator[StateColumn]:
+        return (column for argument in self.arguments.values() for column in argument.columns.values())
+
+    @property
+    def kinds(self) -> tuple[StateKind, ...]:
+        """The kinds of state there are, the first of them `ADDS`."""
+        return tuple(self.widths)
+
+    @property
+    def weights(self) -> tuple[int, int, int]:
+        """What adds, what keeps the greatest and what keeps pairs, in columns of eight bytes."""
+        weights = {k: -(-width * np.dtype(k.dtype).itemsize // 8) for k, width in self.widths.items()}
+        pairs = weights.get(PAIRS, 0)
+        return weights[ADDS], sum(weights.values()) - weights[ADDS] - pairs, pairs
+
+    def rows_in(self, most: int) -> int:
+        """How many rows of state are made at once where it is `most` of them as a rule: fewer of wide ones."""
+        return max(1, most // (1 + self.block_bytes // BLOCK_BYTES_PER_ROW))
+
+    def fits_scratch(self, cells: int, rows: int) -> bool:
+        """Whether blocks of so many cells are small beside the rows that go into them."""
+        return cells * self.block_bytes <= BLOCK_BYTES_PER_ROW * rows
 
     def empty(self, rows: int) -> Table:
         """Neutral state: nothing added, nothing seen."""
-        adds, maxs, pairs = self.widths
-        return Table(
-            np.zeros((rows, adds), np.int64),
-            np.full((rows, maxs), LEAST, np.int64),
-            np.full((rows, pairs), LEAST, np.int64),
-        )
+        return Table({kind: kind.empty(rows, width) for kind, width in self.widths.items()})
 
     def blank(self, rows: int) -> Table:
         """Room for state that is written before it is read."""
-        adds, maxs, pairs = (np.empty((rows, width), np.int64) for width in self.widths)
-        return Table(adds, maxs, pairs)
+        return Table({kind: np.empty((rows, width), kind.dtype) for kind, width in self.widths.items()})
 
     def grown(self, table: Table, rows: int) -> Table:
         """The same state with room for more cells."""
         bigger = self.empty(rows)
-        bigger.adds[: len(table)] = table.adds
-        bigger.maxs[: len(table)] = table.maxs
-        bigger.pairs[: len(table)] = table.pairs
+        bigger.put(slice(len(table)), table)
         return bigger
 
     def lift(
@@ -173,7 +194,7 @@ class Layout:
         widening = [
             column
             for expression, argument in self.arguments.items()
-            for column in argument.adding
+            for column in argument.of_kind(ADDS)
             if column.wants_to_widen(lifted[expression], len(times))
         ]
         if widening:
@@ -181,10 +202,10 @@ class Layout:
         return lifted
 
     @property
-    def adding(self) -> list[AddColumn]:
-        return [column for argument in self.arguments.values() for column in argument.adding]
+    def adding(self) -> list[StateColumn]:
+        return [column for column in self.columns if column.kind is ADDS]
 
-    def _widen(self, widening: list[AddColumn], regrow: Callable[[Callable[[Table], Table]], None]) -> None:
+    def _widen(self, widening: list[StateColumn], regrow: Callable[[Callable[[Table], Table]], None]) -> None:
         before = [column.width for column in self.adding]
         for column in widening:
             column.width = column.wide
@@ -198,7 +219,7 @@ class Layout:
             old = table.adds[:, offset : offset + width]
             pieces.append(old if width == column.width else column.widened(table.adds, old))
             offset += width
-        return Table(np.ascontiguousarray(np.concatenate(pieces, axis=1)), table.maxs, table.pairs)
+        return Table({**table.matrices, ADDS: np.ascontiguousarray(np.concatenate(pieces, axis=1))})
 
     def align(self, table: Table, saved: list[Any], regrow: Callable[[Callable[[Table], Table]], None]) -> Table:
         """Settled state of another layout of the same calls, which `saved` tells, in the widths of this one.
@@ -215,29 +236,24 @@ class Layout:
 
     def narrowed(self, table: Table, wide: Layout, regrow: Callable[[Callable[[Table], Table]], None]) -> Table:
         """Settled state of a layout of these calls and more, in the columns and widths of this one; see `align`."""
-        pairs = [(mine, wide.arguments[expression]) for expression, mine in self.arguments.items()]
-        adding = [column for mine, other in pairs for column in mine.matching(other)]
-        maxs = [other.extremes[kind].offset for mine, other in pairs for kind in mine.extremes]
-        edges = [other.edges[kind].offset for mine, other in pairs for kind in mine.edges]
-        adds = [0, *(column.offset + i for column in adding for i in range(column.width))]
-        chosen = Table(
-            _columns(table.adds, adds),
-            _columns(table.maxs, maxs),
-            _columns(table.pairs, [place + i for place in edges for i in range(2)]),
-        )
-        return self.align(chosen, [column.to_json() for column in adding], regrow)
+        theirs = [
+            wide.arguments[expression].columns[declared]
+            for expression, mine in self.arguments.items()
+            for declared in mine.columns
+        ]
+        places: dict[StateKind, list[int]] = {kind: [] for kind in self.kinds}
+        places[ADDS].append(0)
+        for column in theirs:
+            places[column.kind] += range(column.offset, column.offset + column.width)
+        chosen = Table({kind: _columns(table.matrices[kind], columns) for kind, columns in places.items()})
+        return self.align(chosen, [column.to_json() for column in theirs if column.kind is ADDS], regrow)
 
     def scatter(self, lifted: dict[Expression, Lifted], slots: npt.NDArray[np.int32], table: Table) -> None:
         """Put rows into their cells."""
         scatter.add_rows(table.adds, slots)
         for expression, argument in self.arguments.items():
-            values = lifted[expression]
-            for adding in argument.adding:
-                adding.scatter(values, slots, table.adds)
-            for greatest in argument.extremes.values():
-                greatest.scatter(values, slots, table.maxs)
-            for latest in argument.edges.values():
-                latest.scatter(values, slots, table.pairs)
+            for column in argument.columns.values():
+                column.scatter(lifted[expression], slots, table.matrices[column.kind])
 
     def settle(self, table: Table) -> None:
         for column in self.adding:
@@ -245,27 +261,15 @@ class Layout:
 
     def read(self, part: Part, table: Table) -> Any:
         """The value of a part for every cell of a table."""
-        if isinstance(part, base.RowCount):
-            return table.adds[:, 0]
-        if isinstance(part, (base.Values, base.Custom)) or part.argument is None:
-            raise InternalError("is kept elsewhere", parameter="part", value=part)
-        argument = self.arguments[part.argument]
-        count = argument.valid.read(table.adds)
-        if isinstance(part, base.ValidCount):
-            return count
-        if isinstance(part, base.Extreme):
-            return from_keys(argument.extremes[part.greatest].keys(table.maxs), argument.kind)
-        if isinstance(part, base.Edge):
-            return from_keys(argument.edges[part.latest].keys(table.pairs), argument.kind)
-        assert argument.sums is not None
-        if isinstance(part, base.Total):
-            return argument.sums.total(table.adds)
-        if isinstance(part, base.Mean):
-            return argument.sums.mean(table.adds, count)
-        assert argument.squares is not None
-        return square_deviation(argument.sums, argument.squares, table.adds, count)
 
-    def function(self, place: int) -> base.Aggregate:
+        def stored(declared: Columns) -> tuple[StateColumn, Numbers]:
+            assert part.argument is not None
+            column = self.arguments[part.argument].columns[declared]
+            return column, table.matrices[column.kind]
+
+        return part.read(table.adds[:, 0], stored)
+
+    def function(self, place: int) -> Aggregate:
         return lookup(self.calls[place].function)
 
     def lower(self, place: int, size: int, get: Callable[[Part], Any]) -> Array:
@@ -283,6 +287,6 @@ class Layout:
         self._place()
 
 
-def _columns(matrix: Integers, places: list[int]) -> Integers:
+def _columns(matrix: Numbers, places: list[int]) -> Numbers:
     """Some columns, without copying when they are all."""
     return matrix if places == list(range(matrix.shape[1])) else np.ascontiguousarray(matrix[:, places])

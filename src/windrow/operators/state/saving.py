@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
-from windrow.aggregates.kinds.base import Custom, Integers, Numbers
+from windrow.aggregates.kinds.base import Custom, Integers
 from windrow.aggregates.kinds.custom import UserAggregate
-from windrow.operators.kernels.panes.cells import combine
 from windrow.operators.kernels.panes.sliding import ACTIVE
 from windrow.operators.kernels.rows.last_rows import FRONT, OWNER
 from windrow.operators.kernels.rows.marks import CLOSED
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
+from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.state_columns import state_columns, state_of
 from windrow.operators.state.values.multisets import Multiset, RowLog
 from windrow.operators.state.values.packed import Packed
 from windrow.operators.state.values.paned_values import PanedValues
@@ -32,34 +33,14 @@ if TYPE_CHECKING:
     from windrow.operators.state.values.value_rows import ValueRows
 
 
-MATRICES = ("add", "max", "pair")
-"""How the columns of a state's three matrices are called."""
-
-
 def table_of(places: Integers, codes: Codes, state: Table) -> pa.Table:
-    return tabled(place=places, code=codes, **state_columns(state))
-
-
-def state_columns(state: Table) -> dict[str, Numbers]:
-    """The columns of a state by name: add0, add1, ..., max0, ..., pair0, ..."""
-    columns: dict[str, Numbers] = {}
-    for name, matrix in zip(MATRICES, (state.adds, state.maxs, state.pairs), strict=True):
-        columns.update({f"{name}{j}": np.ascontiguousarray(matrix[:, j]) for j in range(matrix.shape[1])})
-    return columns
+    columns = {"place": arrow(places), "code": arrow(codes), **state_columns(state)}
+    return pa.table(columns)
 
 
 def from_table(table: pa.Table, layout: Layout) -> tuple[Integers, Codes, Table]:
     state = state_of(table, layout.widths)
     return _numbers(table, "place"), _numbers(table, "code").astype(np.int32), state
-
-
-def state_of(table: pa.Table, widths: tuple[int, int, int]) -> Table:
-    """The state in the columns that `state_columns` named."""
-    matrices = [np.empty((table.num_rows, width), np.int64) for width in widths]
-    for name, matrix in zip(MATRICES, matrices, strict=True):
-        for j in range(matrix.shape[1]):
-            matrix[:, j] = _numbers(table, f"{name}{j}")
-    return Table(*matrices)
 
 
 def _numbers(table: pa.Table, name: str) -> Integers:
@@ -330,12 +311,12 @@ def load_row_windows(windower: Any, tables: dict[str, pa.Table]) -> None:
     windower.counted = _numbers(tables["partitions"], "rows")
     windower.reserve(0, len(owners))
     windower.rings.fill(panes, codes, state)
-    groups, running, back = windower.rings.groups, windower.running, front == 0
+    groups, back = windower.rings.groups, front == 0
     groups[: len(owners), OWNER] = owners
     np.add.at(groups[:, FRONT], codes, front)
-    nothing = np.empty((len(codes), 0), np.int64), np.empty((len(running), 0), np.int64)
-    combine(codes, state.adds, nothing[0], nothing[0], running.adds, nothing[1], nothing[1])
-    combine(codes[back], nothing[0], state.maxs[back], state.pairs[back], nothing[1], running.maxs, running.pairs)
+    for kind, matrix in state.matrices.items():
+        counted = slice(None) if kind is ADDS else back
+        kind.combine(codes[counted], matrix[counted], windower.running.matrices[kind])
     windower.relink()
     for i, ring in enumerate(windower.values.values()):
         kept = tables[f"values{i}"]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.kinds.base import Integers
+from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.kernels.panes import sliding
-from windrow.operators.kernels.panes.amending import amend
-from windrow.operators.kernels.panes.cells import combine
+from windrow.operators.kernels.panes.amending import find_cells
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.state.cells import Cells, Codes
-from windrow.operators.state.layout import LEAST, Layout, Table
+from windrow.operators.state.kinds import ADDS, LEAST, StateKind
+from windrow.operators.state.layout import Layout, Table
 
 ANSWERS = 1 << 18
 """Answers written by one kernel call, at least one window of all groups."""
@@ -38,34 +38,34 @@ class Answers:
 class Stacks:
     """Two stacks over the cells of a timeline for state that keeps the greatest; see `kernels.sliding`."""
 
-    def __init__(self, flip: Callable[..., None], slide: Callable[..., int]) -> None:
-        self._flip = flip
-        self._slide = slide
+    def __init__(self, kind: StateKind) -> None:
+        assert kind.flip is not None
+        assert kind.slide is not None
+        self._flip, self._slide = kind.flip, kind.slide
         self.front = 0
-        self.suffix: Integers = np.empty((0, 0), np.int64)
+        self.suffix: Numbers = np.empty((0, 0), kind.dtype)
         self.following: Integers = np.empty(0, np.int64)
         self.heads: Integers = np.empty(0, np.int64)
 
     def reserve_cells(self, capacity: int, width: int, kept: int = 0) -> None:
         old = self.suffix[:kept], self.following[:kept]
-        self.suffix, self.following = np.zeros((capacity, width), np.int64), np.zeros(capacity, np.int64)
+        self.suffix, self.following = np.zeros((capacity, width), old[0].dtype), np.zeros(capacity, np.int64)
         if kept:
             self.suffix[:kept], self.following[:kept] = old
 
     def reserve_groups(self, capacity: int) -> None:
         self.heads = np.concatenate([self.heads, np.full(capacity - len(self.heads), -1, np.int64)])
 
-    def rebuild(self, tail: int, head: int, codes: Codes, state: Integers, back: Integers) -> None:
+    def rebuild(self, tail: int, head: int, codes: Codes, state: Numbers, back: Numbers) -> None:
         """Make the whole window the front."""
         self._flip(tail, head, codes, state, self.suffix, self.following, back, self.heads)
         self.front = head
 
     def slide(
-        self, steps: Integers, codes: Codes, state: Integers, back: Integers, head: int, out_codes: Codes, out: Integers
+        self, steps: Integers, codes: Codes, state: Numbers, back: Numbers, head: int, out_codes: Codes, out: Numbers
     ) -> None:
-        if state.shape[1]:
-            arrays = state, self.suffix, self.following, back, self.heads
-            self.front = int(self._slide(steps, codes, *arrays, head, self.front, out_codes, out))
+        arrays = state, self.suffix, self.following, back, self.heads
+        self.front = int(self._slide(steps, codes, *arrays, head, self.front, out_codes, out))
 
     def shift(self, gone: int, count: int) -> None:
         """The first `gone` of `count` cells were dropped."""
@@ -98,8 +98,7 @@ class Timeline:
         """Panes from here on are kept after they left the window, for revisions."""
         self.stale = False
         self.count = 0
-        self.max_stacks = Stacks(sliding.flip_maxs, sliding.slide_maxs)
-        self.pair_stacks = Stacks(sliding.flip_pairs, sliding.slide_pairs)
+        self.stacks = {kind: Stacks(kind) for kind in layout.kinds if kind is not ADDS}
         self._reserve_cells(64)
         self.running = layout.empty(0)
         self.active: Codes = np.empty(0, np.int32)
@@ -107,20 +106,19 @@ class Timeline:
         self._reserve_groups(64)
 
     def _reserve_cells(self, capacity: int, kept: int = 0) -> None:
-        _, maxs, pairs = self.layout.widths
         self.panes = np.zeros(capacity, np.int64)
         self.codes = np.zeros(capacity, np.int32)
         self.cells = self.layout.empty(capacity)
-        self.max_stacks.reserve_cells(capacity, maxs, kept)
-        self.pair_stacks.reserve_cells(capacity, pairs, kept)
+        for kind, stacks in self.stacks.items():
+            stacks.reserve_cells(capacity, self.layout.widths[kind], kept)
 
     def _reserve_groups(self, capacity: int) -> None:
         more = capacity - len(self.running)
         self.running = self.layout.grown(self.running, capacity)
         self.active = np.concatenate([self.active, np.zeros(more, np.int32)])
         self.listed = np.concatenate([self.listed, np.zeros(more, np.uint8)])
-        self.max_stacks.reserve_groups(capacity)
-        self.pair_stacks.reserve_groups(capacity)
+        for stacks in self.stacks.values():
+            stacks.reserve_groups(capacity)
 
     def reserve_groups(self, groups: int) -> None:
         if groups > len(self.running):
@@ -165,9 +163,7 @@ class Timeline:
     def _put(self, panes: Integers, codes: Codes, state: Table) -> None:
         end = self.count + len(panes)
         self.panes[self.count : end], self.codes[self.count : end] = panes, codes
-        self.cells.adds[self.count : end] = state.adds
-        self.cells.maxs[self.count : end] = state.maxs
-        self.cells.pairs[self.count : end] = state.pairs
+        self.cells.put(slice(self.count, end), state)
         self.count = end
 
     def _make_room(self, cells: int) -> None:
@@ -199,17 +195,14 @@ class Timeline:
         self.forget()
         tail, head = int(self.position[TAIL]), int(self.position[HEAD])
         if tail < head and not self.forever:
-            for stacks, state, back in (
-                (self.max_stacks, self.cells.maxs, self.running.maxs),
-                (self.pair_stacks, self.cells.pairs, self.running.pairs),
-            ):
-                if state.shape[1] and stacks.front <= tail:
-                    stacks.rebuild(tail, head, self.codes, state, back)
+            for kind, stacks in self.stacks.items():
+                if stacks.front <= tail:
+                    stacks.rebuild(tail, head, self.codes, self.cells.matrices[kind], self.running.matrices[kind])
 
     def _report(self, last_window: int, groups: int) -> tuple[Answers, bool]:
         """As many windows as fit into one output."""
         windows = max(1, last_window - self.next_window + 1)
-        room = len(self.active) + min(ANSWERS, groups * windows)
+        room = len(self.active) + min(self.layout.rows_in(ANSWERS), groups * windows)
         steps = np.empty((min(windows, ANSWERS), 8), np.int64)
         out_windows, out_codes = np.empty(room, np.int64), np.empty(room, np.int32)
         head, held = int(self.position[HEAD]), bool(self.forever and self.position[ACTIVE])
@@ -222,17 +215,22 @@ class Timeline:
             self.active, self.listed, self.position, out_windows, out_codes,
         )  # fmt: skip
         steps, codes, out = steps[:taken], out_codes[:written], self.layout.blank(written)
-        sliding.slide_adds(steps, self.codes, self.cells.adds, self.running.adds, codes, out.adds)
-        self.max_stacks.slide(steps, self.codes, self.cells.maxs, self.running.maxs, head, codes, out.maxs)
-        self.pair_stacks.slide(steps, self.codes, self.cells.pairs, self.running.pairs, head, codes, out.pairs)
+        self._slide(steps, head, codes, out)
         return Answers(out_windows[:written], codes, out), self.next_window > last_window
+
+    def _slide(self, steps: Integers, head: int, codes: Codes, out: Table) -> None:
+        """All kinds of state along a schedule."""
+        cells, running = self.cells.matrices, self.running.matrices
+        sliding.slide_adds(steps, self.codes, self.cells.adds, self.running.adds, codes, out.adds)
+        for kind, stacks in self.stacks.items():
+            stacks.slide(steps, self.codes, cells[kind], running[kind], head, codes, out.matrices[kind])
 
     def _refresh(self) -> None:
         """After late cells the stacks are built anew."""
         if self.stale and not self.forever:
             window = int(self.position[TAIL]), int(self.position[HEAD]), self.codes
-            self.max_stacks.rebuild(*window, self.cells.maxs, self.running.maxs)
-            self.pair_stacks.rebuild(*window, self.cells.pairs, self.running.pairs)
+            for kind, stacks in self.stacks.items():
+                stacks.rebuild(*window, self.cells.matrices[kind], self.running.matrices[kind])
         self.stale = False
 
     def forget(self, *, at_once: bool = False) -> None:
@@ -242,10 +240,11 @@ class Timeline:
             gone = min(gone, int(np.searchsorted(self.panes[: self.count], self.keep_from)))
         if gone == 0 or (not at_once and gone < self.count and gone < max(1024, self.count // 2)):
             return
-        for array in (self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs):
+        arrays: list[Numbers] = [self.panes, self.codes, *self.cells.matrices.values()]
+        for array in arrays:
             array[: self.count - gone] = array[gone : self.count].copy()
-        self.max_stacks.shift(gone, self.count)
-        self.pair_stacks.shift(gone, self.count)
+        for stacks in self.stacks.values():
+            stacks.shift(gone, self.count)
         self.count -= gone
         self.position[[TAIL, HEAD]] = np.maximum(self.position[[TAIL, HEAD]] - gone, 0)
 
@@ -253,13 +252,11 @@ class Timeline:
         """Late cells of closed panes: into the window if they are in it, and into their place for later."""
         self.reserve_groups(groups)
         start = self.window_start
-        missing = np.zeros(len(panes), np.bool_)
-        amend(
-            panes, codes, state.adds, state.maxs, state.pairs,
-            self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs, self.count,
-            start, self.running.adds, missing,
-        )  # fmt: skip
-        inside = panes >= start
+        places = np.empty(len(panes), np.int64)
+        find_cells(panes, codes, self.panes, self.codes, self.count, places)
+        missing, inside = places < 0, panes >= start
+        self.cells.combine(places[~missing], state.take(~missing))
+        ADDS.combine(codes[inside], state.adds[inside], self.running.adds)
         if self.forever:
             self._raise_running(codes, state)
         else:
@@ -268,8 +265,8 @@ class Timeline:
         self.stale = True
 
     def _raise_running(self, codes: Codes, state: Table) -> None:
-        running, nothing = self.running, (state.adds[:, :0], self.running.adds[:, :0])
-        combine(codes, nothing[0], state.maxs, state.pairs, nothing[1], running.maxs, running.pairs)
+        for kind in self.stacks:
+            kind.combine(codes, state.matrices[kind], self.running.matrices[kind])
 
     def _insert(self, panes: Integers, codes: Codes, state: Table, inside: npt.NDArray[np.bool_]) -> None:
         if len(panes) == 0:
@@ -308,14 +305,14 @@ class Timeline:
         self.codes[: self.count] = mapping[self.codes[: self.count]]
         old = self.running.take(used)
         self.running = self.layout.empty(capacity)
-        self.running.adds[new], self.running.maxs[new], self.running.pairs[new] = old.adds, old.maxs, old.pairs
+        self.running.put(new, old)
         self.active, self.listed = np.zeros(capacity, np.int32), np.zeros(capacity, np.uint8)
         self.active[: len(active)] = active
         self.listed[active] = 1
-        self.max_stacks.remap(used, new, capacity)
-        self.pair_stacks.remap(used, new, capacity)
+        for stacks in self.stacks.values():
+            stacks.remap(used, new, capacity)
 
     @property
     def nbytes(self) -> int:
-        stacks = self.max_stacks.nbytes + self.pair_stacks.nbytes
+        stacks = sum(stacks.nbytes for stacks in self.stacks.values())
         return self.cells.nbytes + self.running.nbytes + stacks + self.panes.nbytes + self.codes.nbytes

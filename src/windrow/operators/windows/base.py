@@ -13,11 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, ValidCount, Values
+from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, Values
 from windrow.aggregates.kinds.custom import UserAggregate
+from windrow.aggregates.parts.counts import ValidCount
 from windrow.errors import InternalError
 from windrow.operators.kernels.input import span
-from windrow.operators.state.columns import Lifted
+from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
@@ -62,7 +63,12 @@ class Rows:
         times = self.times[rows]
         lifted = {
             e: Lifted(
-                cut(v.numbers), cut(v.keys), cut(v.valid), v.is_float, times if v.times is self.times else cut(v.times)
+                cut(v.numbers),
+                cut(v.keys),
+                cut(v.valid),
+                v.is_float,
+                times if v.times is self.times else cut(v.times),
+                {sketch: marks[rows] for sketch, marks in v.marks.items()},
             )
             for e, v in self.lifted.items()
         }

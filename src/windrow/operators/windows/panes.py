@@ -98,11 +98,11 @@ class PanedWid(NumberedWindows):
             slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
             self.layout.scatter(rows.lifted, slots, self.cells.state)
 
-    @staticmethod
-    def is_dense(rows: Rows, cells: int) -> bool:
+    def is_dense(self, rows: Rows, cells: int) -> bool:
         """Whether rows that can fall into so many cells are aggregated in a table of all of these."""
         least, most = rows.span
-        return cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and most - least < SPAN
+        is_small = cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and self.layout.fits_scratch(cells, len(rows))
+        return is_small and most - least < SPAN
 
     def _add_values(self, rows: Rows) -> None:
         panes = self.panes_of(rows.times)

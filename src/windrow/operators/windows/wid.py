@@ -43,7 +43,8 @@ class Wid(RowWise):
         most = int((lasts - firsts).max()) + 1
         low, high = int(firsts.min()), int(lasts.max())
         cells = (high - low + 1) * groups
-        if 0 < cells <= min(MOST_CELLS, max(1 << 12, 2 * len(rows) * max(most, 1))):
+        visits = len(rows) * max(most, 1)
+        if 0 < cells <= min(MOST_CELLS, max(1 << 12, 2 * visits)) and self.layout.fits_scratch(cells, visits):
             self._add_dense(rows, groups, firsts, lasts, low, cells)
         else:
             self._add_sparse(rows, firsts, lasts, most)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds import base
-from windrow.aggregates.kinds.base import Part, value_type
+from windrow.aggregates.kinds.base import Part, Values, value_type
+from windrow.aggregates.parts.columns import Columns, Rule
 from windrow.physical.costs import Constants, Estimate, Shape, Statistics, estimates
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
@@ -22,24 +23,23 @@ def kept_by(node: WindowAggregate) -> Shape:
     needed: dict[Part, pa.DataType | None] = {}
     for call in node.aggregates:
         kind = None if call.argument is None else value_type(type_of(call.argument, schema))
-        needed.update(dict.fromkeys(lookup(call.function).parts(call.argument, kind), kind))
-    summed = {p.argument: k for p, k in needed.items() if isinstance(p, (base.Total, base.Mean, base.SquareDeviation))}
-    squared = {p.argument: k for p, k in needed.items() if isinstance(p, base.SquareDeviation)}
+        needed.update(dict.fromkeys(lookup(call.function).parts(call.argument, kind, call.parameters), kind))
+    columns = {(p.argument, c): k for p, k in needed.items() if k is not None for c in p.columns}
+    weights = dict.fromkeys(Rule, 0)
+    for (_, declared), kind in columns.items():
+        weights[declared.rule] += _weight(declared, kind)
     return Shape(
-        adds=1 + sum(7 if _is_float(k) else 1 for k in summed.values()) + sum(map(_square_width, squared.values())),
-        maxs=len({p for p in needed if isinstance(p, base.Extreme)}),
-        pairs=2 * len({p for p in needed if isinstance(p, base.Edge)}),
+        adds=1 + weights[Rule.ADD],
+        maxs=weights[Rule.GREATEST],
+        pairs=weights[Rule.LATEST],
         arguments=len({call.argument for call in node.aggregates if call.argument is not None}),
-        values=sum(isinstance(part, base.Values) for part in needed),
+        values=sum(isinstance(part, Values) for part in needed),
     )
 
 
-def _is_float(kind: pa.DataType | None) -> bool:
-    return kind is not None and bool(pa.types.is_floating(kind))
-
-
-def _square_width(kind: pa.DataType | None) -> int:
-    return 15 if _is_float(kind) else 5
+def _weight(declared: Columns, kind: pa.DataType) -> int:
+    """In columns of eight bytes."""
+    return -(-declared.width(kind) * np.dtype(declared.dtype).itemsize // 8)
 
 
 def describe_estimates(node: WindowAggregate, stats: Statistics, constants: Constants) -> Iterator[str]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from windrow.errors import SumOverflowError
+from windrow.semantics.oracle.sketch import DEFAULT_ERROR, approximate
 from windrow.semantics.scalars.ordering import normal, order_key
 
 Pairs: TypeAlias = list[tuple[int, Any]]
@@ -72,6 +73,10 @@ def _count(pairs: Pairs, _: Parameters) -> int:
 
 def _count_distinct(pairs: Pairs, _: Parameters) -> int:
     return len(set(_values(pairs)))
+
+
+def _approx_distinct(pairs: Pairs, parameters: Parameters) -> int:
+    return approximate(set(_values(pairs)), *(parameters or (DEFAULT_ERROR,)))
 
 
 def _sum(pairs: Pairs, _: Parameters) -> int | float | None:
@@ -174,6 +179,7 @@ def _heavy_hitters(pairs: Pairs, parameters: Parameters) -> list[dict[str, Any]]
 REFERENCE: dict[str, Reference] = {
     "count": _count,
     "count_distinct": _count_distinct,
+    "approx_distinct": _approx_distinct,
     "sum": _sum,
     "avg": _avg,
     "min": lambda pairs, _: _first_of(_sorted(pairs)),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.rows.marks import CLOSES, UNCOUNTED
-from windrow.operators.kernels.rows.per_row import count_off, insert_rows
+from windrow.operators.kernels.rows.per_row import count_off, insert_rows, insert_states
 
 
 def test_every_third_of_each_group_over_several_calls() -> None:
@@ -19,12 +19,10 @@ def test_every_third_of_each_group_over_several_calls() -> None:
 
 def test_late_rows_go_behind_those_of_their_time() -> None:
     times, codes = np.array([1, 3, 3, 8, 0, 0]), np.array([0, 1, 2, 3, 9, 9], np.int32)
-    adds, maxs, pairs = times.reshape(-1, 1).copy(), np.empty((6, 0), np.int64), np.empty((6, 0), np.int64)
-    late = np.array([3, 5])
-    none = np.empty((2, 0), np.int64)
-    place = insert_rows(
-        late, np.array([7, 8], np.int32), late.reshape(-1, 1), none, none, times, codes, adds, maxs, pairs, 4
-    )
-    assert 3 == place
+    adds = times.reshape(-1, 1).copy()
+    late, origins = np.array([3, 5]), np.empty(3, np.int64)
+    insert_rows(late, np.array([7, 8], np.int32), times, codes, 4, origins)
+    insert_states(origins, 3, late.reshape(-1, 1), adds)
+    assert [~0, ~1, 3] == origins.tolist()
     assert [1, 3, 3, 3, 5, 8] == times.tolist() == adds[:, 0].tolist()
     assert [0, 1, 2, 7, 8, 3] == codes.tolist()

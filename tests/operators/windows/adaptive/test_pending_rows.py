@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from windrow.operators.state.columns import Lifted
+from windrow.operators.state.columns.base import Lifted
 from windrow.operators.windows.adaptive.pending_rows import Pending
 from windrow.operators.windows.base import Rows
 from windrow.semantics.progress.policies import END

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from windrow.operators.state.kinds import ADDS, MAXS, PAIRS
 from windrow.operators.state.layout import Table
 from windrow.operators.state.timeline import Answers
 from windrow.operators.store.waiting_rows import RowStates
@@ -17,7 +18,8 @@ LEAST = -(1 << 63)
 
 def states(values: Integers, times: Integers) -> Table:
     """A sum, a greatest and a smallest, the value of the latest."""
-    return Table(values.reshape(-1, 1).copy(), np.stack([values, -values], axis=1), np.stack([times, values], axis=1))
+    both = np.stack([values, -values], axis=1), np.stack([times, values], axis=1)
+    return Table({ADDS: values.reshape(-1, 1).copy(), MAXS: both[0], PAIRS: both[1]})
 
 
 def expected(late: list[tuple[int, int, int, int]], end: int, code: int, reach: int) -> list[int]:
@@ -38,8 +40,8 @@ def test_each_answer_gets_the_rows_in_its_window(seed: int) -> None:
     ends, owners = np.sort(random.integers(0, 150, 80)), random.integers(0, 5, 80).astype(np.int32)
     for piece in (slice(0, 30), slice(30, 31), slice(31, 80)):
         size = len(ends[piece])
-        out = Table(np.zeros((size, 1), np.int64), np.full((size, 2), LEAST), np.full((size, 2), LEAST))
+        out = Table({kind: kind.empty(size, width) for kind, width in ((ADDS, 1), (MAXS, 2), (PAIRS, 2))})
         late.join(Answers(np.arange(size), owners[piece], out), ends[piece])
-        found = np.concatenate([out.adds, out.maxs, out.pairs], axis=1).tolist()
+        found = np.concatenate(list(out.matrices.values()), axis=1).tolist()
         wanted = zip(ends[piece].tolist(), owners[piece].tolist(), strict=True)
         assert [expected(listed, end, code, reach) for end, code in wanted] == found

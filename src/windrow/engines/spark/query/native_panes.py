@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Custom, Edge, SquareDeviation, Values
+from windrow.aggregates.parts.counts import Counted
+from windrow.aggregates.parts.extremes import Greatest
+from windrow.aggregates.parts.sums import Summed
 from windrow.engines.spark.query.types import named
 from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import Partials
-from windrow.operators.state.columns import GreatestColumn, IntegerSum, ValidColumn
+from windrow.operators.state.columns.base import StateColumn
+from windrow.operators.state.columns.counts import ValidColumn
+from windrow.operators.state.columns.extremes import GreatestColumn
+from windrow.operators.state.columns.sums import IntegerSum
 from windrow.operators.state.keys import as_int64
-from windrow.operators.state.layout import LEAST, Layout
+from windrow.operators.state.kinds import ADDS, LEAST, MAXS
+from windrow.operators.state.layout import Layout
 from windrow.physical.division.nodes import Exchange
 from windrow.physical.pane_cells import pane_of
 from windrow.plan.checks.nodes import shape_of
@@ -60,12 +66,16 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 
+_NATIVE = (Counted, Summed, Greatest)
+"""State columns that Spark's aggregation can fill."""
+
+
 def _is_native(call: Any, schema: pa.Schema) -> bool:
     if call.argument is None:
         return True
     parts = Layout([call], schema).parts[0]
-    kept = any(isinstance(part, (Values, Custom, Edge, SquareDeviation)) for part in parts)
-    return isinstance(call.argument, Name) and _is_exact(type_of(call.argument, schema)) and not kept
+    native = all(part.columns and all(type(c) in _NATIVE for c in part.columns) for part in parts)
+    return isinstance(call.argument, Name) and _is_exact(type_of(call.argument, schema)) and native
 
 
 def native_panes(frame: DataFrame, lowering: Lowering) -> DataFrame:
@@ -119,9 +129,9 @@ def _state(frame: DataFrame, layout: Layout) -> Iterator[tuple[str, Column]]:
     adds, maxs = [sf.count(sf.lit(1))], []
     for expression, argument in layout.arguments.items():
         value = _whole(frame, str(expression))
-        for column in argument.adding:
+        for column in argument.of_kind(ADDS):
             adds += _adding(column, value)
-        maxs += [_greatest(column, value) for column in argument.extremes.values()]
+        maxs += [_greatest(column, value) for column in argument.of_kind(MAXS)]
     yield from ((f"add{i}", column) for i, column in enumerate(adds))
     yield from ((f"max{i}", column) for i, column in enumerate(maxs))
 
@@ -135,9 +145,10 @@ def _adding(column: Any, value: Column) -> list[Column]:
     return [sf.coalesce(sf.sum(half), sf.lit(0)) for half in halves]
 
 
-def _greatest(column: GreatestColumn, value: Column) -> Column:
+def _greatest(column: StateColumn, value: Column) -> Column:
     from pyspark.sql import functions as sf
 
+    assert isinstance(column, GreatestColumn)
     best = sf.max(value) if column.greatest else sf.bitwise_not(sf.min(value))
     return sf.coalesce(best, sf.lit(int(LEAST)))
 

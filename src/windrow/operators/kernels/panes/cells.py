@@ -55,16 +55,30 @@ def rebuild(index, panes, codes, count):
 
 
 @kernel
-def combine(slots, from_adds, from_maxs, from_pairs, adds, maxs, pairs):
-    """Combine state rows into the cells `slots`."""
+def combine_adds(slots, rows, adds):
+    """Add state rows to the cells `slots`."""
     for i in range(len(slots)):
         slot = slots[i]
         for j in range(adds.shape[1]):
-            adds[slot, j] += from_adds[i, j]
+            adds[slot, j] += rows[i, j]
+
+
+@kernel
+def combine_maxs(slots, rows, maxs):
+    """The same where each column keeps the greatest."""
+    for i in range(len(slots)):
+        slot = slots[i]
         for j in range(maxs.shape[1]):
-            maxs[slot, j] = max(maxs[slot, j], from_maxs[i, j])
+            maxs[slot, j] = max(maxs[slot, j], rows[i, j])
+
+
+@kernel
+def combine_pairs(slots, rows, pairs):
+    """The same where two columns keep the greatest pair."""
+    for i in range(len(slots)):
+        slot = slots[i]
         for j in range(0, pairs.shape[1], 2):
-            time, key = from_pairs[i, j], from_pairs[i, j + 1]
+            time, key = rows[i, j], rows[i, j + 1]
             if time > pairs[slot, j] or (time == pairs[slot, j] and key > pairs[slot, j + 1]):
                 pairs[slot, j] = time
                 pairs[slot, j + 1] = key

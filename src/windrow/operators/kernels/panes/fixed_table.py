@@ -43,17 +43,3 @@ def sweep(start, end, below, index, panes, evicted):
             gone += 1
             index[at] = -1
     return gone
-
-
-@kernel
-def take_out(slots, panes, codes, adds, maxs, pairs, least, out_panes, out_codes, out_adds, out_maxs, out_pairs):
-    """Copy the cells of these slots, and leave their state neutral: `least` where the greatest is kept."""
-    for i in range(len(slots)):
-        slot = slots[i]
-        out_panes[i], out_codes[i] = panes[slot], codes[slot]
-        for j in range(adds.shape[1]):
-            out_adds[i, j], adds[slot, j] = adds[slot, j], 0
-        for j in range(maxs.shape[1]):
-            out_maxs[i, j], maxs[slot, j] = maxs[slot, j], least
-        for j in range(pairs.shape[1]):
-            out_pairs[i, j], pairs[slot, j] = pairs[slot, j], least

@@ -64,3 +64,13 @@ def keep_latest(pairs, column, slots, times, keys, valid):
             if times[i] > time or (times[i] == time and keys[i] > pairs[slot, column + 1]):
                 pairs[slot, column] = times[i]
                 pairs[slot, column + 1] = keys[i]
+
+
+@kernel
+def keep_marks(registers, column, slots, marks, valid):
+    """The greatest low byte of the marks of each register, which is in the bits above it."""
+    for i in range(len(slots)):
+        if len(valid) == 0 or valid[i]:
+            at, number = column + (marks[i] >> 8), marks[i] & 255
+            if number > registers[slots[i], at]:
+                registers[slots[i], at] = number

@@ -269,48 +269,54 @@ def room_wanted(codes, most, rings):
 
 
 @kernel
-def give_room(codes, used, rings, panes, adds, maxs, pairs):
-    """Move the rings that want more room to the end of the pool. Returns how much of it is then used."""
+def give_room(codes, used, rings, moves):
+    """Rings that want more room get it at the end of the pool: `moves` tells which cells go where.
+
+    Returns how many moves there are, and how much of the pool is then used.
+    """
+    count = 0
     for i in range(len(codes)):
         code = codes[i]
         if -rings[code, FRESH] > rings[code, ROOM]:
-            _move(code, used, rings, panes, adds, maxs, pairs, panes, adds, maxs, pairs)
+            count = _move(code, used, rings, moves, count)
             rings[code, ROOM] = -rings[code, FRESH]
             used += rings[code, ROOM]
         rings[code, FRESH] = 0
-    return used
-
-
-@kernel
-def _move(code, to, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs):
-    start, mask, begin, size = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN], rings[code, SIZE]
-    for k in range(size):
-        to_panes[to + k] = panes[start + ((begin + k) & mask)]
-    _move_cells(start, mask, begin, size, to, adds, to_adds)
-    _move_cells(start, mask, begin, size, to, maxs, to_maxs)
-    _move_cells(start, mask, begin, size, to, pairs, to_pairs)
-    rings[code, START], rings[code, BEGIN] = to, 0
+    return count, used
 
 
 @inlined
-def _move_cells(start, mask, begin, size, to, source, target):
-    """One matrix of a ring; a loop over all three would count their references in every turn."""
-    for k in range(size):
-        at = start + ((begin + k) & mask)
-        for j in range(source.shape[1]):
-            target[to + k, j] = source[at, j]
+def _move(code, to, rings, moves, count):
+    size = rings[code, SIZE]
+    if size:
+        moves[count, 0], moves[count, 1] = rings[code, START], rings[code, ROOM] - 1
+        moves[count, 2], moves[count, 3], moves[count, 4] = rings[code, BEGIN], size, to
+        count += 1
+    rings[code, START], rings[code, BEGIN] = to, 0
+    return count
 
 
 @kernel
-def pack(count, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs):
+def pack(rings, moves):
     """All rings into another pool, one after the other; empty ones that need none give up their room.
 
-    Returns how much is used.
+    Returns how many moves there are, and how much is used.
     """
-    used = 0
-    for code in range(count):
-        _move(code, used, rings, panes, adds, maxs, pairs, to_panes, to_adds, to_maxs, to_pairs)
+    count, used = 0, 0
+    for code in range(len(rings)):
+        count = _move(code, used, rings, moves, count)
         if rings[code, SIZE] == 0 and rings[code, FRESH] == 0:
             rings[code, ROOM] = 0
         used += rings[code, ROOM]
-    return used
+    return count, used
+
+
+@kernel
+def move_cells(moves, source, target):
+    """One matrix of the pool, or of two, along with the rings."""
+    for m in range(len(moves)):
+        start, mask, begin, size, to = moves[m, 0], moves[m, 1], moves[m, 2], moves[m, 3], moves[m, 4]
+        for k in range(size):
+            at = start + ((begin + k) & mask)
+            for j in range(source.shape[1]):
+                target[to + k, j] = source[at, j]

@@ -66,30 +66,31 @@ def _copy(source, row, target, to):
 
 
 @kernel
-def insert_rows(
-    late_times, late_codes, late_adds, late_maxs, late_pairs, times, codes, adds, maxs, pairs, count
-):  # fmt: skip
+def insert_rows(late_times, late_codes, times, codes, count, origins):
     """Sorted late rows into the sorted rows 0..count, in place; only rows after the earliest of them move.
 
-    Returns where that one went. There must be room.
+    `origins` gets where each row from there on came from, ~place for a late one. There must be room.
     """
     i, j = count - 1, len(late_times) - 1
     to = count + j
-    while j >= 0:
-        if i >= 0 and times[i] > late_times[j]:
-            times[to], codes[to] = times[i], codes[i]
-            _copy(adds, i, adds, to)
-            _copy(maxs, i, maxs, to)
-            _copy(pairs, i, pairs, to)
+    for k in range(len(origins) - 1, -1, -1):
+        if j < 0 or (i >= 0 and times[i] > late_times[j]):
+            times[to], codes[to], origins[k] = times[i], codes[i], i
             i -= 1
         else:
-            times[to], codes[to] = late_times[j], late_codes[j]
-            _copy(late_adds, j, adds, to)
-            _copy(late_maxs, j, maxs, to)
-            _copy(late_pairs, j, pairs, to)
+            times[to], codes[to], origins[k] = late_times[j], late_codes[j], ~j
             j -= 1
         to -= 1
-    return to + 1
+
+
+@kernel
+def insert_states(origins, first, late, states):
+    """The state of rows along with them: those from `first` on come from `origins`."""
+    for k in range(len(origins) - 1, -1, -1):
+        if origins[k] >= 0:
+            _copy(states, origins[k], states, first + k)
+        else:
+            _copy(late, ~origins[k], states, first + k)
 
 
 @kernel

@@ -90,10 +90,10 @@ class Standings:
         Measured again when the rows are a quarter more or less.
         """
         size, plan = len(self.kept), self.kept.shape.plan
-        if self._measured is None or self._measured[0] != plan.layout.widths or _differ(self._measured[1], size):
+        if self._measured is None or self._measured[0] != plan.layout.weights or _differ(self._measured[1], size):
             weighed = self.kept.nbytes / size if size >= WEIGHED else None
-            shape = Shape(*plan.layout.widths, len(plan.layout.arguments), len(plan.values))
-            self._measured = plan.layout.widths, size, shape.memory(self.window, weighed)
+            shape = Shape(*plan.layout.weights, len(plan.layout.arguments), len(plan.values))
+            self._measured = plan.layout.weights, size, shape.memory(self.window, weighed)
         return self._measured[2]
 
     # Lazy to eager

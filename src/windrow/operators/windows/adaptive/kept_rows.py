@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers, Values
-from windrow.operators.state.columns import Lifted
+from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.keys import NO_VALIDITY, keys_of_numbers
 from windrow.operators.state.values.packed import Packed, joined
@@ -25,23 +25,25 @@ MANY = 8
 class RowShape:
     """Which columns a kept row has: pane, code, the time where an aggregate asks for it, then those of arguments.
 
-    An argument is kept once, as its number where something adds it up, else as its order key, else not at all.
+    An argument is kept once, as its number where something adds it up, else as its order key, else not at all; of
+    a sketch the register it goes into.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.arguments = plan.layout.arguments
-        self.timed = any(argument.edges for argument in self.arguments.values())
-        added = {e for e, argument in self.arguments.items() if argument.sums is not None}
+        self.timed = any(argument.needs("times") for argument in self.arguments.values())
+        added = {e for e, argument in self.arguments.items() if argument.needs("numbers")}
         self.numbers = added | {p.argument for p in plan.custom if p.argument is not None}
         self.direct = {p for p, values in plan.values.items() if values.direct}
-        keyed = {e for e, argument in self.arguments.items() if argument.extremes or argument.edges}
+        keyed = {e for e, argument in self.arguments.items() if argument.needs("keys")}
         self.keys = keyed | {p.argument for p in self.direct}
         self.numbered = [p for p in plan.values if p not in self.direct]
         kept = [e for e in self.arguments if e in self.numbers or e in self.keys]
         names: list[Any] = ["pane", "code", *(["time"] if self.timed else []), *kept]
         names += [("valid", e) for e in self.arguments]
-        self.places = {name: i for i, name in enumerate([*names, *self.numbered])}
+        self.sketched = [(e, column.sketch) for e, a in self.arguments.items() for column in a.registers]
+        self.places = {name: i for i, name in enumerate([*names, *self.sketched, *self.numbered])}
 
     def pack(self, panes: Integers, rows: Rows) -> Chunk:
         """Rows as packed columns; one pane stands for all rows."""
@@ -50,6 +52,7 @@ class RowShape:
         columns += [Packed.of(rows.times)] if self.timed else []
         columns += [Packed.of(self._kept(e, rows)) for e in self.arguments if e in self.places]
         columns += [_packed_validity(rows.valid[e], len(rows)) for e in self.arguments]
+        columns += [Packed.of(rows.lifted[e].marks[sketch]) for e, sketch in self.sketched]
         return *columns, *(Packed.of(rows.keys[p]) for p in self.numbered)
 
     def _kept(self, expression: Expression, rows: Rows) -> Integers:
@@ -57,7 +60,7 @@ class RowShape:
         if expression not in self.numbers:
             direct = (rows.keys[p] for p in self.direct if p.argument == expression)
             return lifted.keys if len(lifted.keys) else next(direct)
-        if self.arguments[expression].sums is not None:
+        if self.arguments[expression].needs("numbers"):
             return lifted.numbers
         return next(n.view(np.int64) for p, n in rows.numbers.items() if p.argument == expression)
 
@@ -83,6 +86,9 @@ class RowShape:
             valid = _read_validity(chunk[self.places["valid", expression]].take(rows))
             kept = chunk[self.places[expression]].take(rows).read() if expression in self.places else None
             found[expression] = Lifted(*self._values(expression, kept), valid, argument.is_float, times)
+        for expression, sketch in self.sketched:
+            marks = chunk[self.places[expression, sketch]].take(rows).read().astype(np.int32)
+            found[expression].marks[sketch] = marks
         return found
 
     def _values(self, expression: Expression, kept: Integers | None) -> tuple[Integers, Integers]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from windrow.operators.state.columns import Lifted
+from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.groups import Codes
 from windrow.operators.windows.base import Rows
 from windrow.semantics.progress.policies import END
@@ -47,10 +47,12 @@ class Pending:
 
 
 def _bytes_of(rows: Rows) -> int:
-    lifted = [array for v in rows.lifted.values() for array in (v.numbers, v.keys, v.valid)]
+    lifted: list[npt.NDArray[Any]] = []
+    for v in rows.lifted.values():
+        lifted += [v.numbers, v.keys, v.valid, *v.marks.values()]
     lifted += [v.times for v in rows.lifted.values() if v.times is not rows.times]
     others = [*rows.keys.values(), *rows.numbers.values()]
-    return sum(array.nbytes for array in (rows.times, rows.codes, *lifted, *others))
+    return rows.times.nbytes + rows.codes.nbytes + sum(array.nbytes for array in (*lifted, *others))
 
 
 def joined_rows(batches: Sequence[Rows]) -> Rows:
@@ -72,7 +74,8 @@ def joined_rows(batches: Sequence[Rows]) -> Rows:
 def _lifted(parts: Sequence[Lifted], sizes: Sequence[int], times: npt.NDArray[np.int64]) -> Lifted:
     numbers = np.concatenate([part.numbers for part in parts])
     keys = np.concatenate([part.keys for part in parts])
-    return Lifted(numbers, keys, _validity([part.valid for part in parts], sizes), parts[0].is_float, times)
+    marks = {sketch: np.concatenate([part.marks[sketch] for part in parts]) for sketch in parts[0].marks}
+    return Lifted(numbers, keys, _validity([part.valid for part in parts], sizes), parts[0].is_float, times, marks)
 
 
 def _validity(parts: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[Any]:

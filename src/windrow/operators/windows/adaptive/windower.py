@@ -264,10 +264,7 @@ class AdaptWid(PanedWid):
         state = self.layout.empty(size)
         at = 0
         for answers in found:
-            part = taken[at : at + len(answers)]
-            state.adds[part], state.maxs[part], state.pairs[part] = (
-                answers.state.adds, answers.state.maxs, answers.state.pairs
-            )  # fmt: skip
+            state.put(taken[at : at + len(answers)], answers.state)
             at += len(answers)
         self.layout.scatter(self.kept.shape.lift(self.kept.sorted, block.places), slots, state)
         self.layout.settle(state)

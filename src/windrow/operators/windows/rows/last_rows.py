@@ -107,7 +107,7 @@ class RowWindows:
         """The answers of windows that end, as many at a time as fit; the cells after the last of them too."""
         done, pushed, places = 0, 1, np.empty(len(codes), np.int64)
         groups = len(self.rings.groups)
-        visits = np.empty((min(max(ANSWERS, groups), len(ends) * groups), 8), np.int64)
+        visits = np.empty((min(max(self.layout.rows_in(ANSWERS), groups), len(ends) * groups), 8), np.int64)
         while True:
             before = pushed
             more, pushed, count, written = rows.plan_visits(
@@ -126,11 +126,9 @@ class RowWindows:
     def _run(self, visits: Integers, cells: tuple[int, int, Codes, Integers], fresh: Table, out: Table) -> None:
         """Each kind of state along the visits."""
         groups, pool, running = self.rings.groups, self.rings.state, self.running
-        rows.slide_row_adds(visits, *cells, fresh.adds, groups, pool.adds, running.adds, out.adds)
-        if pool.maxs.shape[1]:
-            rows.slide_row_maxs(visits, *cells, fresh.maxs, groups, pool.maxs, running.maxs, out.maxs)
-        if pool.pairs.shape[1]:
-            rows.slide_row_pairs(visits, *cells, fresh.pairs, groups, pool.pairs, running.pairs, out.pairs)
+        for kind, states in fresh.matrices.items():
+            held = pool.matrices[kind], running.matrices[kind]
+            kind.slide_rows(visits, *cells, states, groups, *held, out.matrices[kind])
 
     # Holistic aggregates
 
@@ -204,7 +202,7 @@ class RowWindows:
     def remap(self, mapping: Codes, groups: int) -> None:
         used = np.flatnonzero(mapping >= 0)
         new, old, self.running = mapping[used], self.running.take(used), self.layout.empty(max(64, groups))
-        self.running.adds[new], self.running.maxs[new], self.running.pairs[new] = old.adds, old.maxs, old.pairs
+        self.running.put(new, old)
         heads = self.progress[: self.partitions, HEAD]
         heads[heads >= 0] = mapping[heads[heads >= 0]]
         for ring in (self.rings, *self.values.values()):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.aggregates.kinds.base import Integers
+from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.kernels.rows.latecomers import add_late, greatest_late
 from windrow.operators.state.groups import Codes
+from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.timeline import Answers
 from windrow.operators.store.waiting_rows import RowStates
 
@@ -28,7 +29,9 @@ class Latecomers:
         self._exits = np.argsort(rows.times, kind="stable")
         self._running = np.zeros((len(codes), rows.state.adds.shape[1]), np.int64)
         self._position = np.zeros(2, np.int64)
-        self._lists = [_Lists(len(codes), values) for values in (rows.state.maxs, rows.state.pairs)]
+        self._lists = {
+            kind: _Lists(len(codes), values) for kind, values in rows.state.matrices.items() if kind is not ADDS
+        }
 
     def join(self, answers: Answers, ends: Integers) -> None:
         """Into the answers of windows with these ends, which never go back from one call to the next."""
@@ -37,15 +40,14 @@ class Latecomers:
         add_late(
             ends, owners, *rows, self._exits, self.reach, state.adds, self._position, self._running, answers.state.adds
         )
-        both = (1, state.maxs, answers.state.maxs), (2, state.pairs, answers.state.pairs)
-        for kept, (step, values, out) in zip(self._lists, both, strict=True):
-            if values.shape[1]:
-                greatest_late(ends, owners, *rows, self.reach, step, values, *kept.arrays, out)
+        for kind, kept in self._lists.items():
+            values, out = state.matrices[kind], answers.state.matrices[kind]
+            greatest_late(ends, owners, *rows, self.reach, kind.together, values, *kept.arrays, out)
 
 
 class _Lists:
     """For each group and column the rows that may still be the greatest, chained by time."""
 
-    def __init__(self, groups: int, values: Integers) -> None:
-        links = np.full((4, max(groups, len(values)), values.shape[1]), -1, np.int64)
+    def __init__(self, groups: int, values: Numbers) -> None:
+        links = np.full((4, max(groups, len(values)), values.shape[1]), -1, np.int32)
         self.arrays = np.zeros(1, np.int64), links[0], links[1], links[2], links[3]

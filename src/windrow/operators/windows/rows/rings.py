@@ -10,6 +10,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.rows import last_rows as kernels
 from windrow.operators.kernels.rows.last_rows import BEGIN, CELL, FRONT, NEXT, ROOM, SIZE, START, UNLISTED
 from windrow.operators.state.groups import Codes
+from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Table
 
 COLUMNS = 9
@@ -38,17 +39,25 @@ class Rings:
         wanted = int(kernels.room_wanted(codes, self.most, self.groups))
         if self.used + wanted > len(self.panes):
             self._pack(wanted)
-        pool = self.panes, self.state.adds, self.state.maxs, self.state.pairs
-        self.used = int(kernels.give_room(codes, self.used, self.groups, *pool))
+        moves = np.empty((len(codes), 5), np.int64)
+        count, self.used = kernels.give_room(codes, self.used, self.groups, moves)
+        self._move(moves[:count], self.panes, self.state)
 
     def _pack(self, wanted: int) -> None:
         """A new pool with at least so much to spare, without what is no longer used."""
         size = 2 * (int(self.groups[:, ROOM].sum()) + wanted)
         panes, state = np.zeros(size, np.int64), self.empty(size)
-        old = self.panes, self.state.adds, self.state.maxs, self.state.pairs
-        new = panes, state.adds, state.maxs, state.pairs
-        self.used = int(kernels.pack(len(self.groups), self.groups, *old, *new))
+        moves = np.empty((len(self.groups), 5), np.int64)
+        count, self.used = kernels.pack(self.groups, moves)
+        self._move(moves[:count], panes, state)
         self.panes, self.state = panes, state
+
+    def _move(self, moves: Integers, panes: Integers, state: Table) -> None:
+        """Cells to other places, of this pool or of another."""
+        if len(moves):
+            kernels.move_cells(moves, self.panes[:, None], panes[:, None])
+            for kind, matrix in self.state.matrices.items():
+                kernels.move_cells(moves, matrix, state.matrices[kind])
 
     def _places(self) -> tuple[Codes, Integers, Integers]:
         """Of each cell its group, its place in the ring and its place in the pool, in order of groups."""
@@ -79,7 +88,7 @@ class Rings:
         np.add.at(self.groups[:, SIZE], codes, 1)
         _, _, at = self._places()
         self.panes[at] = panes
-        self.state.adds[at], self.state.maxs[at], self.state.pairs[at] = state.adds, state.maxs, state.pairs
+        self.state.put(at, state)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         """Group codes have changed: `mapping[old] = new`, -1 for groups no longer in use, whose cells go."""
@@ -112,5 +121,4 @@ def _no_groups(count: int) -> Integers:
 
 def values_only(cells: int) -> Table:
     """State that is one key a cell."""
-    nothing = np.empty((cells, 0), np.int64)
-    return Table(np.zeros((cells, 1), np.int64), nothing, nothing)
+    return Table({ADDS: np.zeros((cells, 1), np.int64)})

@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import sliding
-from windrow.operators.kernels.panes.cells import combine
 from windrow.operators.kernels.panes.sliding import HEAD, TAIL
-from windrow.operators.kernels.rows.per_row import insert_rows, plan_ends
+from windrow.operators.kernels.rows.per_row import insert_rows, insert_states, plan_ends
 from windrow.operators.state.cells import Codes
-from windrow.operators.state.layout import LEAST, Layout, Table
+from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
 from windrow.operators.store.waiting_rows import RowStates
 
@@ -60,11 +59,9 @@ class RowTimeline(Timeline):
             front = max(tail, head - 2 * self.lateness)
             behind = self.codes[front:head]
             push = np.array([[tail, tail, front, head, 0, 0, tail, 0]])
-            for stacks, state, back in (
-                (self.max_stacks, self.cells.maxs, self.running.maxs),
-                (self.pair_stacks, self.cells.pairs, self.running.pairs),
-            ):
-                stacks.heads[behind], back[behind] = -1, LEAST
+            for kind, stacks in self.stacks.items():
+                state, back = self.cells.matrices[kind], self.running.matrices[kind]
+                stacks.heads[behind], back[behind] = -1, kind.neutral
                 stacks.rebuild(tail, front, self.codes, state, back)
                 stacks.slide(push, self.codes, state, back, front, _NO_CODES, state[:0])
             self.lateness = 0
@@ -76,7 +73,7 @@ class RowTimeline(Timeline):
         self._refresh()
         start = 0
         while start < len(ends.times):
-            piece = ends.take(start, start + ANSWERS)
+            piece = ends.take(start, start + self.layout.rows_in(ANSWERS))
             answers, taken = self._slide_groups(self._steps(piece), groups) if self.shared else self._slide_one(piece)
             start += taken
             yield answers
@@ -118,7 +115,7 @@ class RowTimeline(Timeline):
 
     def _slide_groups(self, steps: Integers, groups: int) -> tuple[Answers, int]:
         """As many windows as fit into one output."""
-        room = len(self.active) + min(ANSWERS, groups * len(steps))
+        room = len(self.active) + min(self.layout.rows_in(ANSWERS), groups * len(steps))
         windows, codes = np.empty(room, np.int64), np.empty(room, np.int32)
         before = self.position[[TAIL, HEAD]].copy()
         taken, written = sliding.plan_answers(
@@ -132,29 +129,28 @@ class RowTimeline(Timeline):
     def _follow(self, steps: Integers, codes: Codes) -> Table:
         """All kinds of state along a schedule, and the position after it."""
         out, head = self.layout.blank(len(codes)), int(self.position[HEAD])
-        sliding.slide_adds(steps, self.codes, self.cells.adds, self.running.adds, codes, out.adds)
-        self.max_stacks.slide(steps, self.codes, self.cells.maxs, self.running.maxs, head, codes, out.maxs)
-        self.pair_stacks.slide(steps, self.codes, self.cells.pairs, self.running.pairs, head, codes, out.pairs)
+        self._slide(steps, head, codes, out)
         self.position[TAIL], self.position[HEAD] = steps[-1, sliding.TAIL_TO], steps[-1, sliding.PUSH_TO]
         return out
 
     def amend(self, panes: Integers, codes: Codes, state: Table, groups: int) -> None:
         """Late rows that lie in the window: into it, and into their place for later."""
+        if len(panes) == 0:
+            return
         self.reserve_groups(groups)
         order = np.argsort(panes, kind="stable")
         panes, codes, state = panes[order], codes[order], state.take(order)
         if self.count + len(panes) > len(self.panes):
             self._make_room(self.count + len(panes))
-        cells = self.cells
-        place = insert_rows(
-            panes, codes, state.adds, state.maxs, state.pairs,
-            self.panes, self.codes, cells.adds, cells.maxs, cells.pairs, self.count,
-        )  # fmt: skip
+        place = int(np.searchsorted(self.panes[: self.count], panes[0], side="right"))
+        origins = np.empty(self.count - place + len(panes), np.int64)
+        insert_rows(panes, codes, self.panes, self.codes, self.count, origins)
+        for kind, late in state.matrices.items():
+            insert_states(origins, place, late, self.cells.matrices[kind])
         self.count += len(panes)
         self.position[HEAD] = self.count
-        running = self.running
-        combine(codes, state.adds, state.maxs, state.pairs, running.adds, running.maxs, running.pairs)
-        self.stale = self.stale or place < max(self.max_stacks.front, self.pair_stacks.front)
+        self.running.combine(codes, state)
+        self.stale = self.stale or any(place < stacks.front for stacks in self.stacks.values())
         self.lateness = max(self.lateness, self.count - place)
         if self.shared:
             self._list(codes)

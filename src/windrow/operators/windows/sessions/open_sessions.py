@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
-from windrow.operators.kernels.panes.cells import combine
 from windrow.operators.kernels.rows.sessions import assign_rows, label_sessions
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
@@ -70,7 +69,7 @@ class Sessions:
         labels = np.empty(len(codes), np.int64)
         count = label_sessions(codes, starts, lasts, self.gap, labels)
         merged = self.layout.empty(count)
-        combine(labels, both.adds, both.maxs, both.pairs, merged.adds, merged.maxs, merged.pairs)
+        merged.combine(labels, both)
         first = np.searchsorted(labels, np.arange(count))
         self.codes, self.starts, self.cells = codes[first], starts[first], merged
         self.lasts = np.maximum.reduceat(lasts, first) if count else lasts

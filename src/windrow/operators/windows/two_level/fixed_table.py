@@ -13,8 +13,8 @@ import numpy as np
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import fixed_table as kernels
 from windrow.operators.state.cells import Cells, Codes
-from windrow.operators.state.columns import Lifted
-from windrow.operators.state.layout import LEAST, Layout, Table
+from windrow.operators.state.columns.base import Lifted
+from windrow.operators.state.layout import Layout, Table
 from windrow.semantics.scalars.expressions import Expression
 
 SPILL = 1 << 15
@@ -51,12 +51,9 @@ class LowTable:
         return self._taken(kernels.sweep(start, end, below, self.index, self.panes, self._gone))
 
     def _taken(self, gone: int) -> Cells:
-        slots, here = self._gone[:gone], self.state
-        cells = Cells(np.empty(gone, np.int64), np.empty(gone, np.int32), self.layout.blank(gone))
-        kernels.take_out(
-            slots, self.panes, self.codes, here.adds, here.maxs, here.pairs, LEAST,
-            cells.panes, cells.codes, cells.state.adds, cells.state.maxs, cells.state.pairs,
-        )  # fmt: skip
+        slots = self._gone[:gone]
+        cells = Cells(self.panes[slots], self.codes[slots], self.state.take(slots))
+        self.state.reset(slots)
         self.layout.settle(cells.state)
         self.free[self.left : self.left + gone] = slots
         self.left += gone

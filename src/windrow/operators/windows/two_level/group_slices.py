@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.layout import LEAST, Table
+from windrow.operators.state.kinds import LEAST
+from windrow.operators.state.layout import Table
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.semantics.progress.policies import START

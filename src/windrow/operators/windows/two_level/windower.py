@@ -18,7 +18,8 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.layout import LEAST, Table
+from windrow.operators.state.kinds import LEAST
+from windrow.operators.state.layout import Table
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.extents import last_closed
 from windrow.operators.windows.panes import PanedWid

@@ -1,0 +1,140 @@
+"""approx_distinct: about how many different values, from a sketch of fixed size (HyperLogLog); NULL is none of them.
+
+The sketch is 2^p registers of a byte. A value's hash chooses a register and a number, which is one more than the zeros
+its last 48 bits begin with; the register keeps the greatest. So the state is a function of the set of values: order,
+batches, panes and engines cannot change the answer. The estimate is Ertl's ("New cardinality estimation algorithms for
+HyperLogLog sketches", 2017, section 2.3), right from one value on, without tables. `semantics/oracle/sketch.py` says
+the same value by value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Part, State
+from windrow.aggregates.kinds.holistic import check_number
+from windrow.aggregates.parts.columns import Hashes, Registers, Sketch, Stored
+from windrow.semantics.scalars.expressions import Expression
+
+RARITY = 48
+"""Bits of a hash that say how rare it is."""
+DEFAULT_ERROR = 0.02
+LEAST_ERROR, MOST_ERROR = 0.005, 0.2
+AT_ONCE = 256
+"""Sketches counted at once: their registers take eight times their room then."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HyperLogLog(Sketch):
+    """2^precision registers."""
+
+    precision: int
+
+    def width(self, kind: pa.DataType) -> int:
+        return 1 << self.precision
+
+    def lift(self, hashes: Hashes) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        rest = hashes & np.uint64((1 << RARITY) - 1)
+        _, bits = np.frexp(rest.astype(np.float64))  # exact: they fit into a float
+        return hashes >> np.uint64(64 - self.precision), RARITY + 1 - bits
+
+
+@dataclass(frozen=True)
+class Cardinality(Part):
+    """About how many different values. Value: int64 array."""
+
+    argument: Expression
+    sketch: HyperLogLog
+
+    @property
+    def columns(self) -> tuple[HyperLogLog, ...]:
+        return (self.sketch,)
+
+    def read(self, rows: Integers, stored: Stored) -> Any:
+        column, state = stored(self.sketch)
+        registers = column.read(state)
+        parts = [estimates(registers[at : at + AT_ONCE]) for at in range(0, len(registers), AT_ONCE)]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+class ApproxDistinct(Aggregate):
+    name = "approx_distinct"
+    differential = False
+    parameter_names = ("error",)
+    description = "about how many different values, with a standard error of 2 %, or what is asked for"
+
+    def check_parameters(self, parameters: tuple[Any, ...]) -> None:
+        """The error may be left out."""
+        if parameters:
+            super().check_parameters(parameters)
+            error = parameters[0]
+            is_number = isinstance(error, (int, float)) and not isinstance(error, bool)
+            is_error = is_number and LEAST_ERROR <= error <= MOST_ERROR
+            check_number(self, error, "error", f"must be between {LEAST_ERROR} and {MOST_ERROR}", is_error)
+
+    def parts(
+        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
+    ) -> tuple[Part, ...]:
+        assert argument is not None
+        return (Cardinality(argument, HyperLogLog(precision_for(*parameters))),)
+
+    def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
+        self.check_parameters(parameters)
+        self.need_argument(argument_type)
+        return pa.int64()
+
+    def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
+        return arrow(state.get(parts[0]))
+
+
+def precision_for(error: float = DEFAULT_ERROR) -> int:
+    """As many bits as make the standard error, 1.04 over the root of the registers, at most this.
+
+    >>> precision_for(), precision_for(0.1)
+    (12, 7)
+    """
+    return next(bits for bits in range(5, 17) if 1.04 / math.sqrt(1 << bits) <= error)
+
+
+def estimates(registers: Registers) -> Integers:
+    """About how many different values went into each row of registers."""
+    rows, size = registers.shape
+    numbers = RARITY + 2
+    places = registers + np.arange(rows)[:, None] * numbers
+    counts = np.bincount(places.reshape(-1), minlength=rows * numbers).reshape(rows, numbers).astype(np.float64)
+    whole = size * _tau(1 - counts[:, -1] / size)
+    for number in range(numbers - 2, 0, -1):
+        whole = 0.5 * (whole + counts[:, number])
+    whole += size * _sigma(counts[:, 0] / size)
+    is_empty = counts[:, 0] == size
+    found = np.rint(size * size / (2 * math.log(2) * np.where(is_empty, 1.0, whole)))
+    return np.where(is_empty, 0, found).astype(np.int64)
+
+
+def _sigma(x: Floats) -> Floats:
+    """x + x^2 + 2 x^4 + 4 x^8 + ...; anything for 1."""
+    x = np.where(x == 1, 0.0, x)
+    factor, total, before = 1.0, x, x - 1
+    while (total != before).any():
+        x, before = x * x, total
+        total = total + x * factor
+        factor += factor
+    return total
+
+
+def _tau(x: Floats) -> Floats:
+    """(1 - x - (1 - x^(1/2))^2 / 2 - (1 - x^(1/4))^2 / 4 - ...) / 3, and 0 for 0."""
+    x = np.where(x == 0, 1.0, x)
+    factor, total, before = 1.0, 1 - x, -x
+    while (total != before).any():
+        x, before, factor = np.sqrt(x), total, 0.5 * factor
+        total = total - (1 - x) * (1 - x) * factor
+    return total / 3
