@@ -13,7 +13,7 @@ import pyarrow as pa
 from _harness import Settings, begin, side_by_side, table, verdict
 
 import windrow as wr
-from windrow.engines.local import run
+from windrow.engines.local import Receiver, run
 from windrow.generate import trades
 
 ROWS = 1_000_000
@@ -45,7 +45,7 @@ def answer(data: pa.Table, spec: Any, ratio: int) -> pa.Table:
         .agg(result=spec)
     )
     results: list[pa.RecordBatch] = []
-    run(asked.plan, asked.sources, on_result=results.append)
+    run([asked.plan], asked.sources, Receiver.of_one(results.append))
     return pa.Table.from_batches(results)
 
 

@@ -23,7 +23,7 @@ from _harness import Settings, amount, begin, side_by_side, table, verdict
 
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
-from windrow.engines.local import Options, run
+from windrow.engines.local import Options, Receiver, run
 from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
 from windrow.pipeline.build import How, build
@@ -70,7 +70,7 @@ def answered(query: wr.Query, threads: int = 1) -> int:
         nonlocal found
         found += len(batch)
 
-    run(query.plan, query.sources, on_result=note, options=Options(threads=threads))
+    run([query.plan], query.sources, Receiver.of_one(note), Options(threads=threads))
     return found
 
 

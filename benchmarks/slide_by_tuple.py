@@ -19,7 +19,7 @@ from _harness import Settings, Spread, amount, begin, ratios, side_by_side, tabl
 from numba import njit
 
 import windrow as wr
-from windrow.engines.local import Options, run
+from windrow.engines.local import Options, Receiver, run
 
 ROWS = 2_000_000
 STEP = 10
@@ -67,7 +67,7 @@ def query(data: pa.Table, bins: int, what: str, grouped: bool) -> wr.Query:
 
 def answer(asked: wr.Query) -> pa.Table:
     results: list[pa.RecordBatch] = []
-    run(asked.plan, asked.sources, on_result=results.append, options=Options(threads=1))
+    run([asked.plan], asked.sources, Receiver.of_one(results.append), Options(threads=1))
     return pa.Table.from_batches(results)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from windrow.engines.spark.running.run import Options, deliver_in_order
+from windrow.engines.spark.running.ledger import deliver_in_order
+from windrow.engines.spark.running.options import Options
 from windrow.errors import ConfigurationError
 from windrow.sharded.wire import LATE, RESULT, pack, seal
 
