@@ -40,7 +40,7 @@ class Line:
 
 
 def no_thread_is_left() -> bool:
-    ours = [thread for thread in threading.enumerate() if thread.name.startswith("windrow-")]
+    ours = [thread for thread in threading.enumerate() if thread.name in ("windrow-reader", "windrow-run")]
     for thread in ours:
         thread.join(PATIENCE)
     return not any(thread.is_alive() for thread in ours)
