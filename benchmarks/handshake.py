@@ -20,7 +20,7 @@ from _harness import Settings, benchmark, side_by_side, verdict
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.engines.local import Options, run
+from windrow.engines.local import Options, Receiver, run
 from windrow.operators.baselines.handshake_simulation import balance
 from windrow.operators.handshake.blocks import Rows
 from windrow.operators.handshake.codes import coded_bounds
@@ -130,7 +130,7 @@ def tried(predicate: str, rows: int, way: str) -> Callable[[], int]:
     near = f"b.ts BETWEEN a.ts - {rows // 10} AND a.ts + {rows // 10}"
     on = near if predicate == "none" else f"{near} AND {predicate}"
     query = wr.sql(f"SELECT a.k AS one, b.k AS other, a.ts FROM a JOIN b ON {on} STRATEGY {way}", **sides)
-    return lambda: run(query.plan, query.sources, on_result=lambda _: None, options=Options(threads=2)).results
+    return lambda: run([query.plan], query.sources, Receiver.of_one(lambda _: None), Options(threads=2))[1].results
 
 
 def long_chains(settings: Settings) -> None:

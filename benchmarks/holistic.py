@@ -14,7 +14,7 @@ from _figures import ratios
 from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
-from windrow.engines.local import run
+from windrow.engines.local import Receiver, run
 from windrow.generate import trades
 
 ROWS = 1_000_000
@@ -46,7 +46,7 @@ def answer(data: pa.Table, spec: Any, ratio: int) -> pa.Table:
         .agg(result=spec)
     )
     results: list[pa.RecordBatch] = []
-    run(asked.plan, asked.sources, on_result=results.append)
+    run([asked.plan], asked.sources, Receiver.of_one(results.append))
     return pa.Table.from_batches(results)
 
 

@@ -16,7 +16,7 @@ from _figures import Spread, duration
 from _harness import Settings, benchmark, side_by_side
 
 import windrow as wr
-from windrow.engines.local import run
+from windrow.engines.local import Receiver, run
 from windrow.query import Query
 
 ROWS = 100_000
@@ -50,7 +50,7 @@ def query(data: pa.Table, length: int, slide: int, strategy: str) -> Query:
 def total(asked: Query) -> int:
     """The sum of all answers: what the strategies must agree on."""
     results: list[pa.RecordBatch] = []
-    run(asked.plan, asked.sources, on_result=results.append)
+    run([asked.plan], asked.sources, Receiver.of_one(results.append))
     return sum(int(np.asarray(batch.column("price")).sum()) for batch in results)
 
 

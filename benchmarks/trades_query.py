@@ -16,7 +16,7 @@ from _figures import Figure, Spread, Unit, amount, ratios
 from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
-from windrow.engines.local import run
+from windrow.engines.local import Receiver, run
 from windrow.generate import trades
 
 ROWS = 20_000_000
@@ -38,7 +38,7 @@ def query(data: pa.Table, slide: int, ratio: int) -> wr.Query:
 
 def windrow_answer(asked: wr.Query) -> pa.Table:
     results: list[pa.RecordBatch] = []
-    run(asked.plan, asked.sources, on_result=results.append)
+    run([asked.plan], asked.sources, Receiver.of_one(results.append))
     return pa.Table.from_batches(results)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from windrow.engines.base import ENGINES, Engine
+from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.pipeline.metrics import Metrics as RealMetrics
 
 
@@ -35,52 +35,50 @@ class Options:
     checkpoint_every: int | None = None
     restore: bool = False
 
+    def check(self) -> None:
+        """All is well."""
 
-class FakeEngine(ModuleType):
-    """Remembers what it was asked for; fails after `fails_after` batches with `error`."""
+
+class FakeEngine(Engine):
+    """Remembers what it was asked for; fails after all batches with `error`."""
+
+    name = "local"
+    options = Options
 
     def __init__(self) -> None:
-        super().__init__("windrow.engines.local")
-        self.Options = Options
-        self.Metrics = Metrics
         self.plans: list[Any] = []
-        self.options: list[Options] = []
+        self.asked: list[Options] = []
         self.late: list[pa.RecordBatch] = []
         self.error: Exception | None = None
         self.handed_over = 0
 
     def run(
         self,
-        plan: Any,
+        plans: Sequence[Any],
         sources: Mapping[str, Any],
-        *,
-        on_result: Callable[[pa.RecordBatch], None],
-        on_late: Callable[[pa.RecordBatch], None] | None,
-        on_progress: Callable[[Metrics], None] | None,
-        options: Options,
-    ) -> Metrics:
+        receiver: Receiver,
+        options: Any,
+        requests: Requests,
+    ) -> Outcome:
+        each = [self._run_one(query, plan, sources, receiver, options) for query, plan in enumerate(plans)]
+        return each, each[0]
+
+    def _run_one(
+        self, query: int, plan: Any, sources: Mapping[str, Any], receiver: Receiver, options: Options
+    ) -> RealMetrics:
         self.plans.append(plan)
-        self.options.append(options)
+        self.asked.append(options)
         for batch in next(iter(sources.values())).elements(1):
-            on_result(batch)
+            receiver.on_result(query, batch)
             self.handed_over += 1
-            if on_progress:
-                on_progress(Metrics(results=self.handed_over))
-        for batch in self.late if on_late else []:
-            assert on_late is not None
-            on_late(batch)
+            if receiver.on_progress:
+                receiver.on_progress(Metrics(results=self.handed_over))
+        for batch in self.late if receiver.on_late else []:
+            assert receiver.on_late is not None
+            receiver.on_late(query, batch)
         if self.error:
             raise self.error
         return Metrics(results=self.handed_over)
-
-    def run_together(
-        self, plans: Any, sources: Mapping[str, Any], deliveries: Any, **settings: Any
-    ) -> tuple[list[Metrics], Metrics]:
-        each = [
-            self.run(plan, sources, on_result=on_result, on_late=on_late, **settings)
-            for plan, (on_result, on_late) in zip(plans, deliveries, strict=True)
-        ]
-        return each, each[0]
 
 
 @pytest.fixture
@@ -88,5 +86,5 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
     """Instead of the local one. Its results do not fit every query, which counts as a fault: traces of it go apart."""
     fake = FakeEngine()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("faults")))
-    monkeypatch.setitem(sys.modules, "windrow.engines.local", fake)
+    monkeypatch.setitem(ENGINES, "local", fake)
     return fake

@@ -50,11 +50,13 @@ if TYPE_CHECKING:
     from windrow.query import Query as Query
     from windrow.query import Result as Result
     from windrow.query import Results as Results
+    from windrow.query import Run as Run
     from windrow.query import Script as Script
     from windrow.query import explain as explain
     from windrow.query import run as run
     from windrow.query import script as script
     from windrow.query import sql as sql
+    from windrow.query import start as start
     from windrow.query import stream as stream
     from windrow.query.frames import spark_listener as spark_listener
     from windrow.query.frames import spark_session as spark_session
@@ -75,7 +77,7 @@ _HOMES = {
         "aggregate approx_distinct at_end avg collect count count_distinct first heavy_hitters idle last lead max mean "
         "median min mode ordered punctuated quantile slack stddev stddev_pop sum top_k var_pop variance"
     ),
-    "windrow.query": "GroupedQuery Query Result Results Script explain run script sql stream",
+    "windrow.query": "GroupedQuery Query Result Results Run Script explain run script sql start stream",
     "windrow.query.frames": "spark_listener spark_session spark_source spark_watch transform",
     "windrow.semantics.progress.policies": "Punctuation",
 }

@@ -28,7 +28,8 @@ from windrow.semantics.oracle.sketch import precision_for as oracle_precision
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
 
-SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.string()), ("x", pa.float64()), ("w", pa.string())])
+COLUMNS: dict[str, pa.DataType] = {"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "w": pa.string()}
+SCHEMA = pa.schema(COLUMNS)
 X = Column("x")
 
 

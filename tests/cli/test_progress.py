@@ -65,7 +65,7 @@ def test_plain_lines_come_every_few_seconds(capsys: pytest.CaptureFixture[str]) 
     assert ["2 rows", "4 rows"] == [line.partition(",")[0] for line in lines]
 
 
-def test_a_terminal_gets_a_live_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_a_live_line_that_goes_away_and_makes_way_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     class Bar:
@@ -82,11 +82,17 @@ def test_a_terminal_gets_a_live_line_that_goes_away(monkeypatch: pytest.MonkeyPa
         def update(self, task: int, completed: int, description: str) -> None:
             seen.append((completed, description.rpartition(", ")[2]))
 
+        def stop(self) -> None:
+            seen.append("stopped")
+
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr(progress, "_bar", lambda total: Bar())
     with progress.reporting(Domain.TIME, 10) as report:
         report(metrics(rows_in=4))
-    assert [10, (4, "1 late"), "gone"] == seen
+        report.make_way()
+        report.make_way()
+        report(metrics(rows_in=5))
+    assert [10, (4, "1 late"), "stopped", "gone"] == seen
 
 
 def test_the_bar_shows_the_rest_only_when_it_is_known() -> None:

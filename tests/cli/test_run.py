@@ -62,7 +62,7 @@ def test_settings_reach_the_plan_and_the_engine(engine: FakeEngine, declared: st
     flags: list[str | Path] = ["--strategy", "wid", "--late", tmp_path / "late.parquet", "--threads", "2"]
     windrow("-e", declared + WINDOW, *flags, "--checkpoint", tmp_path / "state", "--every", "1000", "--restore")
     assert (Strategy.WID, Late.SIDE) == (engine.plans[0].strategy, engine.plans[0].late)
-    assert [Options(2, checkpoint=str(tmp_path / "state"), checkpoint_every=1000, restore=True)] == engine.options
+    assert [Options(2, checkpoint=str(tmp_path / "state"), checkpoint_every=1000, restore=True)] == engine.asked
 
 
 def test_settings_reach_a_join(engine: FakeEngine, declared: str, tmp_path: Path) -> None:

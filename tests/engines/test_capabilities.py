@@ -13,6 +13,7 @@ import pytest
 
 import windrow as wr
 from windrow.aggregates import UserAggregate
+from windrow.engines.base import engine_named
 from windrow.engines.capabilities import TABLE, Feature, No, Yes, page
 from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.query.frames import _refuse_mix
@@ -25,7 +26,6 @@ from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Join, JoinKind, Late, WindowAggregate
 from windrow.query.fluent import to_expression
-from windrow.query.running import check_options
 from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,9 +208,9 @@ def streaming_frame() -> None:
 REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {
     ("local", "streaming DataFrames of Spark"): streaming_frame,
     ("spark", "static and streaming DataFrames in one query"): lambda: _refuse_mix(["a"]),
-    ("spark", "threads"): lambda: check_options("spark", {"threads": 2}),
-    ("local", "shards"): lambda: check_options("local", {"shards": 2}),
-    ("local", "rate"): lambda: check_options("local", {"rate": 2}),
+    ("spark", "threads"): lambda: engine_named("spark").options_of({"threads": 2}),
+    ("local", "shards"): lambda: engine_named("local").options_of({"shards": 2}),
+    ("local", "rate"): lambda: engine_named("local").options_of({"rate": 2}),
 }
 """What is refused for reasons that no plan shows."""
 ELSEWHERE = (

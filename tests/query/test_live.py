@@ -57,7 +57,7 @@ class Source:
 
 def no_reader_is_left() -> bool:
     """Whether all threads that read ahead have ended, after the time it takes."""
-    readers = [thread for thread in threading.enumerate() if thread.name.startswith("windrow-")]
+    readers = [thread for thread in threading.enumerate() if thread.name in ("windrow-reader", "windrow-run")]
     for thread in readers:
         thread.join(PATIENCE)
     return not any(thread.is_alive() for thread in readers)

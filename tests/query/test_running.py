@@ -39,7 +39,7 @@ def test_without_late_rows_there_are_still_their_columns(engine: FakeEngine) -> 
 
 def test_options_reach_the_engine(engine: FakeEngine) -> None:
     query().collect(threads=2, checkpoint="state", checkpoint_every=1000, restore=True)
-    assert [Options(threads=2, checkpoint="state", checkpoint_every=1000, restore=True)] == engine.options
+    assert [Options(threads=2, checkpoint="state", checkpoint_every=1000, restore=True)] == engine.asked
 
 
 def test_progress_is_reported(engine: FakeEngine) -> None:
@@ -70,7 +70,7 @@ def test_a_reader_that_stops_early_ends_the_run(engine: FakeEngine) -> None:
 def test_a_stream_without_data_is_refused(engine: FakeEngine) -> None:
     message = r"\A`trades` has no data\. Hint: say FROM 'path' in CREATE STREAM, or give data as trades=\.\.\.\.\Z"
     with pytest.raises(ConfigurationError, match=message):
-        gather(Stream("trades", TABLE.schema, "seq"), {})
+        gather([Stream("trades", TABLE.schema, "seq")], [{}])
     assert [] == engine.plans
 
 

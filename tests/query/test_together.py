@@ -112,11 +112,11 @@ def test_only_queries_run_together(queries: list[Any], value: str) -> None:
 def test_statistics_choose_for_every_query_on_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def run_together(plans: Any, _sources: Any, _deliveries: Any, **_: Any) -> tuple[list[Metrics], Metrics]:
+    def run(plans: Any, *_: Any) -> tuple[list[Metrics], Metrics]:
         asked.extend(plan.strategy for plan in plans)
         return [Metrics() for _ in plans], Metrics()
 
-    monkeypatch.setattr("windrow.engines.spark.running.run.run_together", run_together)
+    monkeypatch.setattr("windrow.engines.spark.running.run.run", run)
     queries = [counted(trades(), "10 s", "10 s"), counted(trades(), "20 s", "20 s")]
     wr.run(queries, engine="spark", statistics=Statistics(groups=1e5, rows=0.01))
     queries[0].run(engine="spark", statistics=Statistics(groups=1e5, rows=0.01))

@@ -130,11 +130,30 @@ def plain_report(domain: Domain, clock: Callable[[], float] = monotonic) -> Repo
     return report
 
 
+class Reporting:
+    """A report that draws a line on a terminal until someone else writes there; from then on it writes plain lines."""
+
+    def __init__(self, drawn: Report, plain: Report, stop_drawing: Callable[[], None] = lambda: None) -> None:
+        self._report = drawn
+        self._plain = plain
+        self._stop_drawing = stop_drawing
+
+    def __call__(self, metrics: Metrics) -> None:
+        self._report(metrics)
+
+    def make_way(self) -> None:
+        """Someone else is about to write to the terminal."""
+        if self._report is not self._plain:
+            self._report = self._plain
+            self._stop_drawing()
+
+
 @contextmanager
-def reporting(domain: Domain, total_rows: int | None, doing: str = "") -> Iterator[Report]:
+def reporting(domain: Domain, total_rows: int | None, doing: str = "") -> Iterator[Reporting]:
     """A report for the time of a run; what it drew on a terminal is gone afterwards."""
+    plain = plain_report(domain)
     if not sys.stderr.isatty():
-        yield plain_report(domain)
+        yield Reporting(plain, plain)
         return
     with _bar(total_rows) as bar:
         task = bar.add_task(doing, total=total_rows)
@@ -144,7 +163,7 @@ def reporting(domain: Domain, total_rows: int | None, doing: str = "") -> Iterat
             text = describe(metrics, domain, monotonic() - started)
             bar.update(task, completed=metrics.rows_in, description=text)
 
-        yield report
+        yield Reporting(report, plain, bar.stop)
 
 
 @contextmanager

@@ -16,6 +16,10 @@ from windrow.cli.texts import read_queries, text_options
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from windrow.cli.progress import Reporting
+    from windrow.engines.run import Receiver
     from windrow.pipeline.metrics import Metrics
     from windrow.query import Query
     from windrow.query.outputs import Outputs
@@ -174,8 +178,8 @@ def _is_live(query: Query, settings: dict[str, Any]) -> bool:
 
 def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
     from windrow.cli.progress import closing_line, reporting
-    from windrow.engines.spark.running.following import run_live
-    from windrow.engines.spark.running.run import Options
+    from windrow.engines.run import Receiver, untagged
+    from windrow.query.running import begin
 
     if not settings["output"]:
         raise ConfigurationError(
@@ -189,32 +193,68 @@ def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
         last[:] = [metrics]
         report(metrics)
 
-    ends, options = {"late": settings["late"], "once": settings["once"]}, Options(**_engine_options(settings))
+    into = Receiver.of_one(lambda _: None)
+    inner = {"output": settings["output"], "late_output": settings["late"], "once": settings["once"]}
+    asked: dict[str, Any] = {"engine": "spark", "inner": inner, **_engine_options(settings)}
     try:
         with reporting(_domain_of(query), None, "starting Spark") as report:
-            return run_live(
-                query.plan, query.sources, settings["output"], **ends, on_progress=on_progress, options=options
-            )
+            run = begin([query.plan], [query.sources], untagged, into=into, on_progress=on_progress, **asked)
     except KeyboardInterrupt:  # which is how a stream without an end comes to one
         for metrics in last:
             click.echo(closing_line(metrics), err=True)
         raise
+    return run.metrics
 
 
 def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     from windrow.cli.progress import reporting
-    from windrow.query.together import run_into
-    from windrow.query.writing import open_outputs
+    from windrow.engines.run import tagged
+    from windrow.query.running import begin
 
     engine = settings["engine"]
     doing = "starting Spark" if engine == "spark" else ""
-    target, late, limit = settings["output"] or "-", settings["late"], settings["limit"]
     with ExitStack() as outputs:  # which close in the order of the queries: the last one that was opened first
-        opened = [outputs.enter_context(open_outputs(q.plan, target, late, limit)) for q in reversed(queries)]
+        opened = [outputs.enter_context(_opened(query, settings, len(queries))) for query in reversed(queries)]
         # The report ends before the outputs close, so that it never draws over a table.
         with reporting(_domain_of(queries[0]), _total_rows(queries), doing) as report:
-            done, _ = run_into(queries, opened[::-1], on_progress=report, engine=engine, **_engine_options(settings))
-    return done
+            run = begin(
+                [query.plan for query in queries],
+                [query.sources for query in queries],
+                tagged,
+                into=_receiver(opened[::-1], settings, report),
+                on_progress=report,
+                engine=engine,
+                **_engine_options(settings),
+            )
+    return run.each
+
+
+def _grows(settings: dict[str, Any], count: int) -> bool:
+    """Whether the terminal shows rows as micro-batches end; those of several queries would be mixed up."""
+    return settings["engine"] == "spark" and not settings["output"] and count == 1
+
+
+def _opened(query: Query, settings: dict[str, Any], count: int) -> Any:
+    """Where the answer of one of several queries goes."""
+    from windrow.query.writing import open_outputs
+    from windrow.sinks.terminal import LIMIT
+
+    target, limit = settings["output"] or "-", settings["limit"] or LIMIT
+    return open_outputs(query.plan, target, settings["late"], limit, live=_grows(settings, count))
+
+
+def _receiver(opened: Sequence[Any], settings: dict[str, Any], report: Reporting) -> Receiver:
+    """Takes what the queries give to their outputs."""
+    from windrow.engines.run import Receiver
+
+    grows = _grows(settings, len(opened))
+
+    def show(query: int, batch: pa.RecordBatch) -> None:
+        if grows:
+            report.make_way()
+        opened[query][0](batch)
+
+    return Receiver(show, (lambda query, batch: opened[query][1](batch)) if settings["late"] else None)
 
 
 def _adjusted(query: Query, settings: dict[str, Any]) -> Query:

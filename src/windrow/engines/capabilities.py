@@ -44,6 +44,10 @@ class Feature:
     local: Answer = Yes()
     spark: Answer = Yes()
 
+    def on(self, engine: str) -> Answer:
+        """What the engine of a name answers."""
+        return {"local": self.local, "spark": self.spark}[engine]
+
 
 def nowhere(name: str, reason: str) -> Feature:
     """A feature that no engine has yet."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from windrow.engines.base import check_engine, home_of
 from windrow.physical.calibration import calibrated
 from windrow.physical.costs import Statistics
 from windrow.physical.explain.plans import explain
 from windrow.plan.nodes import Node
-from windrow.query.running import check_options, engine_of
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
@@ -19,8 +19,8 @@ def explain_on(
     plan: Node, sources: Mapping[str, Source], engine: str | None, statistics: Statistics | None = None
 ) -> str:
     """The plan as text; on Spark a section follows that says how it runs there."""
-    engine = engine_of(sources) if engine is None else engine
-    check_options(engine, {})
+    engine = home_of(sources.values()) if engine is None else engine
+    check_engine(engine)
     text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())
     if engine != "spark":
         return text

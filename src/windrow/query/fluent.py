@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.engines.run import Run, untagged
 from windrow.errors import ConfigurationError, QueryError
 from windrow.functions import AggregateSpec
 from windrow.functions import idle as make_idle
@@ -40,7 +41,7 @@ from windrow.plan.types.expressions import column_type
 from windrow.query.binding import fresh_names
 from windrow.query.joining import Joins
 from windrow.query.opening import open_data, timed, watermark_slack
-from windrow.query.running import Result, gather, stream_batches
+from windrow.query.running import Result, batches, begin, gather
 from windrow.query.settings import WindowSettings
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
@@ -223,7 +224,7 @@ class Query(WindowSettings, Joins):
         others, "50 ms" unless you say); on Spark also spark (the session), shards, memory,
         rate and json_lines.
         """
-        return gather(self.plan, self.sources, **options)
+        return gather([self.plan], [self.sources], **options)[0][0]
 
     def collect(self, **options: Any) -> pa.Table:
         """The answer as an Arrow table, sorted by window end, then by its columns; options as in `run`."""
@@ -234,7 +235,14 @@ class Query(WindowSettings, Joins):
 
         Over a streaming DataFrame they come until the iterator is closed, and no window is closed before its time.
         """
-        return stream_batches(self.plan, self.sources, **options)
+        return batches(self.plan, self.sources, **options)
+
+    def start(self, **options: Any) -> Run[pa.RecordBatch]:
+        """Start the query and go on: the `Run` gives its results as windows close, and stops or closes it.
+
+        Options as in `run`. A streaming DataFrame is followed until the run is stopped or closed.
+        """
+        return begin([self.plan], [self.sources], untagged, follow=True, **options)
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:
         """The answer as a pandas frame; options as in `run`."""

@@ -30,13 +30,13 @@ def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str,
 
     check_packages()
     from windrow.engines.spark.query.frames import Settings, frames
-    from windrow.engines.spark.running.run import Options, session_of
+    from windrow.engines.spark.running.options import Options, session_of
 
     for name in settings:
         if name not in SETTINGS:
             raise ConfigurationError("is not a setting of to_spark", parameter=name, allowed=SETTINGS)
     session = session_of(query.sources) or Options(spark=spark).session()
-    return frames(session, query.plan, query.sources, Settings(**settings))
+    return frames(session, [query.plan], query.sources, Settings(**settings))[0]
 
 
 def transform(query: str | Callable[[Query], Query], *, name: str = "input", **stream: Any) -> Callable[[Any], Any]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
+from windrow.engines.base import home_of, sharing_sets
+from windrow.engines.run import Run, tagged
 from windrow.errors import QueryError
 from windrow.plan.nodes import Node
 from windrow.query.explaining import explain_on
 from windrow.query.fluent import Query
-from windrow.query.late_rows import warn_of_lost_rows
-from windrow.query.outputs import refuse_overwriting
-from windrow.query.running import OnBatch, OnProgress, Result, engine_of, execute_together, gathered
+from windrow.query.running import Result, begin, gather
 
 if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
-    from windrow.sources.base import Source
 
 
 @dataclass(frozen=True)
@@ -50,65 +48,16 @@ def run(queries: Sequence[Query], **options: Any) -> Results:
     Equal parts are computed once, and windows over the same rows with the same keys share panes. Every answer is the
     one that the query gives alone.
     """
-    answers: list[list[pa.RecordBatch]] = [[] for _ in queries]
-    late: list[list[pa.RecordBatch]] = [[] for _ in queries]
-    deliveries = [(one.append, other.append) for one, other in zip(answers, late, strict=True)]
-    each, metrics = run_into(queries, deliveries, **options)
-    warn_of_lost_rows([query.plan for query in queries], each)
-    given = zip(queries, answers, late, each, strict=True)
-    made = (gathered(query.plan, table, aside, told) for query, table, aside, told in given)
-    return Results(tuple(made), metrics)
-
-
-def run_into(
-    queries: Sequence[Query],
-    deliveries: Sequence[tuple[OnBatch, OnBatch | None]],
-    *,
-    on_progress: OnProgress | None = None,
-    engine: str | None = None,
-    **options: Any,
-) -> tuple[list[Metrics], Metrics]:
-    """Run several queries, handing on what each gives as it comes: the metrics of each, and of all."""
     _check(queries)
-    engine = engine or _engine_of(queries)
-    refuse_overwriting((item for query in queries for item in query.sources.items()), options)
-    found: dict[int, Metrics] = {}
-    whole: list[Metrics] = []
-    for number, (places, sources) in enumerate(companies(queries)):
-        each, metrics = execute_together(
-            [queries[place].plan for place in places],
-            sources,
-            [deliveries[place] for place in places],
-            on_progress=on_progress,
-            engine=engine,
-            **_apart(options, number),
-        )
-        found.update(zip(places, each, strict=True))
-        whole.append(metrics)
-    total = whole[0]
-    for metrics in whole[1:]:
-        total = total.plus(metrics)
-    return [found[place] for place in range(len(queries))], total
+    return Results(*gather([query.plan for query in queries], [query.sources for query in queries], **options))
 
 
-def _apart(options: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """The options of the companies one after the other: each has a checkpoint of its own."""
-    folder = options.get("checkpoint")
-    return {**options, "checkpoint": str(Path(folder) / f"set-{number}")} if folder and number else dict(options)
-
-
-def companies(queries: Sequence[Query]) -> Iterator[tuple[list[int], Mapping[str, Source]]]:
-    """Queries, by their places, for which a name of a stream means the same data; the others have nothing to share."""
-    made: list[tuple[list[int], dict[str, Source]]] = []
-    for place, query in enumerate(queries):
-        fitting = (one for one in made if all(one[1].get(n, s) is s for n, s in query.sources.items()))
-        places, sources = next(fitting, (None, None))
-        if places is None or sources is None:
-            places, sources = [], {}
-            made.append((places, sources))
-        places.append(place)
-        sources.update(query.sources)
-    yield from made
+def start(queries: Sequence[Query], **options: Any) -> Run[tuple[int, pa.RecordBatch]]:
+    """Start several queries as `Query.start` does one; each result comes with the place of its query, from 0."""
+    _check(queries)
+    return begin(
+        [query.plan for query in queries], [query.sources for query in queries], tagged, follow=True, **options
+    )
 
 
 def explain(queries: Sequence[Query], engine: str | None = None) -> str:
@@ -118,7 +67,8 @@ def explain(queries: Sequence[Query], engine: str | None = None) -> str:
     if len(queries) == 1:
         return texts[0]
     parts = [f"Query {number}\n{text}" for number, text in enumerate(texts, 1)]
-    shared = (line for places, _ in companies(queries) for line in _shared(queries, places, engine))
+    sets = sharing_sets([query.sources for query in queries])
+    shared = (line for places, _ in sets for line in _shared(queries, places, engine))
     return "\n\n".join([*parts, "\n".join(["Shared", *(f"- {line}" for line in shared)])])
 
 
@@ -128,14 +78,10 @@ def _shared(queries: Sequence[Query], places: list[int], engine: str | None) -> 
     from windrow.physical.explain.sharing import describe
 
     plans: dict[int, Node] = {place + 1: queries[place].plan for place in places}
-    if (engine or _engine_of(queries)) == "spark":
+    if (engine or home_of(source for query in queries for source in query.sources.values())) == "spark":
         return describe(plans, [list(plans)], parts=False)
     found = passes(list(plans.values()))
     return describe(plans, [[places[one] + 1 for one in together] for together in found])
-
-
-def _engine_of(queries: Sequence[Query]) -> str:
-    return engine_of({str(id(source)): source for query in queries for source in query.sources.values()})
 
 
 def _check(queries: Sequence[Any]) -> None:

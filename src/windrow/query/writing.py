@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from windrow.engines.run import Receiver, untagged
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node
-from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.outputs import refuse_overwriting
-from windrow.query.running import OnBatch, execute
+from windrow.query.running import begin
 from windrow.sinks import open_sink
 from windrow.sinks.base import Closing, Sink
 from windrow.sinks.terminal import LIMIT
 from windrow.sources.live import is_live
 
 if TYPE_CHECKING:
-    from windrow.engines.local import Metrics
+    from windrow.pipeline.metrics import Metrics
     from windrow.sources.base import Source
+
+OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
 
 
 class LateSink(Closing):
@@ -79,6 +81,5 @@ def write_results(
     refuse_overwriting(sources.items(), options, output=target, late=late)
     live = any(is_live(source) for source in sources.values())
     with open_outputs(plan, target, late, live=live) as (on_result, on_late):
-        metrics = execute(plan, sources, on_result, on_late=on_late, **options)
-    warn_of_lost_rows([plan], [metrics])
-    return metrics
+        run = begin([plan], [sources], untagged, into=Receiver.of_one(on_result, on_late), **options)
+    return run.wait()

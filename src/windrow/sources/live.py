@@ -20,8 +20,8 @@ def in_time(source: Source, wait: float | None) -> Source:
     return replace(source, wait=wait) if isinstance(source, IterableSource) else source
 
 
-def watched(source: Source, on_wait: Callable[[], None]) -> Source:
-    """The same rows; `on_wait` is called now and then while none comes, and may raise to end the waiting."""
+def watched(source: Source, on_wait: Callable[[], bool]) -> Source:
+    """The same rows; `on_wait` is called now and then while none comes: it may raise, or say that none is awaited."""
     if isinstance(source, (IterableSource, ReaderSource)) and source.is_live:
         return replace(source, on_wait=on_wait)
     return source

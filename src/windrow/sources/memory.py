@@ -67,7 +67,7 @@ class ReaderSource:
     schema: pa.Schema
     label: str
     total_rows: int | None = None
-    on_wait: Callable[[], None] | None = None
+    on_wait: Callable[[], bool] | None = None
 
     @property
     def is_live(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from windrow.engines.local import Options, run
+from windrow.engines.local import Options, Receiver, run
 from windrow.errors import ConfigurationError
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Stream, Union, WindowAggregate
 from windrow.semantics.progress.policies import External, Ordered
@@ -48,7 +48,7 @@ def watched() -> Watched:
 def answers(plan: Node, **sources: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     results: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
-    run(plan, sources, on_result=results.append, on_late=late.append)
+    run([plan], sources, Receiver.of_one(results.append, late.append))
     return [row for batch in results for row in batch.to_pylist()], [row for b in late for row in b.to_pylist()]
 
 
@@ -91,7 +91,7 @@ def test_a_stream_without_data_is_refused() -> None:
 )
 def test_options_below_one_are_refused(name: str) -> None:
     options: dict[str, Any] = {name: 0}
-    with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be at least 1.*\b0\b"):
+    with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be (a whole number of )?at least 1.*\b0\b"):
         Options(**options).check()
 
 

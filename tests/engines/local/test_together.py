@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import KEYS, SCHEMA, STREAM, Split, approximately
-from windrow.engines.local import Metrics, Options, run, run_together
+from windrow.engines.local import Metrics, Options, Receiver, run
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.panes.shared import SharedPanes
@@ -85,7 +85,7 @@ def alone(plan: Node, sources: dict[str, Any], **options: Any) -> Given:
     found = Given()
     on_result, on_late = found.delivery()
     try:
-        found.metrics = run(plan, sources, on_result=on_result, on_late=on_late, options=Options(**options))
+        _, found.metrics = run([plan], sources, Receiver.of_one(on_result, on_late), Options(**options))
     except SumOverflowError:
         found.overflow = True
     return found
@@ -93,7 +93,9 @@ def alone(plan: Node, sources: dict[str, Any], **options: Any) -> Given:
 
 def together(plans: Sequence[Node], sources: dict[str, Any], **options: Any) -> tuple[list[Given], Metrics]:
     found = [Given() for _ in plans]
-    each, whole = run_together(plans, sources, [one.delivery() for one in found], options=Options(**options))
+    deliveries = [one.delivery() for one in found]
+    into = Receiver(lambda query, b: deliveries[query][0](b), lambda query, b: deliveries[query][1](b))
+    each, whole = run(plans, sources, into, Options(**options))
     for one, metrics in zip(found, each, strict=True):
         one.metrics = metrics
     return found, whole

@@ -101,13 +101,23 @@ def test_whoever_waits_is_asked_whether_to_go_on() -> None:
     class Enough(Exception):
         pass
 
-    def look_around() -> None:
+    def look_around() -> bool:
         raise Enough
 
     line = Line()
     ahead = ReadAhead(iter(line), rows=1, on_wait=look_around)
     with pytest.raises(Enough):
         ahead.take(1, 0.0)
+    ahead.stop()
+    line.sent.put(None)
+
+
+def test_whoever_waits_may_have_enough() -> None:
+    line = Line()
+    line.sent.put(row(1))
+    ahead = ReadAhead(iter(line), rows=9, on_wait=lambda: True)
+    assert [row(1)] == ahead.take(9, float("inf"))  # what is there is taken
+    assert [] == ahead.take(9, float("inf"))
     ahead.stop()
     line.sent.put(None)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.local.run import Options, run
+from windrow.engines.run import Receiver
 from windrow.operators.divided.routing import shards_of
 from windrow.physical.pane_cells import why_not_smooth
 from windrow.plan.checks.joins import joined_names
@@ -135,6 +136,6 @@ def compile_for(plan: Node) -> None:
     nodes = [node for node in walk(plan) if isinstance(node, WindowAggregate)]
     for flush in ("eager", "slow") if any(why_not_smooth(node) is None for node in nodes) else ("eager",):
         source = open_source(small_data(), name="s")
-        run(plan, {"s": source}, on_result=lambda _: None, options=Options(flush=flush, batch_rows=16))
+        run([plan], {"s": source}, Receiver.of_one(lambda _: None), Options(flush=flush, batch_rows=16))
     columns = [column.combine_chunks() for column in small_data().columns]
     shards_of(columns, len(columns[0]), 2)

@@ -7,6 +7,7 @@ that run side by side are not read row by row. What is late in a union thus depe
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
+from threading import Event
 from typing import TypeAlias
 
 import numpy as np
@@ -77,6 +78,20 @@ def read_ahead(elements: Iterator[Element], depth: int = 2) -> Generator[Element
             yield taken[0]
     finally:
         ahead.stop()
+
+
+_AHEAD = 4
+"""Elements of a live source that may have come already when a run is told to close."""
+
+
+def until_closed(elements: Iterator[Element], close: Event) -> Generator[Element, None, None]:
+    """The elements of a source that may never end: once `close` is set, those that are there."""
+    left = _AHEAD
+    for element in elements:
+        yield element
+        left -= close.is_set()
+        if not left:
+            return
 
 
 def interleaved(readers: Mapping[str, Reader]) -> Generator[tuple[str, Element], None, None]:

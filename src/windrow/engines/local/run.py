@@ -1,4 +1,4 @@
-"""Run plans to the end of their sources."""
+"""Run plans to the end of their sources, in the thread of the caller."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import reduce
+from functools import partial, reduce
 
 import pyarrow as pa
 
 from windrow.durable.folder_lock import CheckpointLock
+from windrow.engines.base import within
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
 from windrow.engines.local.passes import passes, reading_order
-from windrow.engines.local.reading import Reader, interleaved, read_ahead
+from windrow.engines.local.reading import Reader, interleaved, read_ahead, until_closed
+from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
@@ -39,7 +41,7 @@ from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, External, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sources.base import Source
-from windrow.sources.live import in_time
+from windrow.sources.live import in_time, is_live
 
 _PROGRESS_EVERY = 0.2
 
@@ -70,7 +72,10 @@ class Options:
     def check(self) -> None:
         _flush(self)
         _seconds(self.batch_wait)
-        for name in ("threads", "batch_rows", "checkpoint_every"):
+        threads: object = self.threads
+        if not isinstance(threads, int) or threads < 1:
+            raise ConfigurationError("must be a whole number of at least 1", parameter="threads", value=threads)
+        for name in ("batch_rows", "checkpoint_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
@@ -85,8 +90,15 @@ class Options:
 class Runner:
     """One pass over the sources of one plan, or of several that share them."""
 
-    def __init__(self, plans: Node | Sequence[Node], sources: Mapping[str, Source], options: Options) -> None:
+    def __init__(
+        self,
+        plans: Node | Sequence[Node],
+        sources: Mapping[str, Source],
+        options: Options,
+        requests: Requests | None = None,
+    ) -> None:
         options.check()
+        self.requests = requests or Requests()
         self.plans = list(plans) if isinstance(plans, Sequence) else [plans]
         self.options = options
         how = How(options.threads, options.statistics, calibrated(), trial=options.threads == 1, flush=_flush(options))
@@ -118,7 +130,16 @@ class Runner:
             deliver(batch)
         return _noting(self.checkpoints.ledger, kind, deliver)
 
+    def deliver_all(self, receiver: Receiver) -> Metrics:
+        """Run to the end; everything goes where it is wanted."""
+        on_late = receiver.on_late
+        for query in range(len(self.plans)):
+            self.deliver(partial(receiver.on_result, query), on_late and partial(on_late, query), query)
+        return self.run(receiver.on_progress)
+
     def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
+        if on_progress is not None and self.options.threads == 1:  # with more, others wait for the sources
+            self.requests.on_idle = lambda: on_progress(self.metrics())
         with closing(self._elements()) as elements:  # so that what reads ahead stops when a run breaks off
             self._feed_all(elements, on_progress)
         if self.checkpoints is not None:
@@ -135,6 +156,7 @@ class Runner:
     ) -> None:
         told = saved = 0.0
         for name, element in elements:
+            self.requests.heed()
             self.feed(name, element)
             now = time.perf_counter()
             if on_progress is not None and now - told >= _PROGRESS_EVERY:
@@ -171,7 +193,8 @@ class Runner:
         for name, source in self.sources.items():
             elements = source.elements(batch_rows=rows, skip_rows=self.read[name])
             ahead = read_ahead(elements) if self.options.threads > 1 else elements
-            readers[name] = Reader(ahead, self._input(name))
+            ending = until_closed(ahead, self.requests.close) if is_live(source) else ahead
+            readers[name] = Reader(ending, self._input(name))
         return interleaved(readers)
 
     def _input(self, name: str) -> Input:
@@ -268,36 +291,21 @@ def _narrowed(source: Source, columns: list[str]) -> Source:
 
 
 def run(
-    plan: Node,
-    sources: Mapping[str, Source],
-    *,
-    on_result: Deliver,
-    on_late: Deliver | None = None,
-    on_progress: Callable[[Metrics], None] | None = None,
-    options: Options = Options(),  # noqa: B008 - frozen
-) -> Metrics:
-    """Run a plan over its sources; results and late rows are handed over as they come."""
-    return run_together([plan], sources, [(on_result, on_late)], on_progress=on_progress, options=options)[1]
-
-
-def run_together(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
-    deliveries: Sequence[tuple[Deliver, Deliver | None]],
-    *,
-    on_progress: Callable[[Metrics], None] | None = None,
+    receiver: Receiver,
     options: Options = Options(),  # noqa: B008 - frozen
-) -> tuple[list[Metrics], Metrics]:
-    """Run several plans over the sources they share, in as few passes as may be: the metrics of each, and of all."""
+    requests: Requests | None = None,
+) -> Outcome:
+    """Run plans over the sources they share, in as few passes as may be; what they give is handed on as it comes."""
     options.check()
     found: dict[int, Metrics] = {}
-    whole: list[Metrics] = []
+    done: list[Metrics] = []
     with CheckpointLock(options.checkpoint) if options.checkpoint else nullcontext():
         for number, places in enumerate(passes(plans)):
             folder = options.checkpoint and (f"{options.checkpoint}/pass-{number}" if number else options.checkpoint)
-            runner = Runner([plans[place] for place in places], sources, replace(options, checkpoint=folder))
-            for own, place in enumerate(places):
-                runner.deliver(*deliveries[place], own)
-            whole.append(runner.run(on_progress))
-            found.update(zip(places, map(runner.metrics_of, runner.pipeline.ends), strict=True))
-    return [found[place] for place in range(len(plans))], reduce(Metrics.plus, whole)
+            runner = Runner([plans[place] for place in places], sources, replace(options, checkpoint=folder), requests)
+            done.append(runner.deliver_all(within(receiver, places, done)))
+            each = (replace(runner.metrics_of(end), elapsed=done[-1].elapsed) for end in runner.pipeline.ends)
+            found.update(zip(places, each, strict=True))
+    return [found[place] for place in range(len(plans))], reduce(Metrics.plus, done)

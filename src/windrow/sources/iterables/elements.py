@@ -80,7 +80,7 @@ class IterableSource:
     """The keys that dict rows may have: all columns, read or not."""
     is_declared: bool = False
     wait: float | None = None
-    on_wait: Callable[[], None] | None = None
+    on_wait: Callable[[], bool] | None = None
     total_rows: int | None = None
     time: str | None = None
     """The progressing attribute, by whose type punctuations are judged."""

@@ -32,7 +32,7 @@ def gathered(elements: Iterable[Any], batch_rows: int) -> Iterator[Any]:
 
 
 def gathered_in_time(
-    elements: Iterator[Any], batch_rows: int, wait: float | None, on_wait: Callable[[], None] | None
+    elements: Iterator[Any], batch_rows: int, wait: float | None, on_wait: Callable[[], bool] | None
 ) -> Iterator[Any]:
     """The same, but no row waits for others longer than `wait` seconds while the next element does not come.
 

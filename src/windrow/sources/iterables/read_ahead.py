@@ -31,14 +31,14 @@ class ReadAhead:
     """Elements in their order, what the iterator raises in its place.
 
     At most `rows` single rows and `others` other elements are read ahead. `on_wait` is called now and then while
-    nothing comes; what it raises ends the waiting. One thread takes.
+    nothing comes; what it raises ends the waiting, and when it is true, no more is waited for. One thread takes.
 
     The reading thread only appends to `_ready` and the taking one only removes, so neither locks; each counts for
     itself the elements that are no rows.
     """
 
     def __init__(
-        self, elements: Iterator[Any], *, rows: int, others: int = 2, on_wait: Callable[[], None] | None = None
+        self, elements: Iterator[Any], *, rows: int, others: int = 2, on_wait: Callable[[], bool] | None = None
     ) -> None:
         self._elements = elements
         self._rows, self._others = rows, others
@@ -60,6 +60,8 @@ class ReadAhead:
         waited `wait` seconds, or until something comes that is no row.
         """
         self._await(1, None)
+        if not self._ready:
+            return []
         self._await(most, self._since + wait)
         taken = self._pop(most)
         self._taken.set()
@@ -87,7 +89,8 @@ class ReadAhead:
                 self._filled.wait(left)
             else:
                 self._filled.wait(_LOOK_AROUND if left is None else min(left, _LOOK_AROUND))
-                self._on_wait()
+                if self._on_wait():
+                    return
 
     @property
     def _others_ahead(self) -> int:

@@ -11,8 +11,8 @@ import pytest
 import windrow as wr
 from tests.contract.engines import check, local
 from tests.contract.streams import SCHEMA, SIZE, punctuated, punctuated_by_group
+from windrow.engines.local import Receiver, run
 from windrow.query import Query
-from windrow.query.running import execute
 
 INNER: dict[str, dict[str, Any]] = {
     "tumbling": {"range": 10},
@@ -68,7 +68,7 @@ def test_a_window_closes_when_no_result_to_come_starts_in_it() -> None:
 
     inner = wr.stream(elements(), time="ts", progress=wr.punctuated()).window(range=20, slide=10).agg(n=wr.count())
     query = inner.window(range=10, on="window_start").agg(n=wr.sum("n"))
-    execute(query.plan, query.sources, lambda batch: given.extend(batch.to_pylist()), engine="local")
+    run([query.plan], query.sources, Receiver.of_one(lambda batch: given.extend(batch.to_pylist())))
     assert [(-10, 1), (0, 3), (10, 3), (20, 1)] == [(row["window_start"], row["n"]) for row in given]
 
 

@@ -24,7 +24,7 @@ from tests.operators.joins.cases import (
     row_windows,
     rows,
 )
-from windrow.engines.local import Metrics, Options, run, run_together
+from windrow.engines.local import Metrics, Options, Receiver, run
 from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
 from windrow.pipeline.build import build
@@ -67,7 +67,7 @@ def answer(plan: Node, data: dict[str, pa.Table], **options: Any) -> tuple[Rows,
     results: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
     sources = {name: open_source(table, name=name) for name, table in data.items()}
-    metrics = run(plan, sources, on_result=results.append, on_late=late.append, options=Options(**options))
+    _, metrics = run([plan], sources, Receiver.of_one(results.append, late.append), Options(**options))
     return [r for b in results for r in b.to_pylist()], [r for b in late for r in b.to_pylist()], metrics
 
 
@@ -289,10 +289,7 @@ def test_queries_share_a_join() -> None:
     sources = {name: open_source(table, name=name) for name, table in data.items()}
     seen: list[list[Any]] = [[], []]
 
-    def deliver(place: int) -> Any:
-        return lambda batch: seen[place].extend(batch.to_pylist())
-
-    run_together([above, one], sources, [(deliver(0), None), (deliver(1), None)])
+    run([above, one], sources, Receiver(lambda query, batch: seen[query].extend(batch.to_pylist())))
     assert seen[0] == answer(above, data)[0]
     assert seen[1] == answer(one, data)[0]
 

@@ -17,7 +17,7 @@ from tests import strategies as streams
 from tests.engines.local.answers.test_group_punctuations import EMITS, Run, in_batches, whole_groups
 from tests.engines.local.answers.test_oracle import SCHEMA, Split, answer, approximately, strategies_for
 from tests.operators.rowwise.test_sort import Listener
-from windrow.engines.local import run
+from windrow.engines.local import Receiver, run
 from windrow.errors import SumOverflowError
 from windrow.pipeline.graph import Stage
 from windrow.plan.nodes import AggregateCall, Filter, Lateness, Node, OrderedOutput, Stream, Union, WindowAggregate
@@ -166,7 +166,8 @@ def test_sources_are_merged_whatever_their_batches(data: st.DataObject) -> None:
     elements = {name: data.draw(streams.elements(late=False, max_size=16)) for name in names}
     sources: dict[str, Any] = {name: Split(elements[name], data.draw(CUTS)) for name in names}
     results: list[dict[str, Any]] = []
-    run(OrderedOutput(Union(plans)), sources, on_result=lambda batch: results.extend(batch.to_pylist()))
+    into = Receiver.of_one(lambda batch: results.extend(batch.to_pylist()))
+    run([OrderedOutput(Union(plans))], sources, into)
     rows = [e for name in names for e in elements[name] if not isinstance(e, Punctuation)]
     assert streams._plain(in_order(pa.Table.from_pylist(rows, SCHEMA), "ts").to_pylist()) == streams._plain(results)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,12 @@ from click.testing import CliRunner
 
 import windrow as wr
 from windrow.cli import main
-from windrow.engines.spark.running.following import run_live
-from windrow.engines.spark.running.run import Options
+from windrow.engines.run import Requests
+from windrow.engines.spark.running.following import run_to_addresses
+from windrow.engines.spark.running.logs import last
+from windrow.engines.spark.running.options import Options
 from windrow.errors import ConfigurationError
+from windrow.sinks.json_lines import JsonLinesSink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,22 +50,22 @@ def test_results_and_late_rows_go_to_folders_that_spark_writes(
     query = wr.sql(SQL.format(path=trades))
     answer, late = tmp_path / "answer", tmp_path / "late"
     told: list[int] = []
-    metrics = run_live(
+    options = Options(spark=spark, batch_rows=10, checkpoint=str(tmp_path / "state"))
+    metrics = run_to_addresses(
         query.plan,
         query.sources,
-        f"parquet:{answer}",
-        late=f"parquet:{late}",
-        on_progress=lambda metrics: told.append(metrics.rows_in),
-        options=Options(spark=spark, batch_rows=10, checkpoint=str(tmp_path / "state")),
+        lambda metrics: told.append(metrics.rows_in),
+        replace(options, output=f"parquet:{answer}", late_output=f"parquet:{late}"),
+        Requests(),
     )
     expected = query.run()
     assert sorted(json.dumps(row) for row in expected.table.to_pylist()) == rows_of(answer)
     assert [1] == pq.read_table(late)["second"].to_pylist()
     assert (100, 1) == (metrics.rows_in, metrics.rows_late)
     assert list(range(10, 101, 10)) == told
-    again = Options(spark=spark, checkpoint=str(tmp_path / "state"))
+    again = Options(spark=spark, checkpoint=str(tmp_path / "state"), output="console:")
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` holds a run already, got .*\. Hint: go on from it"):
-        run_live(query.plan, query.sources, "console:", options=again)
+        run_to_addresses(query.plan, query.sources, None, again, Requests())
 
 
 def test_windrow_run_is_on_spark_and_says_what_sparks_own_window_would_do(
@@ -76,6 +80,34 @@ def test_windrow_run_is_on_spark_and_says_what_sparks_own_window_would_do(
     copied = "Spark's own window() would have copied each row into 2 windows, 170 rows in place of 85"
     assert f"{copied} and dropped 1 late row unseen; here each row went into one pane\n" in done.stderr
     assert [50, 100] == [json.loads(line)["rows_in"] for line in lines.read_text().splitlines()]
+
+
+def test_results_are_in_the_file_before_the_last_micro_batch_begins(
+    spark: SparkSession, trades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten micro-batches, begun one after the other; each that closes a window adds its lines."""
+    state, answer = tmp_path / "state", tmp_path / "answer.jsonl"
+    begun: list[int] = []
+    put = JsonLinesSink.put
+
+    def noted(sink: JsonLinesSink, batch: pa.RecordBatch) -> None:
+        put(sink, batch)
+        begun.append(last(state / "spark" / "offsets") + 1)
+
+    monkeypatch.setattr(JsonLinesSink, "put", noted)
+    flags = ["--batch-rows", "10", "--rate", "50", "--checkpoint", str(state), "--output", str(answer)]
+    done = CliRunner().invoke(main, ["run", "-e", SQL.format(path=trades), *flags])
+    assert 0 == done.exit_code, done.stderr
+    assert begun[0] < begun[-1] == last(state / "spark" / "offsets") + 1
+    assert len(set(begun)) > 4
+    expected = wr.sql(SQL.format(path=trades)).run().table
+    assert sorted(map(str, expected.to_pylist())) == sorted(
+        str(json.loads(line)) for line in answer.read_text().splitlines()
+    )
+    first = answer.read_text()
+    again = CliRunner().invoke(main, ["run", "-e", SQL.format(path=trades), *flags, "--restore"])
+    assert 0 == again.exit_code, again.stderr
+    assert first == answer.read_text()  # all of it, each result once
 
 
 def test_a_stream_without_an_end_needs_a_place_for_its_results(spark: SparkSession) -> None:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from windrow.engines.run import Stopped
 from windrow.engines.spark.running.following import _watched
 from windrow.engines.spark.running.observing import Watch, metrics_of, observed
-from windrow.engines.spark.running.run import Options
-from windrow.engines.spark.session.own_thread import Stopped
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics
 
@@ -199,7 +198,7 @@ def test_the_fault_of_any_query_of_a_live_run_ends_all() -> None:
 
     queries = [FakeQuery(*[[progress()]] * 9), Broken([progress()])]
     with pytest.raises(OSError, match=r"^no room for late rows$"):
-        _watched(cast(Any, queries), None, Options())
+        _watched(cast(Any, queries), None, None, Event())
     assert [False, False] == [query.isActive for query in queries]
 
 

@@ -103,15 +103,13 @@ class Frames:
         return mine.select("body").mapInArrow(decode, spark_schema(schema))
 
 
-def frames(spark: SparkSession, plan: Node, sources: Mapping[str, Source], settings: Settings) -> Frames:
-    """The query over these sources: a static DataFrame when all of them are static, else a streaming one."""
-    return frames_together(spark, [plan], sources, settings)[0]
-
-
-def frames_together(
+def frames(
     spark: SparkSession, plans: Sequence[Node], sources: Mapping[str, Source], settings: Settings
 ) -> list[Frames]:
-    """Queries over the sources they share; all of them are made of the same outcomes."""
+    """Queries over the sources they share: static DataFrames when all of these are static, else streaming ones.
+
+    All of them are made of the same outcomes.
+    """
     names = dict.fromkeys(node.name for plan in plans for node in walk(plan) if isinstance(node, Stream))
     static = [name for name in names if _is_static(sources[name])]
     if static and len(static) < len(names):

@@ -132,6 +132,12 @@ def _rewrite(path: Path, content: bytes) -> None:
     draft.replace(sums)
 
 
+def forget(path: Path) -> None:
+    """Remove a file and its checksums."""
+    path.unlink(missing_ok=True)
+    _sums_of(path).unlink(missing_ok=True)
+
+
 def _sums_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.crc")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from windrow.engines.spark.session.own_thread import Stopped
+from windrow.engines.run import Stopped
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics, slowest
 from windrow.sharded.wire import COUNTED

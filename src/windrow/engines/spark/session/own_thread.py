@@ -20,10 +20,6 @@ GRACE = 10.0
 """Seconds that interrupted work has to end in good order."""
 
 
-class Stopped(Exception):
-    """The work was asked to stop, and did."""
-
-
 def on_own_thread(spark: SparkSession, work: Callable[[], Given], stop: Event) -> Given:
     """What `work` gives. When the caller is interrupted, `stop` is set and what runs in Spark is cancelled; the
     interrupt is raised when the work has ended, or at once by a second one.

@@ -1,0 +1,220 @@
+"""What an engine is, which there are, and the one way to run queries: `Engine.start` gives a `Run`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import value_type
+from windrow.engines.capabilities import TABLE, Answer
+from windrow.engines.run import Outcome, Receiver, Requests, Run
+from windrow.errors import ConfigurationError
+from windrow.pipeline.metrics import Metrics
+from windrow.plan.checks.nodes import check_supported, shape_of, walk
+from windrow.plan.nodes import Node, Stream
+from windrow.sinks.base import fitted
+from windrow.sources.live import watched
+
+if TYPE_CHECKING:
+    from windrow.sources.base import Source
+
+Item = TypeVar("Item")
+INNER = {"inner": True}
+"""Metadata of the fields of options that are no user's to set."""
+
+
+class Engine(ABC):
+    """Where queries run."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def options(self) -> type[Any]:
+        """How to run here: a frozen dataclass with a `checkpoint`, whose `check()` raises what is wrong with it."""
+
+    @abstractmethod
+    def run(
+        self,
+        plans: Sequence[Node],
+        sources: Mapping[str, Source],
+        receiver: Receiver,
+        options: Any,
+        requests: Requests,
+    ) -> Outcome:
+        """Run plans over sources they share in this thread, handing on what they give as it comes."""
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """What users can set."""
+        return tuple(field.name for field in fields(self.options) if not field.metadata.get("inner"))
+
+    @property
+    def capabilities(self) -> dict[str, Answer]:
+        """What this engine says to each feature that queries may ask for."""
+        return {feature.name: feature.on(self.name) for rows in TABLE.values() for feature in rows}
+
+    def options_of(self, given: Mapping[str, Any]) -> Any:
+        """The options that a user gave, by their names; unknown ones and wrong values are refused."""
+        for name in given:
+            if name not in self.option_names:
+                raise ConfigurationError(
+                    f"is not an option of a run on the {self.name} engine", parameter=name, allowed=self.option_names
+                )
+        options = self.options(**given)
+        options.check()
+        return options
+
+    def start(
+        self,
+        plans: Sequence[Node],
+        sources: Sequence[Mapping[str, Source]],
+        options: Any,
+        item: Callable[[int, pa.RecordBatch], Item],
+        *,
+        into: Receiver | None = None,
+        follow: bool = False,
+        keep_late: bool = True,
+        on_progress: Callable[[Metrics], None] | None = None,
+        on_end: Callable[[list[Metrics]], None] | None = None,
+    ) -> Run[Item]:
+        """Run plans, each over its own sources; what several have in common is read and computed once.
+
+        With `into` they have run when this returns, see `Run`. With `follow`, streams of Spark's that have no end are
+        followed until the run is stopped or closed; without, what is there now is read, and then everything closes.
+        Late rows are kept for the reader unless told otherwise. `on_progress` is called by the thread that runs.
+        """
+        for plan in plans:
+            check_supported(plan)
+        bound = [_bound(plan, own) for plan, own in zip(plans, sources, strict=True)]
+        requests = Requests(follow=follow)
+
+        def work(receiver: Receiver) -> Outcome:
+            to = _fitting(_telling(receiver, on_progress), plans)
+            return self._run_all(plans, bound, to, options, requests, is_watched=into is None)
+
+        return Run(work, requests, item, into=into, keep_late=keep_late, on_end=on_end)
+
+    def _run_all(
+        self,
+        plans: Sequence[Node],
+        sources: Sequence[Mapping[str, Source]],
+        receiver: Receiver,
+        options: Any,
+        requests: Requests,
+        *,
+        is_watched: bool,
+    ) -> Outcome:
+        """Sets of plans one after the other; each has a checkpoint of its own."""
+        each: dict[int, Metrics] = {}
+        done: list[Metrics] = []
+        for number, (places, shared) in enumerate(sharing_sets(sources)):
+            own = {name: watched(one, requests.heed_waiting) for name, one in shared.items()} if is_watched else shared
+            folder = options.checkpoint
+            apart = replace(options, checkpoint=str(Path(folder) / f"set-{number}")) if folder and number else options
+            to = within(receiver, places, done)
+            found, metrics = self.run([plans[place] for place in places], own, to, apart, requests)
+            each.update(zip(places, found, strict=True))
+            done.append(metrics)
+        return [each[place] for place in range(len(plans))], reduce(Metrics.plus, done)
+
+
+def sharing_sets(sources: Sequence[Mapping[str, Source]]) -> Iterator[tuple[list[int], Mapping[str, Source]]]:
+    """Queries, by their places, for which a name of a stream means the same data; the others have nothing to share."""
+    made: list[tuple[list[int], dict[str, Source]]] = []
+    for place, own in enumerate(sources):
+        fitting = (one for one in made if all(one[1].get(name, s) is s for name, s in own.items()))
+        places, shared = next(fitting, (None, None))
+        if places is None or shared is None:
+            places, shared = [], {}
+            made.append((places, shared))
+        places.append(place)
+        shared.update(own)
+    yield from made
+
+
+def within(receiver: Receiver, places: Sequence[int], done: Sequence[Metrics] = ()) -> Receiver:
+    """For some of the queries of a receiver, of which others are done: it hears of all by their own places."""
+    on_late, on_progress = receiver.on_late, receiver.on_progress
+    before = tuple(done)
+    return Receiver(
+        lambda query, batch: receiver.on_result(places[query], batch),
+        on_late and (lambda query, batch: on_late(places[query], batch)),
+        on_progress and (lambda metrics: on_progress(reduce(Metrics.plus, (*before, metrics)))),
+    )
+
+
+def _fitting(receiver: Receiver, plans: Sequence[Node]) -> Receiver:
+    """The same, with exactly the columns of the answers, and plain values in place of dictionaries."""
+    schemas = [shape_of(plan).answer for plan in plans]
+    on_late = receiver.on_late
+    return replace(
+        receiver,
+        on_result=lambda query, batch: receiver.on_result(query, fitted(batch, schemas[query])),
+        on_late=on_late and (lambda query, batch: on_late(query, _decoded(batch))),
+    )
+
+
+def _telling(receiver: Receiver, on_progress: Callable[[Metrics], None] | None) -> Receiver:
+    """The same, and someone else hears of progress, too."""
+    first, second = receiver.on_progress, on_progress
+    if first is None or second is None:
+        return replace(receiver, on_progress=first or second)
+
+    def both(metrics: Metrics) -> None:
+        first(metrics)
+        second(metrics)
+
+    return replace(receiver, on_progress=both)
+
+
+def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return fitted(batch, pa.schema([(field.name, value_type(field.type)) for field in batch.schema]))
+
+
+def _bound(plan: Node, sources: Mapping[str, Source]) -> dict[str, Source]:
+    names = [node.name for node in walk(plan) if isinstance(node, Stream)]
+    for name in names:
+        if name not in sources:
+            raise ConfigurationError(
+                "has no data", parameter=name, hint=f"say FROM 'path' in CREATE STREAM, or give data as {name}=..."
+            )
+    return {name: sources[name] for name in names}
+
+
+ENGINES: dict[str, str | Engine] = {
+    "local": "windrow.engines.local.engine",
+    "spark": "windrow.engines.spark.engine",
+}
+"""The engines by their names; those that were not used yet by the modules that have them as `ENGINE`.
+
+They are loaded on use, because they bring compiled kernels or a JVM with them.
+"""
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of a name."""
+    check_engine(name)
+    found = ENGINES[name]
+    if isinstance(found, str):
+        found = ENGINES[name] = import_module(found).ENGINE
+        assert isinstance(found, Engine)
+    return found
+
+
+def check_engine(name: str) -> None:
+    """Refuse an engine there is not; loads none."""
+    if name not in ENGINES:
+        raise ConfigurationError("must be a known engine", parameter="engine", value=name, allowed=tuple(ENGINES))
+
+
+def home_of(sources: Iterable[Source]) -> str:
+    """The name of the engine where a query runs unless its user says: where its data lives."""
+    return "spark" if any(getattr(source, "is_frame", False) for source in sources) else "local"

@@ -1,0 +1,268 @@
+"""A run: the one handle of queries that run, by which their results come out and by which they are stopped.
+
+An engine pushes what it makes into a `Receiver` and heeds `Requests`. Who asked for the run either is that receiver,
+and then everything happens in its own thread; or it reads from the `Run`, and then the engine has a thread of its own,
+at most a few results wait between the two, and the engine waits while the reader is busy.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass
+from threading import Condition, Event, Thread, current_thread
+from types import TracebackType
+from typing import Generic, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from windrow.pipeline.metrics import Metrics, SourceMetrics
+
+Item = TypeVar("Item")
+Outcome: TypeAlias = tuple[list[Metrics], Metrics]
+"""The metrics of each query of a run that has ended, and of all of them."""
+ROOM = 8
+"""Result batches that wait for the reader at most."""
+
+
+class Stopped(Exception):
+    """The run was asked to stop, and did."""
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Where everything that a run gives goes as it comes, with the place of the query that gave it."""
+
+    on_result: Callable[[int, pa.RecordBatch], None]
+    on_late: Callable[[int, pa.RecordBatch], None] | None = None
+    on_progress: Callable[[Metrics], None] | None = None
+
+    @classmethod
+    def of_one(
+        cls, on_result: Callable[[pa.RecordBatch], None], on_late: Callable[[pa.RecordBatch], None] | None = None
+    ) -> Receiver:
+        """For a single query, of which nobody needs to be told which it is."""
+        return cls(lambda _, batch: on_result(batch), on_late and (lambda _, batch: on_late(batch)))
+
+
+class Requests:
+    """What is asked of a run while it runs: to end now, or at the end of what is there."""
+
+    def __init__(self, *, follow: bool = False) -> None:
+        self.stop = Event()
+        self.close = Event()
+        self.follow = follow
+        """Whether streams without an end are followed until one of the two is set; else what is there now is read."""
+        self.on_idle: Callable[[], None] | None = None
+        """Called by the thread that runs, now and then while nothing comes."""
+
+    def heed(self) -> None:
+        """Raise `Stopped` if the run shall end now."""
+        if self.stop.is_set():
+            raise Stopped
+
+    def heed_waiting(self) -> bool:
+        """The same while a source has nothing to give; whether it counts as ended."""
+        self.heed()
+        if self.on_idle is not None:
+            self.on_idle()
+        return self.close.is_set()
+
+
+Work: TypeAlias = Callable[[Receiver], Outcome]
+
+
+class _Mailbox:
+    """What lies between the thread that runs and the one that reads; knows nothing of the `Run` that reads it.
+
+    So a run that nobody holds any more is collected, and thereby stopped, although its thread is alive.
+    """
+
+    def __init__(self, requests: Requests, *, keep_late: bool) -> None:
+        self.requests = requests
+        self.keep_late = keep_late
+        self.changed = Condition()
+        self.results: deque[tuple[int, pa.RecordBatch]] = deque()
+        self.late: deque[tuple[int, pa.RecordBatch]] = deque()
+        self.is_read = True
+        self.has_ended = False
+        self.error: BaseException | None = None
+        self.metrics = Metrics()
+        self.each: list[Metrics] = []
+
+    @property
+    def receiver(self) -> Receiver:
+        on_late = (lambda query, batch: self.late.append((query, batch))) if self.keep_late else None
+        return Receiver(self._put, on_late, self._tell)
+
+    def _tell(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+
+    def _put(self, query: int, batch: pa.RecordBatch) -> None:
+        with self.changed:
+            while len(self.results) >= ROOM and self.is_read and not self.requests.stop.is_set():
+                self.changed.wait()
+            self.requests.heed()
+            if self.is_read:
+                self.results.append((query, batch))
+                self.changed.notify_all()
+
+    def carry_out(self, work: Work) -> None:
+        """The whole life of the thread that runs."""
+        try:
+            self.settle(work(self.receiver))
+        except Stopped:
+            pass
+        except BaseException as error:
+            self.error = error
+        with self.changed:
+            self.has_ended = True
+            self.changed.notify_all()
+
+    def settle(self, outcome: Outcome) -> None:
+        self.each, self.metrics = outcome
+        self.has_ended = True
+
+    def take(self) -> tuple[int, pa.RecordBatch] | None:
+        """The next result, once there is one; None when there will be none."""
+        with self.changed:
+            while not self.results and not self.has_ended:
+                self.changed.wait()
+            self.changed.notify_all()
+            if self.results:
+                return self.results.popleft()
+        if self.error is not None:
+            raise self.error
+        return None
+
+    def stop_reading(self) -> None:
+        with self.changed:
+            self.is_read = False
+            self.results.clear()
+            self.changed.notify_all()
+
+    def stop(self) -> None:
+        """The run ends at its next result, or soon while it waits for a source."""
+        self.requests.stop.set()
+        self.stop_reading()
+
+
+class Run(Generic[Item]):
+    """Queries that run: iterate over it to get their results as windows close, each once.
+
+    The run waits while the reader is busy. Its errors are raised in the reader. In a `with` block it is stopped when
+    the block is left, and so is a run that nobody holds any more.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        requests: Requests,
+        item: Callable[[int, pa.RecordBatch], Item],
+        *,
+        into: Receiver | None = None,
+        keep_late: bool = True,
+        on_end: Callable[[list[Metrics]], None] | None = None,
+    ) -> None:
+        """With `into`, everything is handed over there, and the run has ended when this returns.
+
+        `item` makes what the reader gets. `on_end` is called once, by the reader, when the run has come to its end.
+        """
+        self._mailbox = _Mailbox(requests, keep_late=keep_late)
+        self._item = item
+        self._on_end = on_end
+        self._thread: Thread | None = None
+        if into is not None:
+            self._mailbox.settle(work(into))
+            return
+        weakref.finalize(self, self._mailbox.stop).atexit = False
+        target, arguments = copy_context().run, (self._mailbox.carry_out, work)
+        self._thread = Thread(target=target, args=arguments, name="windrow-run", daemon=True)
+        self._thread.start()
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        taken = self._mailbox.take()
+        if taken is None:
+            self._finish()
+            raise StopIteration
+        return self._item(*taken)
+
+    def late(self) -> list[Item]:
+        """The late rows (under LATE SIDE) that came since this was last called, batch by batch; never waits.
+
+        They are kept until they are taken.
+        """
+        late = self._mailbox.late
+        return [self._item(*late.popleft()) for _ in range(len(late))]
+
+    @property
+    def metrics(self) -> Metrics:
+        """What was counted up to now, of all queries together; a moment old while the run goes on."""
+        return self._mailbox.metrics
+
+    @property
+    def each(self) -> list[Metrics]:
+        """The metrics of each query; there when the run has come to its end."""
+        return list(self._mailbox.each)
+
+    @property
+    def progress(self) -> Mapping[str, SourceMetrics]:
+        """How far each source is: its rows, its largest time, what it promised, whether it has ended."""
+        return self.metrics.sources
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing runs any more; results that were not read may still be there."""
+        return self._mailbox.has_ended
+
+    def stop(self) -> None:
+        """End now and wait until that is done: what was read stays, what is open is not reported."""
+        self._mailbox.stop()
+        self._join()
+
+    def close(self) -> None:
+        """Let the run finish at the end of what is there: sources that wait count as ended, and all windows close.
+
+        Returns at once: the last results are to be read like all others, or waited for.
+        """
+        self._mailbox.requests.close.set()
+
+    def wait(self) -> Metrics:
+        """Wait for the end, and raise what the run raised; results that were not read until now are let go."""
+        self._mailbox.stop_reading()
+        self._join()
+        self._mailbox.take()
+        self._finish()
+        return self.metrics
+
+    def _join(self) -> None:
+        if self._thread is not None and self._thread is not current_thread():
+            self._thread.join()
+
+    def _finish(self) -> None:
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None and self._mailbox.each:
+            on_end(self._mailbox.each)
+
+    def __enter__(self) -> Run[Item]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def tagged(query: int, batch: pa.RecordBatch) -> tuple[int, pa.RecordBatch]:
+    """What the reader of several queries gets."""
+    return query, batch
+
+
+def untagged(_query: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """What the reader of a single query gets."""
+    return batch

@@ -1,0 +1,45 @@
+"""The engine inside Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from windrow.engines.base import Engine
+from windrow.engines.run import Outcome, Receiver, Requests
+from windrow.engines.spark.session.prerequisites import check_packages
+from windrow.physical.calibration import calibrated
+from windrow.physical.planner import decided
+from windrow.plan.nodes import Node
+from windrow.sources.base import Source
+
+
+class SparkEngine(Engine):
+    """Runs the operators inside Structured Streaming. Its modules are loaded once it is known that Spark is there."""
+
+    name = "spark"
+
+    @property
+    def options(self) -> type[Any]:
+        check_packages()
+        from windrow.engines.spark.running.options import Options
+
+        return Options
+
+    def run(
+        self,
+        plans: Sequence[Node],
+        sources: Mapping[str, Source],
+        receiver: Receiver,
+        options: Any,
+        requests: Requests,
+    ) -> Outcome:
+        from windrow.engines.spark.running.run import run
+
+        # Strategies are decided here, because all micro-batches and shards must choose alike.
+        plans = [decided(plan, options.statistics, calibrated()) for plan in plans]
+        return run(plans, sources, receiver, replace(options, statistics=None), requests)
+
+
+ENGINE = SparkEngine()

@@ -1,0 +1,73 @@
+"""How to run on Spark, and in which session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windrow.engines.base import INNER
+from windrow.engines.spark.connect.frame_sources import FrameSource
+from windrow.engines.spark.query.frames import BATCH_ROWS, Settings
+from windrow.engines.spark.session.sessions import check, embedded
+from windrow.errors import ConfigurationError
+from windrow.physical.costs import Statistics
+from windrow.sources.base import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run: rows a micro-batch, where the checkpoint is, the session (an embedded one unless given)."""
+
+    shards: int | None = None
+    memory: str | None = None
+    rate: float | None = None
+    spark: SparkSession | None = None
+    json_lines: str | None = None
+    """Where to write the metrics of each micro-batch."""
+    batch_rows: int = BATCH_ROWS
+    checkpoint: str | None = None
+    restore: bool = False
+    statistics: Statistics | None = None
+    """Of the stream, to choose strategies by."""
+    flush: str = Settings.flush
+    flush_rows: int = Settings.flush_rows
+    flush_windows: int = Settings.flush_windows
+    flush_cells: int = Settings.flush_cells
+    output: str | None = field(default=None, metadata=INNER)
+    """An address that Spark itself writes results to; they are not handed over then."""
+    late_output: str | None = field(default=None, metadata=INNER)
+    once: bool = field(default=False, metadata=INNER)
+    """Whether what goes to an address ends when what is there now has been read."""
+
+    def check(self) -> None:
+        for name in ("batch_rows", "shards", "rate"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError("must be at least 1", parameter=name, value=value)
+        if self.restore and not self.checkpoint:
+            raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
+
+    def settings(self, folder: Path) -> Settings:
+        """What the frames of a run are told."""
+        flush = {name: getattr(self, name) for name in ("flush", "flush_rows", "flush_windows", "flush_cells")}
+        return Settings(self.batch_rows, rate=self.rate, spool=folder / "spool", **flush)
+
+    def session(self) -> SparkSession:
+        if self.spark is None:
+            return embedded(shards=self.shards, memory=self.memory)
+        check(self.spark)
+        return self.spark
+
+
+def session_of(sources: Mapping[str, Source]) -> SparkSession | None:
+    """The session that the query's DataFrames live in."""
+    for source in sources.values():
+        if isinstance(source, FrameSource):
+            check(source.frame.sparkSession)
+            return source.frame.sparkSession
+    return None
