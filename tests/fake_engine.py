@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.pipeline.metrics import Metrics as RealMetrics
+from windrow.sources import elements_of
 
 
 @dataclass
@@ -61,7 +62,7 @@ class FakeEngine(ModuleType):
     ) -> Metrics:
         self.plans.append(plan)
         self.options.append(options)
-        for batch in next(iter(sources.values())).elements(1):
+        for batch in elements_of(next(iter(sources.values())), batch_rows=1):
             on_result(batch)
             self.handed_over += 1
             if on_progress:

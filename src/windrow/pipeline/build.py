@@ -336,16 +336,13 @@ def _join_grid(node: nodes.Join) -> Grid:
 def _meld(node: nodes.Union) -> Meld:
     shape = shape_of(node)
     idles = [_idle_of(child) for child in node.inputs]
-    amounts = [None if idle is None else idle.amount.resolve(shape.domain, "idle") for idle in idles]
-    walls = [idle is not None and idle.wall_clock for idle in idles]
-    return Meld(
-        len(node.inputs),
-        shape.schema,
-        idle=[None if wall else amount for wall, amount in zip(walls, amounts, strict=True)],
-        silence=[
-            amount / 1e6 if wall and amount is not None else None for wall, amount in zip(walls, amounts, strict=True)
-        ],
-    )
+    shared = [None if idle is None or idle.wall_clock else idle.amount.resolve(shape.domain, "idle") for idle in idles]
+    return Meld(len(node.inputs), shape.schema, idle=shared, silence=[silence_of(idle) for idle in idles])
+
+
+def silence_of(idle: Idle | None) -> float | None:
+    """After how many seconds of silence a stream no longer holds others back, where it goes by the clock."""
+    return None if idle is None or not idle.wall_clock else idle.amount.resolve(Domain.TIME, "idle") / 1e6
 
 
 def _idle_grid(grid: Grid, meld: Meld) -> Grid:

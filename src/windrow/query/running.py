@@ -206,9 +206,10 @@ def stream_batches(plan: Node, sources: Mapping[str, Source], **options: Any) ->
     abandoned = threading.Event()
     done: list[Metrics] = []
 
-    def look_around() -> None:
+    def look_around() -> bool:
         if abandoned.is_set():
             raise _Abandoned
+        return False
 
     def hand_over(batch: pa.RecordBatch) -> None:
         look_around()

@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from windrow.durable.sealed_files import read_json
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
 from windrow.semantics.progress.policies import Punctuation
+from windrow.sources import Element, Position, Reader, Sign
 
 
 class Broken(Exception):
@@ -63,11 +63,29 @@ class Breaking:
         source = self.source.select(columns)
         return replace(self, source=source, schema=source.schema)
 
-    def elements(self, batch_rows: int, skip_rows: int) -> Iterator[pa.RecordBatch | Punctuation]:
-        for i, element in enumerate(self.source.elements(batch_rows=batch_rows, skip_rows=skip_rows)):
-            if i == self.after:
-                raise Broken
-            yield element
+    def open(self, position: Position | None = None, **how: Any) -> Reader:
+        return BreakingReader(self.source.open(position, **how), self.after)
+
+
+@dataclass
+class BreakingReader:
+    """Breaks when it is asked for one more element."""
+
+    reader: Reader
+    left: int
+
+    @property
+    def position(self) -> Position:
+        return self.reader.position
+
+    def poll(self, timeout: float | None = None) -> Element | Sign:
+        if self.left == 0:
+            raise Broken
+        self.left -= 1
+        return self.reader.poll(timeout)
+
+    def close(self) -> None:
+        self.reader.close()
 
 
 class Collected:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import IO, Any, Literal, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from windrow.errors import SourceError
+from windrow.sources.base import dropped
 
 _BLOCK = 1 << 22
 _INSTANT = pa.timestamp("us", "UTC")
 _TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([zZ]|[+-]\d{2}:?\d{2})?$"
 _COLUMN = re.compile(r"JSON parse error: Column\(/([^/)]+)[^)]*\) (.*)", re.S)
+_SEVERAL = re.compile(rb"\}\s*\{")
+"""Where one object ends and another begins in the same line; or it is inside a text."""
 _MISFIT = re.compile(r"Failed to convert JSON to (.+?), couldn't parse:\s*(.*)", re.S)
 
 
@@ -43,6 +46,11 @@ class JsonLines:
             raise _explained(path, error) from error
         return pa.schema([pa.field(name, _roomy(first.column(name))) for name in first.schema.names])
 
+    can_seek = False
+
+    def stretches(self, path: Path) -> Sequence[int]:
+        return ()
+
     def rows(self, path: Path) -> int | None:
         return None
 
@@ -51,22 +59,38 @@ class JsonLines:
     ) -> Iterator[pa.RecordBatch]:
         explicit = pa.schema([pa.field(field.name, _read_as(field.type)) for field in wanted])
         whole = not self.declared and set(found.names) == set(wanted.names)
+        content, ahead = (path, 0) if skip_rows == 0 else _after(path, skip_rows)
         try:
-            with _open(path, explicit, "error" if whole else "ignore") as reader:
-                yield from reader
+            with _open(content, explicit, "error" if whole else "ignore") as reader:
+                yield from dropped(reader, ahead)
         except pa.ArrowInvalid as error:
             unknown = _first_unknown(path, frozenset(found.names)) if "unexpected field" in str(error) else None
             raise (_explained(path, error) if unknown is None else _refused(path, *unknown)) from error
 
 
-def _open(path: Path, explicit: pa.Schema | None, unexpected: Literal["infer", "ignore", "error"] = "infer") -> Any:
+def _open(
+    content: Path | IO[bytes], explicit: pa.Schema | None, unexpected: Literal["infer", "ignore", "error"] = "infer"
+) -> Any:
     return pj.open_json(
-        path,
+        content,
         read_options=pj.ReadOptions(block_size=_BLOCK),
         parse_options=pj.ParseOptions(
             explicit_schema=explicit, newlines_in_values=False, unexpected_field_behavior=unexpected
         ),
     )
+
+
+def _after(path: Path, rows: int) -> tuple[Path | IO[bytes], int]:
+    """What follows so many rows, told by their lines alone; all of it, and the rows still to drop, where that fails."""
+    content: Any = (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb")
+    for line in content if rows else ():
+        if line.find(b"{", 1) > 0 and _SEVERAL.search(line):
+            content.close()
+            return path, rows
+        rows -= not line.isspace()
+        if rows == 0:
+            return content, 0
+    return content, rows
 
 
 def _roomy(array: pa.Array[Any]) -> pa.DataType:
