@@ -25,8 +25,8 @@ STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "
 SPARK = "spark"
 """In place of an opener: only that engine reads it."""
 SCHEMES: dict[str, str] = dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK)
-"""Who opens the addresses of a scheme: `module:function`, which is given the address, the stream's `name` and its declared
-`schema`, or None; or `SPARK`."""
+"""Who opens the addresses of a scheme: `module:function`, which is given the address, the stream's `name` and the
+declared `schema` (or None); or `SPARK`."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(.*)", re.S)  # two letters at least: C:\ is a drive
 

@@ -135,13 +135,18 @@ class ReadAheadReader:
         return element
 
     def close(self) -> None:
-        if self.ahead is not None:
+        if self.ahead is None:
+            self.reader.close()
+        else:
             self.ahead.stop()
-        self.reader.close()
 
     def _pairs(self) -> Iterator[tuple[Element, Position]]:
-        while not isinstance(element := self.reader.poll(), Sign):
-            yield element, self.reader.position
+        """What the thread reads; it closes what it reads, because nobody else may do that meanwhile."""
+        try:
+            while not isinstance(element := self.reader.poll(), Sign):
+                yield element, self.reader.position
+        finally:
+            self.reader.close()
 
 
 def interleaved(

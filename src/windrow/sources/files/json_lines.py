@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -59,10 +60,11 @@ class JsonLines:
     ) -> Iterator[pa.RecordBatch]:
         explicit = pa.schema([pa.field(field.name, _read_as(field.type)) for field in wanted])
         whole = not self.declared and set(found.names) == set(wanted.names)
-        content, ahead = (path, 0) if skip_rows == 0 else _after(path, skip_rows)
         try:
-            with _open(content, explicit, "error" if whole else "ignore") as reader:
-                yield from dropped(reader, ahead)
+            with _after(path, skip_rows) as (content, ahead):
+                if content is not None:
+                    with _open(content, explicit, "error" if whole else "ignore") as reader:
+                        yield from dropped(reader, ahead)
         except pa.ArrowInvalid as error:
             unknown = _first_unknown(path, frozenset(found.names)) if "unexpected field" in str(error) else None
             raise (_explained(path, error) if unknown is None else _refused(path, *unknown)) from error
@@ -80,17 +82,30 @@ def _open(
     )
 
 
-def _after(path: Path, rows: int) -> tuple[Path | IO[bytes], int]:
-    """What follows so many rows, told by their lines alone; all of it, and the rows still to drop, where that fails."""
-    content: Any = (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb")
-    for line in content if rows else ():
+@contextmanager
+def _after(path: Path, rows: int) -> Iterator[tuple[Path | IO[bytes] | None, int]]:
+    """What follows so many rows, or None for nothing, and how many rows at its beginning are still to be dropped."""
+    if rows == 0:
+        yield path, 0
+        return
+    with _unpacked(path) as lines:
+        is_there = _pass_over(lines, rows)
+        yield (path, rows) if is_there is None else (lines if is_there else None, 0)
+
+
+def _pass_over(lines: Any, rows: int) -> bool | None:
+    """Pass over rows, told by their lines alone: whether something follows; None where a line may hold several."""
+    while rows and (line := lines.readline()):
         if line.find(b"{", 1) > 0 and _SEVERAL.search(line):
-            content.close()
-            return path, rows
+            return None
         rows -= not line.isspace()
-        if rows == 0:
-            return content, 0
-    return content, rows
+    while (rest := lines.peek(1)).isspace():
+        lines.read(len(rest))
+    return bool(rest)
+
+
+def _unpacked(path: Path) -> Any:
+    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb")
 
 
 def _roomy(array: pa.Array[Any]) -> pa.DataType:

@@ -126,10 +126,11 @@ def _refuse_changed(source: FileSource, position: Position) -> None:
     """All files up to that of the position are as they were."""
     number, name = position["number"], position["file"]
     path = source.files[number] if number < len(source.files) else None
+    if path is None or path.name != name:
+        is_there = any(path.name == name for path in source.files)
+        raise _changed(source, name, "there are others before it than there were" if is_there else "it is not there")
     before = hashlib.sha256()
     try:
-        if path is None or path.name != name:
-            raise _changed(source, name, "there are other files now" if _has(source, name) else "it is not there")
         size, modified = look_of(path)
         _note_all(before, source.files[:number])
     except OSError as error:
@@ -139,11 +140,7 @@ def _refuse_changed(source: FileSource, position: Position) -> None:
     if modified != position["modified"]:
         raise _changed(source, str(path), "written again since")
     if _short(before) != position["before"]:
-        raise _changed(source, str(path), "files before it were written again since, or others came")
-
-
-def _has(source: FileSource, name: str) -> bool:
-    return any(path.name == name for path in source.files)
+        raise _changed(source, str(path), "files before it were written again since")
 
 
 def _changed(source: FileSource, file: str, what: str) -> SourceError:
