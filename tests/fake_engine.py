@@ -63,6 +63,7 @@ class FakeEngine(ModuleType):
         self.plans.append(plan)
         self.options.append(options)
         for batch in elements_of(next(iter(sources.values())), batch_rows=1):
+            assert isinstance(batch, pa.RecordBatch)
             on_result(batch)
             self.handed_over += 1
             if on_progress:

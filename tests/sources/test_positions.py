@@ -26,7 +26,8 @@ from windrow.sources.positions import Passing
 from windrow.sources.replayed.spool import spooled
 
 ROWS = [{"a": number, "s": f"x\n{number}" if number % 3 else None} for number in range(17)]
-TABLE = pa.Table.from_pylist(ROWS, pa.schema({"a": pa.int64(), "s": pa.string()}))
+KINDS: dict[str, pa.DataType] = {"a": pa.int64(), "s": pa.string()}
+TABLE = pa.Table.from_pylist(ROWS, pa.schema(KINDS))
 ELEMENTS = [
     Punctuation(0),
     Punctuation(1, ("x",)),

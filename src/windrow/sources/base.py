@@ -17,7 +17,7 @@ Element: TypeAlias = pa.RecordBatch | Punctuation
 
 BATCH_ROWS = 1 << 17
 """Rows of a batch unless the caller asks otherwise: large enough for whole-array work, small enough for the cache."""
-TICK = 0.1
+TICK_SECONDS = 0.1
 """Seconds after which one who waits for a source looks around."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.sources.base import BATCH_ROWS, TICK, Element, Reader, Sign, Source
+from windrow.sources.base import BATCH_ROWS, TICK_SECONDS, Element, Reader, Sign, Source
 from windrow.sources.positions import Position
 
 OnTick: TypeAlias = Callable[[], bool]
@@ -70,7 +70,7 @@ class _WatchedReader:
     def poll(self, timeout: float | None = None) -> Element | Sign:
         until = None if timeout is None else monotonic() + timeout
         while True:
-            left = TICK if until is None else min(TICK, max(0.0, until - monotonic()))
+            left = TICK_SECONDS if until is None else min(TICK_SECONDS, max(0.0, until - monotonic()))
             element = self.reader.poll(left)
             if element is not Sign.TICK:
                 return element

@@ -210,6 +210,50 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     assert len(expected[0]) == runner.pipeline.results
 
 
+def test_a_restored_run_may_read_in_batches_of_another_size(tmp_path: Path) -> None:
+    """Of two streams, a batch is taken piece by piece: a checkpoint may lie in the middle of one."""
+    both = stream(16, 80, idle=20).union(stream(17, 120, idle=20))
+    query = both.group_by("k").window(range=20, slide=10).agg(**BOUNDED).late("side")
+    expected = uninterrupted(query, 1000)
+    sizes = [50, 7, 1, 33, 1000]
+    results: list[Any] = []
+    for number, batch_rows in enumerate(sizes):
+        is_last = number == len(sizes) - 1
+        sources: dict[str, Any] = {
+            name: Breaking(source, 1 << 60 if is_last else 3, source.schema) for name, source in query.sources.items()
+        }
+        options = Options(batch_rows=batch_rows, checkpoint=str(tmp_path), checkpoint_every=1, restore=True)
+        runner = Runner(query.plan, sources, options)
+        found = Collected(runner)
+        with suppress(Broken):
+            runner.run()
+        results += found.results
+    assert expected[0] == comparable(results)
+
+
+def test_positions_of_files_are_kept_and_a_file_that_changed_is_refused(tmp_path: Path) -> None:
+    data, folder = tmp_path / "rows.parquet", tmp_path / "state"
+    parquet.write_table(table(rows(18, 100), SCHEMA), data, row_group_size=30)
+    query = wr.stream(data, time="ts", progress=wr.slack(12)).window(range=10).agg(n=wr.count()).late("drop")
+    options = Options(batch_rows=20, checkpoint=str(folder), checkpoint_every=20)
+    broken: dict[str, Any] = {name: Breaking(source, 3, source.schema) for name, source in query.sources.items()}
+    with pytest.raises(Broken):
+        Runner(query.plan, broken, options).run()
+    kept = read_json(max(folder.glob("*/manifest.json")))
+    ((name, position),) = kept["positions"].items()
+    assert (50, 0, "rows.parquet", 50) == (
+        kept["read"][name],
+        position["done"],
+        *map(position["at"].get, ("file", "row")),
+    )
+    assert query.collect().equals(query.collect(checkpoint=str(folder), restore=True))
+    os.utime(data, ns=(1, 1))
+    with pytest.raises(
+        wr.SourceError, match=r"\A`\w+` must still be the data .*, got .*/rows\.parquet \(written again "
+    ):
+        query.collect(checkpoint=str(folder), restore=True)
+
+
 CHILD = """
 import json, os, signal, sys
 import pyarrow.parquet as parquet

@@ -39,7 +39,7 @@ from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, External, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.sources.base import TICK, Source
+from windrow.sources.base import TICK_SECONDS, Source
 
 _PROGRESS_EVERY = 0.2
 
@@ -177,7 +177,7 @@ class Runner:
 
     def _elements(self) -> Generator[tuple[str, pa.RecordBatch | Punctuation], None, None]:
         """Elements of all sources, each ended by the last punctuation; time passes while none comes."""
-        tick = TICK if any(reading.silence is not None for reading in self.readings.values()) else None
+        tick = TICK_SECONDS if any(reading.silence is not None for reading in self.readings.values()) else None
         return interleaved(self.readings, tick, self.pipeline.pass_time)
 
     def _reading(self, name: str, position: Mapping[str, Any], clock: Clock) -> Reading:

@@ -54,9 +54,9 @@ class Split:
         return replace(self, schema=pa.schema([SCHEMA.field(name) for name in columns]))
 
     def open(self, position: Position | None = None, **how: Any) -> Reader:
-        return ElementReader(behind(self._elements(), position, cast(Any, self), "s"), position)
+        return ElementReader(behind(self.elements(), position, cast(Any, self), "s"), position)
 
-    def _elements(self) -> Iterator[pa.RecordBatch | Punctuation]:
+    def elements(self) -> Iterator[pa.RecordBatch | Punctuation]:
         rows: list[dict[str, Any]] = []
         for i, element in enumerate(self.elements_):
             if rows and (isinstance(element, Punctuation) or i in self.cuts):
