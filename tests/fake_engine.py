@@ -12,6 +12,7 @@ import pytest
 from windrow.engines.base import ENGINES, Engine
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.pipeline.metrics import Metrics as RealMetrics
+from windrow.sources import elements_of
 
 
 @dataclass
@@ -68,7 +69,8 @@ class FakeEngine(Engine):
     ) -> RealMetrics:
         self.plans.append(plan)
         self.asked.append(options)
-        for batch in next(iter(sources.values())).elements(1):
+        for batch in elements_of(next(iter(sources.values())), batch_rows=1):
+            assert isinstance(batch, pa.RecordBatch)
             receiver.on_result(query, batch)
             self.handed_over += 1
             if receiver.on_progress:

@@ -221,7 +221,6 @@ def test_an_answer_from_the_local_engine(flags: list[str], declared: str) -> Non
         ("s3://bucket/trades.parquet", "Spark reads it: say --engine spark"),
         ("kafka://host:9092/trades", "Spark reads it: say --engine spark"),
         ("table:trades", "Spark reads it: say --engine spark"),
-        ("https://host/trades.csv", "give a file, a folder or a glob pattern"),
     ],
 )
 def test_in_process_an_address_is_refused_without_starting_spark(
@@ -236,14 +235,25 @@ def test_in_process_an_address_is_refused_without_starting_spark(
     assert (2, message) == (done.exit_code, done.stderr.splitlines()[0])
 
 
-def test_an_address_that_nobody_reads_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("address", ["https://host/trades.csv", "foo:bar"])
+def test_a_scheme_that_nobody_knows_is_refused_without_starting_anything(
+    address: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("windrow.engines.spark.connect.frame_sources.embedded", None)
-    for address, told in (
-        ("https://host/t.csv", "must be a place that Spark reads"),
-        ("console:", "can only be written"),
-    ):
-        with pytest.raises(ConfigurationError, match=rf"\A`source` {told}"):
-            wr.stream(address, time="t")
+    monkeypatch.setattr("windrow.sources.files.paths.Path", None)
+    done = windrow("-e", f"CREATE STREAM s FROM '{address}' PROGRESS ON t; SELECT t FROM s", "--engine", engine)
+    told = "Error: `s` must be a path, or an address with a scheme that is known (one of abfs, abfss, console, "
+    assert (2, told) == (done.exit_code, done.stderr[: len(told)])
+    assert (
+        f"kafka, memory, oss, parquet, rate, s3, s3a, s3n, table, viewfs, wasb, wasbs), got {address}." in done.stderr
+    )
+
+
+def test_an_address_that_can_only_be_written_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("windrow.engines.spark.connect.frame_sources.embedded", None)
+    with pytest.raises(ConfigurationError, match=r"\A`source` can only be written to"):
+        wr.stream("console:", time="t")
 
 
 LATE = pa.table({"t": [10, 3, 5, 50, 44, 45]})

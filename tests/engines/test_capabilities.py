@@ -202,7 +202,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
 
 
 def streaming_frame() -> None:
-    list(FrameSource("frame", SimpleNamespace(isStreaming=True), DATA.schema).elements())  # type: ignore[arg-type]
+    FrameSource("frame", SimpleNamespace(isStreaming=True), DATA.schema).open()  # type: ignore[arg-type]
 
 
 REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {

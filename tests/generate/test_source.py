@@ -10,7 +10,8 @@ import pytest
 from windrow.errors import QueryError
 from windrow.generate import trades
 from windrow.generate.source import RecipeSource
-from windrow.sources.replayed.spans import can_seek
+from windrow.sources import elements_of
+from windrow.sources.positions import position_of
 
 
 def source(rows: int = 50, **settings: Any) -> RecipeSource:
@@ -26,11 +27,11 @@ def test_rows_are_the_same_wherever_reading_begins() -> None:
     expected = source().stream.table().to_pylist()
 
     for skip in (0, 7, 20, 50):
-        assert expected[skip:] == rows_of(source().elements(batch_rows=6, skip_rows=skip))
+        assert expected[skip:] == rows_of(elements_of(source(), position_of(skip), batch_rows=6))
 
 
 def test_batches_are_no_larger_than_asked_for() -> None:
-    sizes = [len(e) for e in source().elements(batch_rows=15) if isinstance(e, pa.RecordBatch)]
+    sizes = [len(e) for e in elements_of(source(), batch_rows=15) if isinstance(e, pa.RecordBatch)]
 
     assert [15, 5, 15, 5, 10] == sizes
 
@@ -38,7 +39,7 @@ def test_batches_are_no_larger_than_asked_for() -> None:
 def test_columns_are_chosen_and_ordered() -> None:
     narrow = source().select(["time", "symbol"])
 
-    assert ["time", "symbol"] == narrow.schema.names == list(rows_of(narrow.elements())[0])
+    assert ["time", "symbol"] == narrow.schema.names == list(rows_of(elements_of(narrow))[0])
     with pytest.raises(QueryError, match=r"^`trades` has no column 'weight' \(one of symbol, price, volume, time\)\."):
         source().select(["weight"])
 
@@ -49,4 +50,4 @@ def test_rows_are_known_unless_punctuation_rows_come_between() -> None:
 
 
 def test_what_lies_before_must_be_made_too() -> None:
-    assert not can_seek(source())
+    assert not source().can_seek

@@ -7,7 +7,7 @@ import pytest
 
 from windrow.errors import QueryError, SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources.base import Element, cut, narrow, refuse_repeated, require, resume
+from windrow.sources.base import ElementReader, Sign, cut, dropped, narrow, refuse_repeated, require
 
 A: Any = pa.int64()
 SCHEMA = pa.schema({"a": A, "b": pa.string()})
@@ -15,10 +15,6 @@ SCHEMA = pa.schema({"a": A, "b": pa.string()})
 
 def batch(*values: int) -> pa.RecordBatch:
     return pa.record_batch({"a": pa.array(values, pa.int64())})
-
-
-def seen(elements: list[Element], skip_rows: int) -> list[object]:
-    return [e if isinstance(e, Punctuation) else e["a"].to_pylist() for e in resume(elements, skip_rows)]
 
 
 def test_narrow_keeps_the_order_asked_for() -> None:
@@ -62,29 +58,25 @@ def test_cut_of_nothing_gives_nothing() -> None:
     assert [] == list(cut(batch(), 2))
 
 
-def test_resume_from_the_start_gives_everything() -> None:
-    elements: list[Element] = [Punctuation(1), batch(1), Punctuation(2)]
-    assert [Punctuation(1), [1], Punctuation(2)] == seen(elements, 0)
+def test_dropped_rows_may_be_more_than_a_batch() -> None:
+    pieces = [batch(1, 2), batch(), batch(3, 4, 5), batch(6)]
+    expected = {0: [[1, 2], [], [3, 4, 5], [6]], 3: [[4, 5], [6]], 5: [[6]], 7: []}
+    for rows, rest in expected.items():
+        assert [one for one in rest if one] == [piece["a"].to_pylist() for piece in dropped(pieces, rows)]
 
 
-def test_resume_inside_a_batch_drops_earlier_punctuations() -> None:
-    elements: list[Element] = [Punctuation(1), batch(1, 2), Punctuation(2), batch(3, 4), Punctuation(3)]
-    assert [[4], Punctuation(3)] == seen(elements, 3)
-
-
-def test_resume_at_a_seam_gives_the_last_punctuation_of_each_group() -> None:
-    # rows:   1 2 |            | 3
-    # seam:        2  5  g:4
-    elements: list[Element] = [
-        batch(1, 2),
-        Punctuation(2),
-        Punctuation(5),
-        Punctuation(4, ("g",)),
-        batch(3),
-        Punctuation(9),
-    ]
-    assert [Punctuation(5), Punctuation(4, ("g",)), [3], Punctuation(9)] == seen(elements, 2)
-
-
-def test_resume_after_the_end_gives_the_punctuations_there() -> None:
-    assert [Punctuation(7)] == seen([batch(1, 2), Punctuation(7)], 2)
+def test_a_reader_says_where_it_is_and_goes_on_saying_that_it_ended() -> None:
+    reader = ElementReader(iter([Punctuation(1), batch(1, 2), batch(), Punctuation(2), Punctuation(3)]))
+    found = []
+    for _ in range(7):
+        element = reader.poll()
+        found.append((element if isinstance(element, (Punctuation, Sign)) else len(element), reader.position))
+    assert [
+        (Punctuation(1), {"rows": 0, "punctuations": 1}),
+        (2, {"rows": 2}),
+        (0, {"rows": 2}),
+        (Punctuation(2), {"rows": 2, "punctuations": 1}),
+        (Punctuation(3), {"rows": 2, "punctuations": 2}),
+        (Sign.END, {"rows": 2, "punctuations": 2}),
+        (Sign.END, {"rows": 2, "punctuations": 2}),
+    ] == found

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import ConfigurationError, SourceError
-from windrow.sources import Source, open_source
+from windrow.sources import Source, elements_of, open_source
+from windrow.sources.positions import position_of
 
 TABLE = pa.table({"s": ["a", "b", "c"], "x": [1, 2, 3]})
 
 
 def rows(source: Source, batch_rows: int = 2, skip_rows: int = 0) -> list[list[dict[str, Any]]]:
-    batches = source.elements(batch_rows, skip_rows)
+    batches = elements_of(source, position_of(skip_rows), batch_rows=batch_rows)
     return [batch.to_pylist() for batch in batches if isinstance(batch, pa.RecordBatch)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,8 +31,6 @@ ONLY = {
 }
 """Options that one engine has and the other has not."""
 OPTIONS = {"every": "checkpoint_every"}
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-"""A scheme of two letters or more: one letter is a drive."""
 
 
 @click.command("run")
@@ -171,7 +168,9 @@ def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metr
 
 def _is_live(query: Query, settings: dict[str, Any]) -> bool:
     """Whether Spark itself reads or writes: from streams it follows, or to an address of its own."""
-    addressed = [ADDRESS.match(settings[name] or "") for name in ("output", "late")]
+    from windrow.sources.addresses import scheme_of
+
+    addressed = [scheme_of(settings[name] or "") for name in ("output", "late")]
     followed = any(getattr(source, "is_streaming", False) for source in query.sources.values())
     return settings["engine"] == "spark" and (followed or any(addressed))
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from windrow.generate import GeneratedStream
-from windrow.sources import BATCH_ROWS, Element, Source
-from windrow.sources.base import cut, narrow, resume
+from windrow.sources.base import BATCH_ROWS, ElementReader, Reader, Source, cut, narrow
+from windrow.sources.positions import Position, behind, rows_before
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class RecipeSource:
     stream: GeneratedStream
     schema: pa.Schema
 
+    is_live = False
     can_seek = False
 
     @property
@@ -36,8 +37,11 @@ class RecipeSource:
     def select(self, columns: Sequence[str]) -> Source:
         return replace(self, schema=narrow(self.schema, columns, self.name))
 
-    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
-        return resume(self._batches(batch_rows), skip_rows)
+    def open(
+        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
+    ) -> Reader:
+        rows_before(position, self.total_rows, self, self.name)
+        return ElementReader(behind(self._batches(batch_rows), position, self, self.name), position)
 
     def _batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
         for batch in self.stream.batches():

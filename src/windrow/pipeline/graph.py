@@ -135,6 +135,18 @@ class Pipeline:
             if isinstance(stage.operator, WindowAggregateOperator) and stage.operator.smoothing is not None:
                 self._hand_on(stage, stage.operator.smoothing.resume())
 
+    def go_by(self, clock: Callable[[], float]) -> None:
+        """What idle times by the clock are measured by, from now on."""
+        for stage in self.stages:
+            if isinstance(stage.operator, Meld):
+                stage.operator.go_by(clock)
+
+    def pass_time(self) -> None:
+        """Time has passed and nothing came: unions with an idle time by the clock may go on."""
+        for stage in self.stages:
+            if isinstance(stage.operator, Meld):
+                self._hand_on(stage, stage.operator.pass_time())
+
     def windows_above(self, stage: Stage) -> Iterator[tuple[Stage, WindowAggregateOperator]]:
         """The window aggregates that take the rows of an input; nothing but unions may lie between."""
         for above, _ in stage.after:

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.errors import ConfigurationError
 from windrow.semantics.progress.policies import Slack
 from windrow.semantics.scalars.amounts import Amount
+from windrow.sources.addresses import SPARK, opener_of, scheme_of
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
-
-_URI = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
-"""A scheme of two letters or more: one letter is a drive."""
 
 
 def open_data(data: Any, *, name: str, schema: pa.Schema | None = None, in_process: bool = False) -> Source:
     """The source for a path, Arrow data, a frame, elements, or a DataFrame of Spark.
 
-    With `in_process` an address that only Spark reads is refused, and Spark is not started to find that out.
+    With `in_process` an address that only Spark reads is refused. Neither that nor a scheme that nobody knows is found
+    out by starting Spark.
     """
     kind = type(data)
     if kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql."):
         from windrow.engines.spark.connect.frame_sources import open_frame
 
         return open_frame(data, name=name, schema=schema)
-    if isinstance(data, str) and _URI.match(data):
-        if in_process:
-            raise _refused(data, name)
+    if not in_process and isinstance(data, str) and scheme_of(data) and opener_of(data, name) == SPARK:
         from windrow.engines.spark.connect.frame_sources import open_uri
 
         return open_uri(data, name=name, schema=schema)
@@ -47,17 +42,6 @@ def timed(source: Source, time: str) -> Source:
     if not isinstance(source, IterableSource) or source.time == time:
         return source
     return replace(source, time=time)
-
-
-def _refused(uri: str, name: str) -> ConfigurationError:
-    from windrow.engines.spark.connect.addresses import is_address
-
-    return ConfigurationError(
-        "must be a path on this machine in process",
-        parameter=name,
-        value=uri,
-        hint="Spark reads it: say --engine spark" if is_address(uri) else "give a file, a folder or a glob pattern",
-    )
 
 
 def watermark_slack(source: Source, time: str) -> Slack | None:

@@ -13,7 +13,8 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from windrow.engines.spark.connect.addresses import FILES, STORES, split
+from windrow.engines.spark.connect.addresses import split
+from windrow.sources.addresses import FILES, STORES
 
 _SIGNS = re.compile(r"[*?\[]")
 _BRACES = re.compile(r"\{([^{}]*)\}")

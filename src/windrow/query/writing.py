@@ -17,7 +17,6 @@ from windrow.query.running import begin
 from windrow.sinks import open_sink
 from windrow.sinks.base import Closing, Sink
 from windrow.sinks.terminal import LIMIT
-from windrow.sources.live import is_live
 
 if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
@@ -79,7 +78,7 @@ def write_results(
 ) -> Metrics:
     """Run a plan into a sink, and its late rows into another."""
     refuse_overwriting(sources.items(), options, output=target, late=late)
-    live = any(is_live(source) for source in sources.values())
+    live = any(source.is_live for source in sources.values())
     with open_outputs(plan, target, late, live=live) as (on_result, on_late):
         run = begin([plan], [sources], untagged, into=Receiver.of_one(on_result, on_late), **options)
     return run.wait()

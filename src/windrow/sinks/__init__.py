@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import IO
 
@@ -13,11 +12,10 @@ from windrow.sinks.base import Sink, only_appends
 from windrow.sinks.live_terminal import LiveTerminalSink
 from windrow.sinks.memory import MemorySink
 from windrow.sinks.terminal import LIMIT, TerminalSink
+from windrow.sources.addresses import scheme_of
 
 __all__ = ["LiveTerminalSink", "MemorySink", "Sink", "TerminalSink", "open_sink"]
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-"""A scheme of two letters or more: one letter is a drive."""
 ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
 
 
@@ -42,7 +40,7 @@ def open_sink(
         return TerminalSink(schema, limit=limit, stream=stream)
     if early:
         raise only_appends(str(target))
-    if isinstance(target, str) and _ADDRESS.match(target):
+    if isinstance(target, str) and scheme_of(target):
         raise ConfigurationError(
             "must be a path on this machine",
             parameter="output",

@@ -1,4 +1,10 @@
-"""Where rows come from: files, Arrow data, data frames and Python iterables, behind one contract."""
+"""Where rows come from: files, Arrow data, data frames and Python iterables, behind one contract.
+
+`open_source` finds the source for what a user calls data, by its type or by the scheme of its address (`addresses`).
+A source opens readers (`base`), which poll elements and say from where to go on (`positions`): of `files`, of what is
+in `memory`, of `iterables`. `live` watches those that may never end, `replayed` reads spans of them in several
+processes.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +15,11 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
-from windrow.sources.base import BATCH_ROWS, Element, Source
+from windrow.sources.addresses import open_address, scheme_of
+from windrow.sources.base import BATCH_ROWS, Element, Reader, Sign, Source, elements_of
+from windrow.sources.positions import Position
 
-__all__ = ["BATCH_ROWS", "Element", "Source", "open_source"]
+__all__ = ["BATCH_ROWS", "Element", "Position", "Reader", "Sign", "Source", "elements_of", "open_source"]
 
 
 def open_source(data: Any, *, name: str = "stream", schema: pa.Schema | None = None, dictionary: bool = True) -> Source:
@@ -21,9 +29,12 @@ def open_source(data: Any, *, name: str = "stream", schema: pa.Schema | None = N
     columns of files come as dictionaries; data in memory keeps the types it has.
 
     >>> source = open_source([{"time": 3, "symbol": "UBSN"}, {"time": 1, "symbol": "NESN"}])
-    >>> [batch["time"].to_pylist() for batch in source.select(["time"]).elements(batch_rows=1)]
-    [[3], [1]]
+    >>> reader = source.select(["time"]).open(batch_rows=1)
+    >>> reader.poll()["time"].to_pylist(), reader.poll()["time"].to_pylist(), reader.poll()
+    ([3], [1], <Sign.END: 'nothing more comes'>)
     """
+    if isinstance(data, str) and scheme_of(data):
+        return open_address(data, name=name, schema=schema)
     if isinstance(data, (str, Path)):
         from windrow.sources.files.file_source import open_files
 

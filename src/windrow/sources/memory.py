@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
-from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, refuse_repeated, require, resume
+from windrow.sources.base import (
+    BATCH_ROWS,
+    Element,
+    ElementReader,
+    Reader,
+    Source,
+    cut,
+    narrow,
+    refuse_repeated,
+    require,
+)
 from windrow.sources.conform import conform, plain_schema
-from windrow.sources.iterables.gathering import gathered_in_time
+from windrow.sources.iterables.gathering import Gathering
+from windrow.sources.iterables.reader import IteratorReader
+from windrow.sources.positions import Position, rows_before, shrunk
 
 
 @dataclass(frozen=True)
@@ -23,6 +36,9 @@ class TableSource:
     schema: pa.Schema
     label: str = "Arrow table"
 
+    is_live = False
+    can_seek = True
+
     @property
     def total_rows(self) -> int | None:
         return self.table.num_rows
@@ -33,8 +49,14 @@ class TableSource:
     def select(self, columns: Sequence[str]) -> Source:
         return replace(self, table=self.table.select(list(columns)), schema=narrow(self.schema, columns, self.name))
 
-    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
-        for batch in self.table.slice(skip_rows).to_batches(max_chunksize=batch_rows):
+    def open(
+        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
+    ) -> Reader:
+        rest = self.table.slice(rows_before(position, self.table.num_rows, self, self.name))
+        return ElementReader(self._batches(rest, batch_rows), position)
+
+    def _batches(self, table: pa.Table, batch_rows: int) -> Iterator[Element]:
+        for batch in table.to_batches(max_chunksize=batch_rows):
             if batch.num_rows:
                 yield conform(batch, self.schema, f"the {self.label}", self.name)
 
@@ -63,15 +85,16 @@ class ReaderSource:
     """The batches of an Arrow stream, taken one at a time."""
 
     name: str
-    open: Callable[[], pa.RecordBatchReader]
+    export: Callable[[], pa.RecordBatchReader]
     schema: pa.Schema
     label: str
     total_rows: int | None = None
-    on_wait: Callable[[], bool] | None = None
+
+    can_seek = False
 
     @property
     def is_live(self) -> bool:
-        return isinstance(self.open, Once)
+        return isinstance(self.export, Once)
 
     def describe(self) -> str:
         return self.label
@@ -79,16 +102,17 @@ class ReaderSource:
     def select(self, columns: Sequence[str]) -> Source:
         return replace(self, schema=narrow(self.schema, columns, self.name))
 
-    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
-        return resume(self._batches(batch_rows), skip_rows)
+    def open(
+        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
+    ) -> Reader:
+        rows = rows_before(position, self.total_rows, self, self.name)
+        batches = Gathering(iter(self.export()), batch_rows, live=self.is_live)
+        convert = partial(self._pieces, batch_rows)
+        return IteratorReader(batches, convert, position, lambda: shrunk(self, rows, self.name))
 
-    def _batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        batches: Iterator[pa.RecordBatch] = iter(self.open())
-        if self.on_wait is not None:
-            batches = gathered_in_time(batches, batch_rows, None, self.on_wait)
-        for batch in batches:
-            for piece in cut(batch, batch_rows):
-                yield conform(piece, self.schema, f"the {self.label}", self.name)
+    def _pieces(self, batch_rows: int, batch: pa.RecordBatch) -> Iterator[Element]:
+        for piece in cut(batch, batch_rows):
+            yield conform(piece, self.schema, f"the {self.label}", self.name)
 
 
 def open_table(table: pa.Table, *, name: str, schema: pa.Schema | None, label: str = "Arrow table") -> TableSource:

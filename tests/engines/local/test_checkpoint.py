@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from windrow.durable.sealed_files import read_json
 from windrow.engines.local import Options
 from windrow.engines.local.run import Runner
 from windrow.semantics.progress.policies import Punctuation
+from windrow.sources import Element, Position, Reader, Sign
 
 
 class Broken(Exception):
@@ -63,11 +63,29 @@ class Breaking:
         source = self.source.select(columns)
         return replace(self, source=source, schema=source.schema)
 
-    def elements(self, batch_rows: int, skip_rows: int) -> Iterator[pa.RecordBatch | Punctuation]:
-        for i, element in enumerate(self.source.elements(batch_rows=batch_rows, skip_rows=skip_rows)):
-            if i == self.after:
-                raise Broken
-            yield element
+    def open(self, position: Position | None = None, **how: Any) -> Reader:
+        return BreakingReader(self.source.open(position, **how), self.after)
+
+
+@dataclass
+class BreakingReader:
+    """Breaks when it is asked for one more element."""
+
+    reader: Reader
+    left: int
+
+    @property
+    def position(self) -> Position:
+        return self.reader.position
+
+    def poll(self, timeout: float | None = None) -> Element | Sign:
+        if self.left == 0:
+            raise Broken
+        self.left -= 1
+        return self.reader.poll(timeout)
+
+    def close(self) -> None:
+        self.reader.close()
 
 
 class Collected:
@@ -191,6 +209,50 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     (tmp_path / "\N{SUPERSCRIPT TWO}").mkdir()  # a digit, but no number
     runner = Runner(query.plan, query.sources, Options(checkpoint=str(tmp_path), restore=True))
     assert len(expected[0]) == runner.pipeline.results
+
+
+def test_a_restored_run_may_read_in_batches_of_another_size(tmp_path: Path) -> None:
+    """Of two streams, a batch is taken piece by piece: a checkpoint may lie in the middle of one."""
+    both = stream(16, 80, idle=20).union(stream(17, 120, idle=20))
+    query = both.group_by("k").window(range=20, slide=10).agg(**BOUNDED).late("side")
+    expected = uninterrupted(query, 1000)
+    sizes = [50, 7, 1, 33, 1000]
+    results: list[Any] = []
+    for number, batch_rows in enumerate(sizes):
+        is_last = number == len(sizes) - 1
+        sources: dict[str, Any] = {
+            name: Breaking(source, 1 << 60 if is_last else 3, source.schema) for name, source in query.sources.items()
+        }
+        options = Options(batch_rows=batch_rows, checkpoint=str(tmp_path), checkpoint_every=1, restore=True)
+        runner = Runner(query.plan, sources, options)
+        found = Collected(runner)
+        with suppress(Broken):
+            runner.run()
+        results += found.results
+    assert expected[0] == comparable(results)
+
+
+def test_positions_of_files_are_kept_and_a_file_that_changed_is_refused(tmp_path: Path) -> None:
+    data, folder = tmp_path / "rows.parquet", tmp_path / "state"
+    parquet.write_table(table(rows(18, 100), SCHEMA), data, row_group_size=30)
+    query = wr.stream(data, time="ts", progress=wr.slack(12)).window(range=10).agg(n=wr.count()).late("drop")
+    options = Options(batch_rows=20, checkpoint=str(folder), checkpoint_every=20)
+    broken: dict[str, Any] = {name: Breaking(source, 3, source.schema) for name, source in query.sources.items()}
+    with pytest.raises(Broken):
+        Runner(query.plan, broken, options).run()
+    kept = read_json(max(folder.glob("*/manifest.json")))
+    ((name, position),) = kept["positions"].items()
+    assert (50, 0, "rows.parquet", 50) == (
+        kept["read"][name],
+        position["done"],
+        *map(position["at"].get, ("file", "row")),
+    )
+    assert query.collect().equals(query.collect(checkpoint=str(folder), restore=True))
+    os.utime(data, ns=(1, 1))
+    with pytest.raises(
+        wr.SourceError, match=r"\A`\w+` must still be the data .*, got .*/rows\.parquet \(written again "
+    ):
+        query.collect(checkpoint=str(folder), restore=True)
 
 
 CHILD = """

@@ -1,4 +1,4 @@
-"""Reading ahead gives the same elements, errors in their place, and stops when nobody listens."""
+"""Whose turn it is, what is read ahead, and who is passed by."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from windrow.engines.local.reading import read_ahead
+from windrow.engines.local.reading import ReadAheadReader
 from windrow.semantics.progress.policies import Punctuation
+from windrow.sources import Element, Sign
+from windrow.sources.base import ElementReader
 
 
 def numbered(count: int, *, broken: bool = False) -> Iterator[Punctuation]:
@@ -17,26 +19,35 @@ def numbered(count: int, *, broken: bool = False) -> Iterator[Punctuation]:
         raise OSError("the disk is gone")
 
 
-def readers() -> list[threading.Thread]:
+def threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "windrow-reader"]
 
 
-def test_the_elements_are_the_same_and_in_order() -> None:
-    assert list(numbered(50)) == list(read_ahead(numbered(50), depth=3))
+def read_ahead(elements: Iterator[Element], depth: int = 2) -> ReadAheadReader:
+    return ReadAheadReader(ElementReader(elements), depth)
+
+
+def test_the_elements_are_the_same_and_in_order_with_their_positions() -> None:
+    ahead = read_ahead(numbered(50), depth=3)
+    plain = ElementReader(numbered(50))
+    assert plain.position == ahead.position
+    for _ in range(51):
+        assert (plain.poll(), plain.position) == (ahead.poll(), ahead.position)
+    assert Sign.END is ahead.poll()
 
 
 def test_an_error_comes_after_the_elements_before_it() -> None:
     ahead = read_ahead(numbered(5, broken=True))
-    assert [Punctuation(i) for i in range(5)] == [next(ahead) for _ in range(5)]
+    assert [Punctuation(i) for i in range(5)] == [ahead.poll() for _ in range(5)]
     with pytest.raises(OSError, match=r"^the disk is gone$"):
-        next(ahead)
+        ahead.poll()
 
 
 def test_a_reader_that_nobody_listens_to_stops() -> None:
-    before = set(readers())  # other tests may have left some that wait for good
+    before = set(threads())  # other tests may have left some that wait for good
     ahead = read_ahead(numbered(1000), depth=1)
-    assert Punctuation(0) == next(ahead)
-    (thread,) = set(readers()) - before
+    assert Punctuation(0) == ahead.poll()
+    (thread,) = set(threads()) - before
     ahead.close()
     thread.join(timeout=5)
     assert not thread.is_alive()

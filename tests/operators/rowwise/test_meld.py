@@ -47,6 +47,57 @@ def test_a_number_that_does_not_fit_is_refused() -> None:
         union(wide, plain).run()
 
 
+class Melding:
+    """A union of inputs, of which those with a silence are left out after so many seconds without a word."""
+
+    def __init__(self, *silence: float | None) -> None:
+        self.now = 100.0
+        self.meld = Meld(len(silence), pa.schema({"t": pa.int64()}), silence=silence)
+        self.meld.go_by(lambda: self.now)
+
+    def promise(self, port: int, value: int) -> list[Any]:
+        return list(self.meld.punctuate(Punctuation(value), port))
+
+    def after(self, seconds: float) -> list[Any]:
+        self.now += seconds
+        return list(self.meld.pass_time())
+
+
+def test_time_alone_lets_a_silent_input_be_passed_by() -> None:
+    melding = Melding(30.0, None)
+    assert [Punctuation(10)] == melding.promise(0, 10) + melding.promise(1, 50)
+    assert [] == melding.after(29.9)
+    assert [Punctuation(50)] == melding.after(0.1)
+    assert [] == melding.after(100)
+    assert [Punctuation(60)] == melding.promise(1, 60)
+    assert [Punctuation(65)] == melding.promise(0, 65) + melding.promise(1, 65)
+
+
+def test_time_changes_nothing_where_no_idle_time_goes_by_the_clock() -> None:
+    melding = Melding(None, None)
+    assert [Punctuation(10)] == melding.promise(0, 10) + melding.promise(1, 50)
+    assert [] == melding.after(1e9)
+
+
+def test_of_several_silent_inputs_none_holds_back_the_one_that_is_not() -> None:
+    melding = Melding(30.0, 30.0, None)
+    assert [Punctuation(10)] == [*melding.promise(0, 10), *melding.promise(1, 20), *melding.promise(2, 50)]
+    assert [Punctuation(50)] == melding.after(30)
+
+
+def test_when_all_are_silent_the_furthest_counts() -> None:
+    melding = Melding(30.0, 30.0, 10.0)
+    assert [Punctuation(10)] == [*melding.promise(0, 10), *melding.promise(1, 20), *melding.promise(2, 50)]
+    assert [Punctuation(50)] == melding.after(30)
+
+
+def test_an_input_that_said_nothing_yet_holds_back_the_others_unless_it_is_silent() -> None:
+    assert [] == Melding(None, 30.0).promise(1, 10)
+    melding = Melding(30.0, None)
+    assert [] == melding.promise(1, 10)
+    assert [Punctuation(10)] == melding.after(30)
+
+
 STEPS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from((None, None, "a", "b", "c")), st.integers(0, 9)), max_size=30
 )

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import SourceError
-from windrow.sources import Source, open_source
+from windrow.sources import Source, elements_of, open_source
+from windrow.sources.positions import position_of
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -21,7 +22,7 @@ def write(folder: Path, text: str, name: str = "a.csv") -> Path:
 
 
 def rows(source: Source, batch_rows: int = 100, skip_rows: int = 0) -> list[dict[str, Any]]:
-    batches = source.elements(batch_rows, skip_rows)
+    batches = elements_of(source, position_of(skip_rows), batch_rows=batch_rows)
     return [row for batch in batches if isinstance(batch, pa.RecordBatch) for row in batch.to_pylist()]
 
 

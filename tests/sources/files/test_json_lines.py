@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import SourceError
-from windrow.sources import Source, open_source
+from windrow.sources import Source, elements_of, open_source
 from windrow.sources.files import json_lines
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -22,7 +22,7 @@ def write(folder: Path, text: str, name: str = "a.jsonl") -> Path:
 
 
 def rows(source: Source, batch_rows: int = 2) -> list[dict[str, Any]]:
-    batches = source.elements(batch_rows)
+    batches = elements_of(source, batch_rows=batch_rows)
     return [row for batch in batches if isinstance(batch, pa.RecordBatch) for row in batch.to_pylist()]
 
 
@@ -70,7 +70,7 @@ def test_a_field_after_the_first_block_is_not_lost_unseen(
         r"Hint: declare the columns with `schema`, or in CREATE STREAM; other fields are then passed over\.$"
     )
     with pytest.raises(SourceError, match=pattern):
-        for _ in open_source(path, name="trades").elements():
+        for _ in elements_of(open_source(path, name="trades")):
             pass
     kinds = pa.schema([("a", pa.int64()), ("b", pa.int64())])
     assert 70_001 == len(rows(open_source(path, schema=kinds), 1 << 20))
@@ -81,7 +81,7 @@ def test_a_field_inside_another_after_the_first_block(tmp_path: Path, monkeypatc
     monkeypatch.setattr(json_lines, "_BLOCK", 1 << 20)
     path = write(tmp_path, '{"a": {"b": 2}}\n' * 70_000 + '{"a": {"c": 2}}\n')
     with pytest.raises(SourceError, match=r"^`trades` must hold one JSON object a line \(.*unexpected field.*\), got "):
-        for _ in open_source(path, name="trades").elements():
+        for _ in elements_of(open_source(path, name="trades")):
             pass
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import windrow as wr
 from windrow.errors import SourceError
-from windrow.sources import open_source
+from windrow.sources import elements_of, open_source
 
 SCHEMA = pa.schema([("time", pa.int64()), ("price", pa.int64())])
 WAY_OUT = (
@@ -17,7 +17,7 @@ WAY_OUT = (
 
 def read(data: Any, columns: list[str] | None = None, **settings: Any) -> list[dict[str, Any]]:
     source = open_source(data, name="trades", **settings)
-    batches = source.select(columns or source.schema.names).elements(2)
+    batches = elements_of(source.select(columns or source.schema.names), batch_rows=2)
     return [row for batch in batches if isinstance(batch, pa.RecordBatch) for row in batch.to_pylist()]
 
 

@@ -8,14 +8,15 @@ import pytest
 
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources import Source, open_source
+from windrow.sources import Source, elements_of, open_source
+from windrow.sources.positions import position_of
 
 SCHEMA = pa.schema([("a", pa.int64())])
 BATCH = pa.record_batch({"a": [1, 2, 3]})
 
 
 def seen(source: Source, batch_rows: int = 2, skip_rows: int = 0) -> list[Any]:
-    elements = source.elements(batch_rows, skip_rows)
+    elements = elements_of(source, position_of(skip_rows), batch_rows=batch_rows)
     return [e if isinstance(e, Punctuation) else e["a"].to_pylist() for e in elements]
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources import Element, Source, open_source
+from windrow.sources import Element, Position, Reader, Source, elements_of, open_source
 from windrow.sources.files.file_source import FileSource
 from windrow.sources.replayed import cursor as tapes
 from windrow.sources.replayed.cursor import Tape, read_span
@@ -78,7 +78,7 @@ def test_spans_put_together_are_the_source(sizes: list[int], cuts: list[int], ke
         tapes._kept[:] = tapes._kept if kept else []
         found += flat(read_span("t", source, Span(first, last, last == total)))
 
-    assert flat(source.elements()) == found
+    assert flat(elements_of(source)) == found
 
 
 class Counting:
@@ -91,9 +91,9 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
 
-    def elements(self, batch_rows: int = 1 << 17, skip_rows: int = 0) -> Iterator[Element]:
-        self.opened.append(skip_rows)
-        return self.source.elements(batch_rows, skip_rows)
+    def open(self, position: Position | None = None, **how: Any) -> Reader:
+        self.opened.append(position["rows"] if position else 0)
+        return self.source.open(position, **how)
 
 
 def test_a_span_goes_on_where_the_last_one_stopped() -> None:

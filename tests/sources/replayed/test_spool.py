@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from windrow.errors import ConfigurationError, SourceError
 from windrow.semantics.progress.policies import END, START, Punctuation
-from windrow.sources import Source, open_source
+from windrow.sources import Source, elements_of, open_source
+from windrow.sources.positions import position_of
 from windrow.sources.replayed import spool
 from windrow.sources.replayed.spool import spooled
 
@@ -31,7 +32,7 @@ GROUPS: list[tuple[Any, ...]] = [
 
 def flat(source: Source, skip_rows: int = 0, batch_rows: int = 3) -> list[Any]:
     found: list[Any] = []
-    for element in source.elements(batch_rows, skip_rows):
+    for element in elements_of(source, position_of(skip_rows), batch_rows=batch_rows):
         found += [element] if isinstance(element, Punctuation) else element.to_pylist()
     return found
 
@@ -75,7 +76,7 @@ def test_dictionaries_that_differ_between_batches_stay_dictionaries(tmp_path: Pa
     copy = spooled(source, tmp_path)
 
     assert [{"s": "x"}, {"s": "y"}, {"s": "z"}, {"s": None}] == flat(copy)
-    assert source.schema == next(copy.elements()).schema  # type: ignore[union-attr]
+    assert source.schema == next(elements_of(copy)).schema  # type: ignore[union-attr]
 
 
 def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_source_without_rows_has_a_copy(tmp_path: Path) -> None:
 def test_batches_are_no_larger_than_asked_for(tmp_path: Path) -> None:
     copy = spooled(open_source(rows(*range(10))), tmp_path)
 
-    assert [4, 4, 2] == [len(e) for e in copy.elements(batch_rows=4) if isinstance(e, pa.RecordBatch)]
+    assert [4, 4, 2] == [len(e) for e in elements_of(copy, batch_rows=4) if isinstance(e, pa.RecordBatch)]
 
 
 def test_files_are_not_copied(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_an_earlier_copy_is_replaced(tmp_path: Path) -> None:
 
 
 def test_who_reads_an_earlier_copy_keeps_it(tmp_path: Path) -> None:
-    elements = spooled(open_source(rows(1, 2)), tmp_path).elements(batch_rows=1)
+    elements = elements_of(spooled(open_source(rows(1, 2)), tmp_path), batch_rows=1)
     first = next(elements)
     spooled(open_source(rows(3, 4)), tmp_path)
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the state of all operators and how far each source was read, written as a whole or not at all.
+"""Checkpoints: the state of all operators and the position of each source, written as a whole or not at all.
 
 A checkpoint is a folder of two files: the tables of all operators as Arrow streams one after another, and a manifest
 that says which they are and has the seals of that file and of each file of the ledger. It is written beside the last
@@ -38,7 +38,7 @@ from windrow.operators.base import Counters
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
 
-VERSION = 5
+VERSION = 6
 MANIFEST = "manifest.json"
 STATE = "state.arrows"
 _NUMBER = re.compile(r"[1-9][0-9]*")
@@ -92,12 +92,12 @@ class Checkpoints:
     def _numbers(self) -> list[int]:
         return sorted(int(path.name) for path in self.folder.iterdir() if _NUMBER.fullmatch(path.name))
 
-    def save(self, pipeline: Pipeline, read: dict[str, int]) -> Path:
-        """Write a checkpoint; when that fails, the last one stays as it was."""
+    def save(self, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]) -> Path:
+        """Write a checkpoint: `read` rows of each source, up to these positions; if it fails, the last one stays."""
         number = 0
         try:
             number = max(self._numbers(), default=0) + 1
-            target = self._write(number, pipeline, read)
+            target = self._write(number, pipeline, read, positions)
         except OSError as error:
             self._discard(number)
             raise unusable(self.folder, error) from error
@@ -105,7 +105,7 @@ class Checkpoints:
         self._sweep({before, number})
         return target
 
-    def _write(self, number: int, pipeline: Pipeline, read: dict[str, int]) -> Path:
+    def _write(self, number: int, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]) -> Path:
         draft = self.folder / f"{number}.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
@@ -117,6 +117,7 @@ class Checkpoints:
             "query": self.query,
             "words": self.words,
             "read": read,
+            "positions": positions,
             "results": [end.results for end in pipeline.ends],
             "early": [end.early for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
@@ -146,12 +147,12 @@ class Checkpoints:
                     shutil.rmtree(path, ignore_errors=True)
             self.ledger.sweep()
 
-    def restore(self, pipeline: Pipeline) -> dict[str, int]:
-        """Bring the operators back; returns how many rows of each source are done. Nothing when there is none yet."""
+    def restore(self, pipeline: Pipeline) -> tuple[dict[str, int], dict[str, Any]]:
+        """Bring the operators back: how many rows of each source are done, and its position; none when none is yet."""
         with self._readable():
             found = self._newest_whole()
         if found is None:
-            return {}
+            return {}, {}
         self.last, manifest, states = found
         for stage in pipeline.stages:
             stage.operator.restore(states.get(stage.label, {}))
@@ -159,7 +160,7 @@ class Checkpoints:
         for end, results, early in zip(pipeline.ends, manifest["results"], manifest["early"], strict=True):
             end.results, end.early = results, early
         self.ledger.restore(_seals(manifest["given"]))
-        return dict(manifest["read"])
+        return manifest["read"], manifest["positions"]
 
     def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
         """What was given before the checkpoint that was restored."""

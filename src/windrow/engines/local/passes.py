@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 
 from windrow.physical.make import make
 from windrow.physical.nodes import Read
+from windrow.physical.rules.place_rowwise import silence_of
 from windrow.physical.tree import each
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Node, Stream
@@ -42,6 +43,13 @@ def reading_order(plans: Sequence[Node]) -> list[str]:
 def streams_of(plan: Node) -> list[str]:
     """The names of the streams of a plan, each once, left to right."""
     return list(dict.fromkeys(node.name for node in walk(plan) if isinstance(node, Stream)))
+
+
+def shortest_silence(plans: Sequence[Node], name: str) -> float | None:
+    """After how many seconds of silence a stream is passed by, where it has an idle time by the clock."""
+    streams = (node for plan in plans for node in walk(plan) if isinstance(node, Stream) and node.name == name)
+    silences = (silence_of(stream.idle) for stream in streams)
+    return min((silence for silence in silences if silence is not None), default=None)
 
 
 def _order(plan: Node) -> Hashable:

@@ -2,13 +2,17 @@
 
 The source whose next row is earliest goes next, a pace at a time: times of one pace count as equal, so that sources
 that run side by side are not read row by row. What is late in a union thus depends on the rows, not on batches.
+
+So nothing is read on before every source has shown its next row, however long it lets itself be waited for. Only one
+with an idle time by the clock is passed by once it has been silent for so long, until it has something again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from threading import Event
-from typing import TypeAlias
+from time import monotonic
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,39 +20,79 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.input.input import Input
 from windrow.semantics.progress.policies import END, START, Punctuation
+from windrow.sources.base import Element, Reader, Sign
 from windrow.sources.iterables.read_ahead import ReadAhead
+from windrow.sources.positions import Position
 
-Element: TypeAlias = pa.RecordBatch | Punctuation
+Clock = Callable[[], float]
 
 
-class Reader:
-    """One source with its next element at hand; after its last element comes the punctuation that ends it."""
+class Reading:
+    """One source with its next element at hand; after its last element comes the punctuation that ends it.
 
-    def __init__(self, elements: Iterator[Element], stage: Input) -> None:
-        self.elements = elements
+    `silence` is after how many seconds without an element it may be passed by. It goes on after `done` rows behind the
+    place where its reader was opened.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        stage: Input,
+        *,
+        done: int = 0,
+        silence: float | None = None,
+        clock: Clock = monotonic,
+    ) -> None:
+        self.reader = reader
         self.stage = stage
+        self.silence = silence
+        self.clock = clock
+        self.heard = clock()
         self.waiting: Element | None = None
+        self.start = reader.position
+        """Where the waiting element begins, or the next one."""
+        self.done = done
+        """Rows behind the start that were taken."""
         self.places: Integers = np.empty(0, np.int64)
         """Where the rows of the waiting batch lie."""
         self.reach: Integers = self.places
         """The furthest place up to each of them: a batch is cut where this passes a limit, which no row before did."""
-        self.done = False
+        self.ended = False
 
-    def _fill(self) -> Element:
+    @property
+    def position(self) -> dict[str, Any]:
+        """Behind what was taken: where to open a reader, and how many rows behind that are done."""
+        return {"at": self.start, "done": self.done}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has been silent for so long that others go on without it."""
+        return self.silence is not None and self.waiting is None and self.clock() - self.heard >= self.silence
+
+    def fill(self, timeout: float | None) -> bool:
+        """Whether its next element is at hand, or comes within so many seconds (None: as long as it takes)."""
         while self.waiting is None:
-            element = next(self.elements, None)
-            if element is None:
-                self.waiting, self.done = Punctuation(END), True
-            elif isinstance(element, Punctuation) or len(element):
+            element = self.reader.poll(timeout)
+            if element is Sign.TICK:
+                return False
+            self.heard = self.clock()
+            if isinstance(element, Sign):
+                self.waiting, self.ended = Punctuation(END), True
+            elif isinstance(element, Punctuation):
                 self.waiting = element
+            elif len(element) <= self.done:
+                self.start, self.done = self.reader.position, self.done - len(element)
+            else:
+                self.waiting = element.slice(self.done) if self.done else element
                 self.places = np.empty(0, np.int64)
-        return self.waiting
+        return True
 
     @property
     def place(self) -> int:
-        """Where its next row lies, rounded down to the pace. The end comes at once."""
-        element = self._fill()
-        if self.done:
+        """Where its next row, which is at hand, lies, rounded down to the pace. The end comes at once."""
+        element = self.waiting
+        assert element is not None
+        if self.ended:
             return START
         if isinstance(element, Punctuation):
             return self.stage.pace.round_down(element.value)
@@ -59,56 +103,120 @@ class Reader:
         return int(self.places[0])
 
     def take(self, limit: int) -> Element:
-        """Its next element: of a batch, the rows before the first one above `limit`, and a stride at least."""
-        element = self._fill()
-        self.waiting = None
-        if isinstance(element, Punctuation) or limit == END:
-            return element
-        cut = max(int(np.searchsorted(self.reach, limit, side="right")), self.stage.stride)
-        if cut < len(element):
-            self.waiting, self.places, self.reach = element.slice(cut), self.places[cut:], self.reach[cut:]
-        return element.slice(0, cut)
+        """The element at hand: of a batch, the rows before the first one above `limit`, and a stride at least."""
+        element, self.waiting = self.waiting, None
+        assert element is not None
+        if isinstance(element, pa.RecordBatch) and limit != END:
+            cut = max(int(np.searchsorted(self.reach, limit, side="right")), self.stage.stride)
+            if cut < len(element):
+                self.waiting, self.places, self.reach = element.slice(cut), self.places[cut:], self.reach[cut:]
+                self.done += cut
+                return element.slice(0, cut)
+        self.start, self.done = self.reader.position, 0
+        return element
 
 
-def read_ahead(elements: Iterator[Element], depth: int = 2) -> Generator[Element, None, None]:
+class ReadAheadReader:
     """The same elements, read by a thread of its own while earlier ones are worked on; errors come in their place."""
-    ahead = ReadAhead(elements, rows=depth, others=depth)
+
+    def __init__(self, reader: Reader, depth: int = 2) -> None:
+        self.reader = reader
+        self.position: Position = reader.position
+        self.depth = depth
+        self.ahead: ReadAhead | None = None
+
+    def poll(self, timeout: float | None = None) -> Element | Sign:
+        if self.ahead is None:
+            self.ahead = ReadAhead(self._pairs(), rows=self.depth, others=self.depth)
+        taken = self.ahead.take(1, 0.0, timeout)
+        if isinstance(taken, Sign):
+            return taken
+        element: Element
+        element, self.position = taken[0]
+        return element
+
+    def close(self) -> None:
+        if self.ahead is None:
+            self.reader.close()
+        else:
+            self.ahead.stop()
+
+    def _pairs(self) -> Iterator[tuple[Element, Position]]:
+        """What the thread reads; it closes what it reads, because nobody else may do that meanwhile."""
+        try:
+            while not isinstance(element := self.reader.poll(), Sign):
+                yield element, self.reader.position
+        finally:
+            self.reader.close()
+
+
+def interleaved(
+    readings: Mapping[str, Reading], tick: float | None = None, on_tick: Callable[[], None] = lambda: None
+) -> Generator[tuple[str, Element], None, None]:
+    """The elements of all sources with their names; a source that ends is followed by its last punctuation.
+
+    While something is awaited, `on_tick` is called every `tick` seconds (None: never).
+    """
+    left = dict(readings)
     try:
-        while taken := ahead.take(1, 0.0):
-            yield taken[0]
+        while left:
+            ready = _ready(left, tick)
+            if not ready:
+                on_tick()
+                continue
+            name = min(ready, key=lambda one: ready[one].place) if len(ready) > 1 else next(iter(ready))
+            yield name, left[name].take(_limit(ready, name))
+            if left[name].ended and left[name].waiting is None:
+                del left[name]
     finally:
-        ahead.stop()
+        for reading in readings.values():
+            reading.reader.close()
 
 
 _AHEAD = 4
 """Elements of a live source that may have come already when a run is told to close."""
 
 
-def until_closed(elements: Iterator[Element], close: Event) -> Generator[Element, None, None]:
+class ClosableReader:
     """The elements of a source that may never end: once `close` is set, those that are there."""
-    left = _AHEAD
-    for element in elements:
-        yield element
-        left -= close.is_set()
-        if not left:
-            return
+
+    def __init__(self, reader: Reader, close: Event) -> None:
+        self.reader = reader
+        self.closes = close
+        self.left = _AHEAD
+
+    @property
+    def position(self) -> Position:
+        return self.reader.position
+
+    def poll(self, timeout: float | None = None) -> Element | Sign:
+        if not self.left:
+            return Sign.END
+        element = self.reader.poll(timeout)
+        self.left -= self.closes.is_set() and not isinstance(element, Sign)
+        return element
+
+    def close(self) -> None:
+        self.reader.close()
 
 
-def interleaved(readers: Mapping[str, Reader]) -> Generator[tuple[str, Element], None, None]:
-    """The elements of all sources with their names; a source that ends is followed by its last punctuation."""
-    left = dict(readers)
-    while left:
-        name = min(left, key=lambda one: left[one].place) if len(left) > 1 else next(iter(left))
-        yield name, left[name].take(_limit(left, name))
-        if left[name].done and left[name].waiting is None:
-            del left[name]
+def _ready(readings: Mapping[str, Reading], tick: float | None) -> Mapping[str, Reading]:
+    """The sources among which the next one is chosen: all that are not passed by; none while one is awaited."""
+    ready = {name: reading for name, reading in readings.items() if reading.fill(0.0 if reading.is_idle else tick)}
+    if len(ready) == len(readings):
+        return readings
+    if all(reading.is_idle for name, reading in readings.items() if name not in ready):
+        if not ready:  # all of them: wait for one, lest this goes round and round
+            next(iter(readings.values())).fill(tick)
+        return ready
+    return {}
 
 
-def _limit(readers: Mapping[str, Reader], name: str) -> int:
+def _limit(readings: Mapping[str, Reading], name: str) -> int:
     """How far a source may be read before it is another's turn; among equals, the first one goes first."""
-    if all(reader.stage.is_patient for reader in readers.values()):
+    if all(reading.stage.is_patient for reading in readings.values()):
         return END
-    names = list(readers)
+    names = list(readings)
     turn = names.index(name)
-    limits = [readers[other].place - (i < turn) for i, other in enumerate(names) if i != turn]
+    limits = [readings[other].place - (i < turn) for i, other in enumerate(names) if i != turn]
     return min(limits, default=END)

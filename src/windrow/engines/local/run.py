@@ -8,6 +8,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial, reduce
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,8 +16,8 @@ from windrow.durable.folder_lock import CheckpointLock
 from windrow.engines.base import within
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
-from windrow.engines.local.passes import passes, reading_order
-from windrow.engines.local.reading import Reader, interleaved, read_ahead, until_closed
+from windrow.engines.local.passes import passes, reading_order, shortest_silence
+from windrow.engines.local.reading import Clock, ClosableReader, ReadAheadReader, Reading, interleaved
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
@@ -40,8 +41,7 @@ from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, External, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.sources.base import Source
-from windrow.sources.live import in_time, is_live
+from windrow.sources.base import TICK_SECONDS, Source
 
 _PROGRESS_EVERY = 0.2
 
@@ -96,26 +96,31 @@ class Runner:
         sources: Mapping[str, Source],
         options: Options,
         requests: Requests | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
+        """`clock` is what idle times by the clock go by."""
         options.check()
         self.requests = requests or Requests()
         self.plans = list(plans) if isinstance(plans, Sequence) else [plans]
         self.options = options
         how = How(options.threads, options.statistics, calibrated(), trial=options.threads == 1, flush=_flush(options))
         self.pipeline = build(*prune_together(self.plans), how=how)
+        self.pipeline.go_by(clock)
         columns = columns_read(*self.plans)
-        wait = _seconds(options.batch_wait)
-        found = {name: in_time(_find(sources, name), wait) for name in reading_order(self.plans)}
+        found = {name: _find(sources, name) for name in reading_order(self.plans)}
         self.sources = {name: _narrowed(source, columns[name]) for name, source in found.items()}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.longest_stall = 0.0
         self.started = time.perf_counter()
         self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
+        positions: dict[str, Any] = {}
         if self.checkpoints is not None and options.restore:
-            self.read.update(self.checkpoints.restore(self.pipeline))
+            read, positions = self.checkpoints.restore(self.pipeline)
+            self.read.update(read)
         elif self.checkpoints is not None:
             self.checkpoints.begin()
+        self.readings = {name: self._reading(name, positions.get(name, {}), clock) for name in self.sources}
 
     def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
         """Where results and late rows of a query go; after a restore, what was given before comes first."""
@@ -170,7 +175,8 @@ class Runner:
     def save(self) -> None:
         """Write a checkpoint now."""
         assert self.checkpoints is not None
-        self.checkpoints.save(self.pipeline, self.read)
+        positions = {name: reading.position for name, reading in self.readings.items()}
+        self.checkpoints.save(self.pipeline, self.read, positions)
 
     def feed(self, name: str, element: pa.RecordBatch | Punctuation) -> None:
         """One element of one source through the plan."""
@@ -187,15 +193,20 @@ class Runner:
             self.latencies.append(time.perf_counter() - before)
 
     def _elements(self) -> Generator[tuple[str, pa.RecordBatch | Punctuation], None, None]:
-        """Elements of all sources, each ended by the last punctuation."""
+        """Elements of all sources, each ended by the last punctuation; time passes while none comes."""
+        tick = TICK_SECONDS if any(reading.silence is not None for reading in self.readings.values()) else None
+        return interleaved(self.readings, tick, self.pipeline.pass_time)
+
+    def _reading(self, name: str, position: Mapping[str, Any], clock: Clock) -> Reading:
+        """The reading of a source, from where it was when the checkpoint was written."""
         rows = min(self.options.batch_rows, self.options.checkpoint_every or self.options.batch_rows)
-        readers = {}
-        for name, source in self.sources.items():
-            elements = source.elements(batch_rows=rows, skip_rows=self.read[name])
-            ahead = read_ahead(elements) if self.options.threads > 1 else elements
-            ending = until_closed(ahead, self.requests.close) if is_live(source) else ahead
-            readers[name] = Reader(ending, self._input(name))
-        return interleaved(readers)
+        wait = _seconds(self.options.batch_wait)
+        source = self.sources[name]
+        reader = source.open(position.get("at"), batch_rows=rows, batch_wait=wait)
+        ahead = ReadAheadReader(reader) if self.options.threads > 1 else reader
+        ending = ClosableReader(ahead, self.requests.close) if source.is_live else ahead
+        silence = shortest_silence(self.plans, name)
+        return Reading(ending, self._input(name), done=position.get("done", 0), silence=silence, clock=clock)
 
     def _input(self, name: str) -> Input:
         operator = self.pipeline.inputs[name][0].operator

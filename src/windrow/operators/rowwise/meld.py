@@ -62,6 +62,19 @@ class Meld(Accounted):
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.heard[port] = self.clock()
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
+        yield from self._advance()
+
+    def pass_time(self) -> Iterable[Element]:
+        """Time has passed and nothing came: inputs that are silent for too long no longer hold back the others."""
+        if any(silence is not None for silence in self.silence):
+            yield from self._advance()
+
+    def go_by(self, clock: Callable[[], float]) -> None:
+        """Measure silence by this clock, from now on."""
+        self.clock = clock
+        self.heard = [clock()] * len(self.bounds)
+
+    def _advance(self) -> Iterator[Element]:
         progress = self._progress()
         if min(progress) > self.bound:
             self.bound = min(progress)
@@ -92,17 +105,24 @@ class Meld(Accounted):
 
     def _progress(self) -> list[int]:
         """The bound each input counts with; the slowest one holds back the rest."""
-        now = self.clock()
+        silent = self._silent()
+        awake = [b for b, is_silent in zip(self.bounds, silent, strict=True) if not is_silent and b not in (START, END)]
         counted = []
         for port, bound in enumerate(self.bounds):
             others = [b for i, b in enumerate(self.bounds) if i != port and b not in (START, END)]
-            allowed, silence = self.idle[port], self.silence[port]
+            allowed = self.idle[port]
             if allowed is not None and others:
                 bound = max(bound, max(others) - allowed)
-            if silence is not None and others and now - self.heard[port] >= silence:
-                bound = max(bound, min(others))
+            if silent[port] and others:
+                bound = max(bound, min(awake) if awake else max(others))
             counted.append(bound)
         return counted
+
+    def _silent(self) -> list[bool]:
+        """Which inputs are left out because nothing was heard of them for too long."""
+        now = self.clock()
+        timed = zip(self.silence, self.heard, strict=True)
+        return [silence is not None and now - heard >= silence for silence, heard in timed]
 
     def state(self) -> dict[str, pa.Table]:
         now = self.clock()

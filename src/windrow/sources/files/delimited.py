@@ -7,8 +7,9 @@ Types are taken from the first block unless they are declared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as pv
 
 from windrow.errors import SourceError
+from windrow.sources.base import dropped
 
 _BLOCK = 1 << 22
 _MISFIT = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+?): invalid value '(.*)'", re.S)
@@ -35,6 +37,11 @@ class Delimited:
             kinds = [field.type if empty else _roomy(field.type) for field in reader.schema]
             return pa.schema(list(zip(reader.schema.names, kinds, strict=True)))
 
+    can_seek = False
+
+    def stretches(self, path: Path) -> Sequence[int]:
+        return ()
+
     def rows(self, path: Path) -> int | None:
         return None
 
@@ -42,16 +49,18 @@ class Delimited:
         self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
     ) -> Iterator[pa.RecordBatch]:
         types = {field.name: _read_as(found.field(field.name).type, field.type) for field in wanted}
+        lines = 0 if skip_rows == 0 or _has_empty_lines(path) else skip_rows
         try:
-            with self._open(path, types, wanted.names) as reader:
-                yield from reader
+            with self._open(path, types, wanted.names, lines) as reader:
+                yield from dropped(reader, skip_rows - lines)
         except pa.ArrowInvalid as error:
             raise _explained(path, found, error) from error
 
-    def _open(self, path: Path, types: dict[str, pa.DataType], columns: list[str] | None) -> Any:
+    def _open(self, path: Path, types: dict[str, pa.DataType], columns: list[str] | None, lines: int = 0) -> Any:
+        """`lines` behind the header are passed over, without looking at their cells."""
         return pv.open_csv(
             path,
-            read_options=pv.ReadOptions(block_size=_BLOCK),
+            read_options=pv.ReadOptions(block_size=_BLOCK, skip_rows_after_names=lines),
             parse_options=pv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=pv.ConvertOptions(
                 column_types=types,
@@ -61,6 +70,15 @@ class Delimited:
                 quoted_strings_can_be_null=False,
             ),
         )
+
+
+def _has_empty_lines(path: Path) -> bool:
+    """Whether lines may be empty: these are no rows, but Arrow counts them where it passes over lines."""
+    if path.suffix.lower() == ".gz" or path.stat().st_size == 0:
+        return True
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        pairs = (b"\n\n", b"\n\r", b"\r\r") if content.find(b"\r") >= 0 else (b"\n\n",)
+        return content[:1] in b"\r\n" or any(content.find(pair) >= 0 for pair in pairs)
 
 
 def _is_untyped(schema: pa.Schema) -> bool:

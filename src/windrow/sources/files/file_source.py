@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
-from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, refuse_repeated, require, resume
-from windrow.sources.conform import conform, encoded_schema, plain_schema
+from windrow.sources.base import BATCH_ROWS, Reader, Source, narrow, refuse_repeated, require
+from windrow.sources.conform import encoded_schema, plain_schema
 from windrow.sources.files.paths import Kind, find_files
+from windrow.sources.files.reader import FileReader, unreadable
+from windrow.sources.positions import Position
 
 
 class Format(Protocol):
@@ -22,13 +25,20 @@ class Format(Protocol):
     def schema(self, path: Path) -> pa.Schema | None:
         """The columns found in a file, all of type null where it has names but no rows; None when it tells nothing."""
 
+    @property
+    def can_seek(self) -> bool:
+        """Whether rows can be passed over without looking at them."""
+
+    def stretches(self, path: Path) -> Sequence[int]:
+        """How many rows lie between places where reading can begin; asked only where it can seek."""
+
     def rows(self, path: Path) -> int | None:
         """How many rows a file has, where it says so itself."""
 
     def batches(
         self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        """The wanted columns, at least; types may still differ. Only formats that know `rows` are asked to skip."""
+        """The wanted columns, at least, of the rows after the first `skip_rows`; types may still differ."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,8 @@ class FileSource:
     files: tuple[Path, ...]
     format: Format
     schema: pa.Schema
+
+    is_live = False
 
     @cached_property
     def total_rows(self) -> int | None:
@@ -59,56 +71,20 @@ class FileSource:
     def select(self, columns: Sequence[str]) -> Source:
         return replace(self, schema=narrow(self.schema, columns, self.name))
 
-    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
-        first, ahead, used = self._seek(skip_rows)
-        return resume(self._read(self.files[first:], batch_rows, ahead, used), skip_rows - used)
+    def open(
+        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
+    ) -> Reader:
+        return FileReader(self, position, batch_rows)
 
-    def _seek(self, skip_rows: int) -> tuple[int, int, int]:
-        """The file to begin with, the rows to skip inside it and the rows skipped in all, from row counts alone."""
-        used = 0
-        for index, path in enumerate(self.files):
-            rows = self.format.rows(path)
-            if rows is None:
-                return index, 0, used
-            if used + rows > skip_rows:
-                return index, skip_rows - used, skip_rows
-            used += rows
-        return len(self.files), 0, skip_rows
+    @property
+    def can_seek(self) -> bool:
+        return self.format.can_seek
 
-    def _read(self, files: Sequence[Path], batch_rows: int, ahead: int, used: int) -> Iterator[pa.RecordBatch]:
-        for path in files:
-            try:
-                for batch in self._file(path, batch_rows, ahead):
-                    used += batch.num_rows
-                    yield batch
-            except SourceError as error:
-                error.parameter = error.parameter or self.name
-                error.used = used
-                raise
-            except (pa.ArrowException, OSError) as error:
-                raise unreadable(path, self.kind, self.name, error, used) from error
-            ahead = 0
-
-    def _file(self, path: Path, batch_rows: int, ahead: int) -> Iterator[pa.RecordBatch]:
-        found = self.format.schema(path)
-        if found is None:
-            return
-        require(found, self.schema.names, self.name, str(path))
-        for batch in self.format.batches(path, found, self.schema, batch_rows, ahead):
-            for piece in cut(batch, batch_rows):
-                yield conform(piece, self.schema, str(path), self.name)
-
-
-def unreadable(path: Path, kind: Kind, name: str, error: Exception, used: int = 0) -> SourceError:
-    """The error for a file that breaks in a way its format does not explain."""
-    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-    return SourceError(
-        f"must be a readable {kind.value} file ({reason})",
-        parameter=name,
-        value=str(path),
-        hint="check that the file is complete and that its ending says what it holds",
-        used=used,
-    )
+    def seams(self) -> list[int]:
+        """The rows at which reading can begin without reading what lies before; none where that is nowhere."""
+        if not self.can_seek:
+            return []
+        return list(accumulate(rows for path in self.files for rows in self.format.stretches(path)))
 
 
 def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, dictionary: bool) -> FileSource:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import IO, Any, Literal, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from windrow.errors import SourceError
+from windrow.sources.base import dropped
 
 _BLOCK = 1 << 22
 _INSTANT = pa.timestamp("us", "UTC")
 _TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([zZ]|[+-]\d{2}:?\d{2})?$"
 _COLUMN = re.compile(r"JSON parse error: Column\(/([^/)]+)[^)]*\) (.*)", re.S)
+_SEVERAL = re.compile(rb"\}\s*\{")
+"""Where one object ends and another begins in the same line; or it is inside a text."""
 _MISFIT = re.compile(r"Failed to convert JSON to (.+?), couldn't parse:\s*(.*)", re.S)
 
 
@@ -43,6 +47,11 @@ class JsonLines:
             raise _explained(path, error) from error
         return pa.schema([pa.field(name, _roomy(first.column(name))) for name in first.schema.names])
 
+    can_seek = False
+
+    def stretches(self, path: Path) -> Sequence[int]:
+        return ()
+
     def rows(self, path: Path) -> int | None:
         return None
 
@@ -52,21 +61,51 @@ class JsonLines:
         explicit = pa.schema([pa.field(field.name, _read_as(field.type)) for field in wanted])
         whole = not self.declared and set(found.names) == set(wanted.names)
         try:
-            with _open(path, explicit, "error" if whole else "ignore") as reader:
-                yield from reader
+            with _after(path, skip_rows) as (content, ahead):
+                if content is not None:
+                    with _open(content, explicit, "error" if whole else "ignore") as reader:
+                        yield from dropped(reader, ahead)
         except pa.ArrowInvalid as error:
             unknown = _first_unknown(path, frozenset(found.names)) if "unexpected field" in str(error) else None
             raise (_explained(path, error) if unknown is None else _refused(path, *unknown)) from error
 
 
-def _open(path: Path, explicit: pa.Schema | None, unexpected: Literal["infer", "ignore", "error"] = "infer") -> Any:
+def _open(
+    content: Path | IO[bytes], explicit: pa.Schema | None, unexpected: Literal["infer", "ignore", "error"] = "infer"
+) -> Any:
     return pj.open_json(
-        path,
+        content,
         read_options=pj.ReadOptions(block_size=_BLOCK),
         parse_options=pj.ParseOptions(
             explicit_schema=explicit, newlines_in_values=False, unexpected_field_behavior=unexpected
         ),
     )
+
+
+@contextmanager
+def _after(path: Path, rows: int) -> Iterator[tuple[Path | IO[bytes] | None, int]]:
+    """What follows so many rows, or None for nothing, and how many rows at its beginning are still to be dropped."""
+    if rows == 0:
+        yield path, 0
+        return
+    with _unpacked(path) as lines:
+        is_there = _pass_over(lines, rows)
+        yield (path, rows) if is_there is None else (lines if is_there else None, 0)
+
+
+def _pass_over(lines: Any, rows: int) -> bool | None:
+    """Pass over rows, told by their lines alone: whether something follows; None where a line may hold several."""
+    while rows and (line := lines.readline()):
+        if line.find(b"{", 1) > 0 and _SEVERAL.search(line):
+            return None
+        rows -= not line.isspace()
+    while (rest := lines.peek(1)).isspace():
+        lines.read(len(rest))
+    return bool(rest)
+
+
+def _unpacked(path: Path) -> Any:
+    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb")
 
 
 def _roomy(array: pa.Array[Any]) -> pa.DataType:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windrow.errors import SourceError
-from windrow.sources.base import resume
+from windrow.sources.base import dropped
 
 
 class Parquet:
@@ -17,6 +17,12 @@ class Parquet:
 
     def schema(self, path: Path) -> pa.Schema | None:
         return pq.read_schema(path)
+
+    can_seek = True
+
+    def stretches(self, path: Path) -> Sequence[int]:
+        metadata = pq.read_metadata(path)
+        return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
     def rows(self, path: Path) -> int | None:
         return int(pq.read_metadata(path).num_rows)
@@ -27,7 +33,7 @@ class Parquet:
         texts = [field.name for field in wanted if isinstance(field.type, pa.DictionaryType)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             for run, ahead in _runs(file.metadata, batch_rows, skip_rows):
-                yield from resume(_run(file, path, run, wanted.names, batch_rows), ahead)  # type: ignore[misc]
+                yield from dropped(_run(file, path, run, wanted.names, batch_rows), ahead)
 
 
 def _runs(metadata: pq.FileMetaData, batch_rows: int, skip_rows: int) -> Iterator[tuple[list[int], int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources.base import BATCH_ROWS, Element, Source, cut, narrow, require, resume
+from windrow.sources.base import BATCH_ROWS, Element, Reader, Source, cut, narrow, require
 from windrow.sources.conform import conform, plain_schema
 from windrow.sources.iterables.dict_rows import inferred, refuse_unknown, rows_table
-from windrow.sources.iterables.gathering import Rows, gathered, gathered_in_time
+from windrow.sources.iterables.gathering import Gathering, Rows
+from windrow.sources.iterables.reader import IteratorReader
+from windrow.sources.positions import Position, rows_before, shrunk
 from windrow.sources.promises import Promises
 
 _LABEL = "Python iterable"
@@ -67,11 +69,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class IterableSource:
-    """Elements as they come; rows given as dicts are gathered until a batch is full or something else comes.
-
-    With `wait`, rows of an iterator wait no longer than so many seconds for others: from its first row on, a thread of
-    its own reads it. With `on_wait`, which is called now and then while nothing comes, it does so from the beginning.
-    """
+    """Elements as they come; rows given as dicts are gathered until a batch is full or something else comes."""
 
     name: str
     feed: Feed
@@ -79,11 +77,11 @@ class IterableSource:
     known: frozenset[str]
     """The keys that dict rows may have: all columns, read or not."""
     is_declared: bool = False
-    wait: float | None = None
-    on_wait: Callable[[], bool] | None = None
     total_rows: int | None = None
     time: str | None = None
     """The progressing attribute, by whose type punctuations are judged."""
+
+    can_seek = False
 
     @property
     def is_live(self) -> bool:
@@ -95,32 +93,15 @@ class IterableSource:
     def select(self, columns: Sequence[str]) -> Source:
         return replace(self, schema=narrow(self.schema, columns, self.name))
 
-    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
-        return resume(self._elements(batch_rows), skip_rows)
+    def open(
+        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
+    ) -> Reader:
+        rows = rows_before(position, None, self, self.name)
+        gathering = Gathering(iter(self.feed), batch_rows, live=self.is_live, wait=batch_wait)
+        convert = _Converting(self, batch_rows)
+        return IteratorReader(gathering, convert, position, lambda: shrunk(self, rows, self.name))
 
-    def _elements(self, batch_rows: int) -> Iterator[Element]:
-        used = 0
-        promises = Promises(self.name, self.time, self.schema)
-        try:
-            for element in self._gathered(batch_rows):
-                if isinstance(element, Punctuation):
-                    yield promises.checked(element)
-                    continue
-                for batch in self._table(element, used).to_batches(max_chunksize=batch_rows):
-                    for piece in cut(conform(batch, self.schema, f"the {_LABEL}", self.name), batch_rows):
-                        used += piece.num_rows
-                        promises.note(piece)
-                        yield piece
-        except SourceError as error:
-            error.used = error.used or used
-            raise
-
-    def _gathered(self, batch_rows: int) -> Iterator[Any]:
-        if self.is_live and (self.wait is not None or self.on_wait is not None):
-            return gathered_in_time(iter(self.feed), batch_rows, self.wait, self.on_wait)
-        return gathered(self.feed, batch_rows)
-
-    def _table(self, element: Any, used: int) -> pa.Table:
+    def table(self, element: Any, used: int) -> pa.Table:
         if isinstance(element, Rows):
             refuse_unknown(element, self.known, used, self.name)
             return rows_table(element, self.schema)
@@ -129,6 +110,31 @@ class IterableSource:
             require(table.schema, self.schema.names, self.name, f"the {_LABEL}")
             refuse_more(table.schema, self.known, self.name)
         return table
+
+
+class _Converting:
+    """Batches and punctuations of an iterable from its elements, in order; an error says how many rows came before."""
+
+    def __init__(self, source: IterableSource, batch_rows: int) -> None:
+        self.source = source
+        self.batch_rows = batch_rows
+        self.promises = Promises(source.name, source.time, source.schema)
+        self.used = 0
+
+    def __call__(self, element: Any) -> Iterator[Element]:
+        if isinstance(element, Punctuation):
+            yield self.promises.checked(element)
+            return
+        try:
+            for batch in self.source.table(element, self.used).to_batches(max_chunksize=self.batch_rows):
+                fitted = conform(batch, self.source.schema, f"the {_LABEL}", self.source.name)
+                for piece in cut(fitted, self.batch_rows):
+                    self.used += piece.num_rows
+                    self.promises.note(piece)
+                    yield piece
+        except SourceError as error:
+            error.used = error.used or self.used
+            raise
 
 
 def refuse_more(found: pa.Schema, known: frozenset[str], name: str) -> None:

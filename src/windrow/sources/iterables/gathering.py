@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from math import inf
 from typing import Any
 
+from windrow.sources.base import Sign
 from windrow.sources.iterables.dict_rows import is_row
 from windrow.sources.iterables.read_ahead import ReadAhead
 
@@ -15,41 +15,58 @@ class Rows(list[Any]):
     """Dict rows that came one after another."""
 
 
-def gathered(elements: Iterable[Any], batch_rows: int) -> Iterator[Any]:
-    """The elements in order, neighbouring dict rows as `Rows` of up to `batch_rows`."""
-    rows = Rows()
-    for element in elements:
-        row = is_row(element)
-        if row:
-            rows.append(element)
-        if rows and (not row or len(rows) == batch_rows):
-            yield rows
-            rows = Rows()
-        if not row:
-            yield element
-    if rows:
-        yield rows
+class Gathering:
+    """The elements of an iterable in order, neighbouring dict rows as `Rows` of up to `batch_rows`.
 
-
-def gathered_in_time(
-    elements: Iterator[Any], batch_rows: int, wait: float | None, on_wait: Callable[[], bool] | None
-) -> Iterator[Any]:
-    """The same, but no row waits for others longer than `wait` seconds while the next element does not come.
-
-    Whole batches wait for nothing, so up to the first row the elements are read right here, unless `on_wait` is to be
-    called while none comes.
+    Of one that is `live` no row waits for others longer than `wait` seconds (None: until a batch is full). Elements are
+    read right here until somebody waits for one only so long, or a row may wait only so long: from then on a thread of
+    its own reads them.
     """
-    if on_wait is None:
-        for element in elements:
-            if is_row(element):
+
+    def __init__(self, elements: Iterator[Any], batch_rows: int, *, live: bool, wait: float | None = None) -> None:
+        self.elements = elements
+        self.batch_rows = batch_rows
+        self.live = live
+        self.wait = wait
+        self.ahead: ReadAhead | None = None
+        self.held: list[Any] = []
+        """What ended the last rows that were read right here."""
+
+    def next(self, timeout: float | None) -> Any:
+        """The next of them; a tick when none came in time, and the end."""
+        if self.live and timeout is not None and self.ahead is None:
+            self._read_ahead()
+        if self.ahead is None:
+            return self._next_here()
+        taken = self.ahead.take(self.batch_rows, self.wait, timeout)
+        if isinstance(taken, Sign):
+            return taken
+        return Rows(taken) if is_row(taken[0]) else taken[0]
+
+    def stop(self) -> None:
+        """Nothing more is wanted."""
+        if self.ahead is not None:
+            self.ahead.stop()
+
+    def _read_ahead(self, *first: Any) -> None:
+        self.ahead = ReadAhead(chain(first, self.held, self.elements), rows=self.batch_rows)
+
+    def _next_here(self) -> Any:
+        element = self.held.pop() if self.held else next(self.elements, Sign.END)
+        if not is_row(element):
+            return element
+        if self.live and self.wait is not None:
+            self._read_ahead(element)
+            return self.next(None)
+        return self._rows_here(element)
+
+    def _rows_here(self, first: Any) -> Rows:
+        rows = Rows([first])
+        for element in self.elements if self.batch_rows > 1 else ():
+            if not is_row(element):
+                self.held.append(element)
                 break
-            yield element
-        else:
-            return
-        elements = chain([element], elements)
-    ahead = ReadAhead(elements, rows=batch_rows, on_wait=on_wait)
-    try:
-        while taken := ahead.take(batch_rows, inf if wait is None else wait):
-            yield Rows(taken) if is_row(taken[0]) else taken[0]
-    finally:
-        ahead.stop()
+            rows.append(element)
+            if len(rows) == self.batch_rows:
+                break
+        return rows

@@ -2,22 +2,21 @@
 
 Nobody can be called back from an iterator that waits for its next element. So a thread does the waiting, and whoever
 works on the elements waits for them only as long as it likes. The thread ends with the iterator, or after `stop` as
-soon as the iterator gives something back.
+soon as the iterator gives something back; whoever waits for an element then gets the end at once.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import copy_context
+from math import inf
 from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
+from windrow.sources.base import Sign
 from windrow.sources.iterables.dict_rows import is_row
-
-_LOOK_AROUND = 0.1
-"""Seconds after which one who waits is asked whether that still makes sense."""
 
 
 class _End:
@@ -30,19 +29,15 @@ class _End:
 class ReadAhead:
     """Elements in their order, what the iterator raises in its place.
 
-    At most `rows` single rows and `others` other elements are read ahead. `on_wait` is called now and then while
-    nothing comes; what it raises ends the waiting, and when it is true, no more is waited for. One thread takes.
+    At most `rows` single rows and `others` other elements are read ahead. One thread takes.
 
     The reading thread only appends to `_ready` and the taking one only removes, so neither locks; each counts for
     itself the elements that are no rows.
     """
 
-    def __init__(
-        self, elements: Iterator[Any], *, rows: int, others: int = 2, on_wait: Callable[[], bool] | None = None
-    ) -> None:
+    def __init__(self, elements: Iterator[Any], *, rows: int, others: int = 2) -> None:
         self._elements = elements
         self._rows, self._others = rows, others
-        self._on_wait = on_wait
         self._ready: deque[Any] = deque()
         self._since = 0.0
         """When the oldest element that is ready came, or one before it."""
@@ -53,44 +48,49 @@ class ReadAhead:
         self._stopped = False
         Thread(target=copy_context().run, args=(self._read,), daemon=True, name="windrow-reader").start()
 
-    def take(self, most: int, wait: float) -> list[Any]:
-        """The next rows, or one other element alone; none at the end.
+    def take(self, most: int, wait: float | None, timeout: float | None = None) -> list[Any] | Sign:
+        """The next rows, or one other element alone; a tick when there is nothing to give within `timeout` seconds.
 
-        Waits for the first one as long as it takes; then for more rows until there are `most`, until the first has
-        waited `wait` seconds, or until something comes that is no row.
+        Once there is a row, waits for more until there are `most`, until the first has waited `wait` seconds (None: as
+        long as it takes), or until something comes that is no row.
         """
-        self._await(1, None)
-        if not self._ready:
-            return []
-        self._await(most, self._since + wait)
+        limit = inf if timeout is None else monotonic() + timeout
+        if not self._await(1, limit):
+            return Sign.TICK
+        due = inf if wait is None else self._since + wait
+        if not self._await(most, min(due, limit)) and limit < due:
+            return Sign.TICK
+        if self._stopped:
+            return Sign.END
+        if isinstance(self._ready[0], _End):
+            return self._end(self._ready[0])
         taken = self._pop(most)
         self._taken.set()
-        if not isinstance(taken[0], _End):
-            return taken
-        if taken[0].error is not None:
-            raise taken[0].error
-        return []
+        return taken
 
     def stop(self) -> None:
         """Nothing more is wanted."""
         self._stopped = True
         self._taken.set()
+        self._filled.set()
 
-    def _await(self, enough: int, until: float | None) -> None:
+    def _end(self, end: _End) -> Sign:
+        """The end stays where it is, for whoever asks again."""
+        if end.error is not None:
+            raise end.error
+        return Sign.END
+
+    def _await(self, enough: int, until: float) -> bool:
+        """Whether so many elements are there, or something that no row waits for, in time."""
         self._enough = enough
         while True:
             self._filled.clear()  # before looking, so that what comes after the look is noticed
-            if len(self._ready) >= enough or (self._ready and self._others_ahead):
-                return
-            left = None if until is None else until - monotonic()
-            if left is not None and left <= 0:
-                return
-            if self._on_wait is None:
-                self._filled.wait(left)
-            else:
-                self._filled.wait(_LOOK_AROUND if left is None else min(left, _LOOK_AROUND))
-                if self._on_wait():
-                    return
+            if len(self._ready) >= enough or (self._ready and self._others_ahead) or self._stopped:
+                return True
+            left = until - monotonic()
+            if left <= 0:
+                return False
+            self._filled.wait(None if left == inf else left)
 
     @property
     def _others_ahead(self) -> int:

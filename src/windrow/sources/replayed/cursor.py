@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources import BATCH_ROWS, Element, Source
+from windrow.sources import BATCH_ROWS, Element, Sign, Source
 from windrow.sources.files.file_source import FileSource
-from windrow.sources.replayed.spans import Span, can_seek
+from windrow.sources.files.reader import look_of
+from windrow.sources.positions import position_of, shrunk
+from windrow.sources.replayed.spans import Span
 
 Look: TypeAlias = Hashable
 """What the files behind a source look like from outside; a tape of files that changed is not used again."""
@@ -36,8 +38,8 @@ class Tape:
     def __init__(self, source: Source, row: int = 0, batch_rows: int = BATCH_ROWS) -> None:
         self.source = source
         self.row = row
-        self._elements = source.elements(batch_rows=batch_rows, skip_rows=row)
-        self._waiting: Element | None = None
+        self._reader = source.open(position_of(row), batch_rows=batch_rows)
+        self._waiting: Element | Sign | None = None
         if row:
             _drop(self._punctuations())
 
@@ -50,14 +52,14 @@ class Tape:
         """The elements up to row `last`, with the punctuations that follow it."""
         while self.row < last:
             element = self._next()
-            if element is None:
-                raise shrunk(self.source, last)
+            if isinstance(element, Sign):
+                raise shrunk(self.source, last, name_of(self.source))
             yield element if isinstance(element, Punctuation) else self._cut(element, last)
         yield from self._punctuations()
 
-    def _next(self) -> Element | None:
+    def _next(self) -> Element | Sign:
         element, self._waiting = self._waiting, None
-        return next(self._elements, None) if element is None else element
+        return self._reader.poll() if element is None else element
 
     def _cut(self, batch: pa.RecordBatch, last: int) -> pa.RecordBatch:
         """The rows of a batch before row `last`; the others wait."""
@@ -82,14 +84,9 @@ def _drop(elements: Iterator[Element]) -> None:
         pass
 
 
-def shrunk(source: Source, rows: int) -> SourceError:
-    """The error for a source that has fewer rows than it had."""
-    return SourceError(
-        f"must still have the {rows} rows it had before",
-        parameter=getattr(source, "name", "stream"),
-        value=source.describe(),
-        hint="leave the data alone while a query runs on it or will be restarted; give new rows as new data",
-    )
+def name_of(source: Source) -> str:
+    """What messages call a source."""
+    return str(getattr(source, "name", "stream"))
 
 
 @contextmanager
@@ -103,7 +100,7 @@ def clear_errors(source: Source) -> Iterator[None]:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise SourceError(
             f"must still be readable ({reason})",
-            parameter=getattr(source, "name", "stream"),
+            parameter=name_of(source),
             value=source.describe(),
             hint="leave the data where it is while a query runs on it or will be restarted",
         ) from error
@@ -146,14 +143,13 @@ def _reuse(token: str, look: Look, source: Source, row: int) -> Tape | None:
 
 def _is_near(source: Source, tape: Tape, row: int) -> bool:
     """Going on from the tape is cheaper than a new start; one that can begin anywhere is not read far."""
-    return tape.row <= row and (not can_seek(source) or row - tape.row <= BATCH_ROWS)
+    return tape.row <= row and (not source.can_seek or row - tape.row <= BATCH_ROWS)
 
 
 def _look(source: Source) -> Look:
     if not isinstance(source, FileSource):
         return None
     try:
-        stats = [path.stat() for path in source.files]
+        return tuple(look_of(path) for path in source.files)
     except OSError:
         return object()  # equal to nothing: the files are opened again, and what is wrong with them is said
-    return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from windrow.sources import Source
 from windrow.sources.files.file_source import FileSource
-from windrow.sources.files.paths import Kind
 
 Offset: TypeAlias = dict[str, Any]
 
@@ -68,21 +67,8 @@ def _nearest(seams: Sequence[int], row: int) -> int | None:
     return min(seams[max(0, at - 1) : at + 1], key=lambda seam: abs(seam - row), default=None)
 
 
-def can_seek(source: Source) -> bool:
-    """Reading can begin in the middle; other sources are read, or made, from their beginning."""
-    if isinstance(source, FileSource):
-        return source.kind is Kind.PARQUET
-    return source.total_rows is not None and getattr(source, "can_seek", True)
-
-
 def seams_of(source: Source) -> Sequence[int] | None:
-    """Rows at which reading can begin without decoding what lies before; None where that is any row."""
-    if not can_seek(source):
+    """Rows at which reading can begin without reading what lies before; None where that is any row."""
+    if not source.can_seek:
         return []
-    if not isinstance(source, FileSource):
-        return None
-    import pyarrow.parquet as pq
-
-    metadata = [pq.read_metadata(path) for path in source.files]
-    sizes = [one.row_group(group).num_rows for one in metadata for group in range(one.num_row_groups)]
-    return list(accumulate(sizes))
+    return source.seams() if isinstance(source, FileSource) else None

@@ -13,9 +13,18 @@ import pyarrow as pa
 
 from windrow.errors import ConfigurationError, SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources import BATCH_ROWS, Element, Source
-from windrow.sources.base import cut, narrow, resume
+from windrow.sources.base import (
+    BATCH_ROWS,
+    Element,
+    ElementReader,
+    Reader,
+    Source,
+    cut,
+    elements_of,
+    narrow,
+)
 from windrow.sources.files.file_source import FileSource
+from windrow.sources.positions import Position, behind, counts_of, position_of, rows_before
 
 Mark: TypeAlias = tuple[int, Punctuation]
 """A punctuation after the number of rows that come before it."""
@@ -39,6 +48,9 @@ class SpooledSource:
     ends: tuple[int, ...]
     schema: pa.Schema
 
+    is_live = False
+    can_seek = True
+
     @property
     def total_rows(self) -> int | None:
         return self.ends[-1] if self.ends else 0
@@ -49,10 +61,15 @@ class SpooledSource:
     def select(self, columns: Sequence[str]) -> Source:
         return replace(self, schema=narrow(self.schema, columns, self.name))
 
-    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
-        part = bisect_left(self.ends, skip_rows)  # the file of the last row to skip: its punctuations are at the seam
+    def open(
+        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
+    ) -> Reader:
+        rows = rows_before(position, self.total_rows, self, self.name)
+        part = bisect_left(self.ends, rows)  # the file of the row before: the punctuations behind it are found there
         row = self.ends[part - 1] if part else 0
-        return resume(merged(self._batches(part, batch_rows), self._marks(row), row), skip_rows - row)
+        elements = merged(self._batches(part, batch_rows), self._marks(row), row)
+        here = position_of(rows - row, counts_of(position)[1])
+        return ElementReader(behind(elements, here, self, self.name), position)
 
     def _batches(self, part: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
         for number in range(part, len(self.ends)):
@@ -113,10 +130,10 @@ def spooled(source: Source, folder: Path) -> Source:
         return source
     _clear(folder)
     spool = _Spool(source.schema, folder)
-    for element in source.elements():
+    for element in elements_of(source):
         spool.add(element)
     spool.close()
-    name = getattr(source, "name", "stream")
+    name = str(getattr(source, "name", "stream"))
     return SpooledSource(name, source.describe(), folder, tuple(accumulate(spool.parts)), source.schema)
 
 

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -23,6 +23,8 @@ from windrow.semantics.progress.policies import External, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Emit, Landmark, Session, Window
+from windrow.sources.base import ElementReader, Reader
+from windrow.sources.positions import Position, behind
 
 KINDS: dict[str, pa.DataType] = {
     "ts": pa.int64(),
@@ -51,7 +53,10 @@ class Split:
     def select(self, columns: Sequence[str]) -> Split:
         return replace(self, schema=pa.schema([SCHEMA.field(name) for name in columns]))
 
-    def elements(self, batch_rows: int = 0, skip_rows: int = 0) -> Iterator[pa.RecordBatch | Punctuation]:
+    def open(self, position: Position | None = None, **how: Any) -> Reader:
+        return ElementReader(behind(self.elements(), position, cast(Any, self), "s"), position)
+
+    def elements(self) -> Iterator[pa.RecordBatch | Punctuation]:
         rows: list[dict[str, Any]] = []
         for i, element in enumerate(self.elements_):
             if rows and (isinstance(element, Punctuation) or i in self.cuts):
@@ -59,8 +64,6 @@ class Split:
                 rows = []
             if isinstance(element, Punctuation):
                 yield element
-            elif skip_rows:
-                skip_rows -= 1
             else:
                 rows.append(element)
         if rows:

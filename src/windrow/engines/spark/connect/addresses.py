@@ -11,15 +11,10 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from windrow.errors import ConfigurationError
+from windrow.sources.addresses import BARE, FILES, NAMED, STORES, parts_of
 from windrow.sources.files.paths import Kind, find_files, kind_of
 
-FILES = ("parquet", "json", "csv", "delta")
-NAMED = ("table", "memory")
-BARE = ("console", "rate")
-STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "dbfs", "oss")
-"""Schemes of file systems: what follows is a path like any other."""
 _FORMATS = {Kind.PARQUET: "parquet", Kind.CSV: "csv", Kind.TSV: "csv", Kind.JSON: "json"}
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(.*)", re.S)  # two letters at least: C:\ is a drive
 _OPTIONS = re.compile(r"\?((?:[A-Za-z][\w.]*=[^&]*)(?:&[A-Za-z][\w.]*=[^&]*)*)$")
 _KAFKA = re.compile(r"//([^/\s]+:\d+)/([^/\s]+)")
 SPELLINGS = (
@@ -50,31 +45,21 @@ def address(uri: str, parameter: str) -> Address:
     >>> address("rate:?rowsPerSecond=5", "source")
     Address(format='rate', target='', options={'rowsPerSecond': '5'})
     """
-    asked = _OPTIONS.search(uri) if _SCHEME.match(uri) else None
+    parts = parts_of(uri)
+    asked = _OPTIONS.search(uri) if parts else None
     if asked is not None:
         plain = address(uri[: asked.start()], parameter)
         return replace(plain, options={**plain.options, **dict(parse_qsl(asked[1], keep_blank_values=True))})
-    found = _SCHEME.fullmatch(uri)
-    scheme = found[1].lower() if found else ""
-    if found is None or scheme in STORES:
+    if parts is None or parts[0] in STORES:
         return _path(uri, parameter)
+    scheme, rest = parts
     if scheme == "kafka":
-        return _kafka(uri, found[2], parameter)
+        return _kafka(uri, rest, parameter)
     if scheme in FILES or scheme in NAMED:
-        return Address(scheme, _filled(uri, found[2], scheme, parameter))
+        return Address(scheme, _filled(uri, rest, scheme, parameter))
     if scheme in BARE:
-        return Address(scheme, _empty(uri, found[2], scheme, parameter))
+        return Address(scheme, _empty(uri, rest, scheme, parameter))
     raise _unknown(uri, parameter, "name a place that Spark knows, or give a DataFrame of your own")
-
-
-def is_address(text: str) -> bool:
-    """Whether a text begins like an address of Spark's.
-
-    >>> is_address("kafka://host:9092/trades"), is_address("ftp://host/trades.csv"), is_address("trades.csv")
-    (True, False, False)
-    """
-    found = _SCHEME.fullmatch(text)
-    return found is not None and found[1].lower() in ("kafka", *STORES, *FILES, *NAMED, *BARE)
 
 
 def split(uri: str) -> tuple[str, str]:
@@ -83,8 +68,8 @@ def split(uri: str) -> tuple[str, str]:
     >>> split("CSV:/answers?sep=;"), split("answers.csv")
     (('csv', '/answers'), ('', 'answers.csv'))
     """
-    found = _SCHEME.fullmatch(uri)
-    return (found[1].lower(), _OPTIONS.sub("", found[2])) if found else ("", uri)
+    parts = parts_of(uri)
+    return (parts[0], _OPTIONS.sub("", parts[1])) if parts else ("", uri)
 
 
 def _kafka(uri: str, rest: str, parameter: str) -> Address:

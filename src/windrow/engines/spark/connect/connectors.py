@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.connect.addresses import FILES, Address, address
+from windrow.engines.spark.connect.addresses import Address, address
 from windrow.engines.spark.query.types import named, spark_schema
 from windrow.errors import ConfigurationError
 from windrow.sinks.base import only_appends
+from windrow.sources.addresses import FILES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -14,7 +14,8 @@ from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.sessions import embedded
 from windrow.errors import UnsupportedError
 from windrow.sinks.base import fitted
-from windrow.sources.base import BATCH_ROWS, Element, Source, narrow
+from windrow.sources.base import BATCH_ROWS, Element, ElementReader, Reader, Source, narrow
+from windrow.sources.positions import Position, rows_before
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,6 +31,9 @@ class FrameSource:
     is_frame: bool = True
     origin: str | None = None
     """The address that Spark reads, where it was given as one."""
+
+    is_live = False  # a run reads what is there; one that follows a stream is Spark's own affair
+    can_seek = False
 
     @property
     def is_streaming(self) -> bool:
@@ -52,15 +56,21 @@ class FrameSource:
     def select(self, columns: Sequence[str]) -> Source:
         return replace(self, schema=narrow(self.schema, columns, self.name))
 
-    def elements(self, batch_rows: int = BATCH_ROWS, skip_rows: int = 0) -> Iterator[Element]:
+    def open(
+        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
+    ) -> Reader:
         if self.is_streaming:
             raise UnsupportedError(
                 "is a streaming DataFrame, which the local engine does not read",
                 parameter=self.name,
                 hint="run it with engine='spark', or give a path or a static DataFrame",
             )
-        table = self.frame.select(*map(named, self.schema.names)).toArrow().slice(skip_rows)
-        for batch in table.to_batches(max_chunksize=batch_rows):
+        return ElementReader(self._batches(position, batch_rows), position)
+
+    def _batches(self, position: Position | None, batch_rows: int) -> Iterator[Element]:
+        table = self.frame.select(*map(named, self.schema.names)).toArrow()
+        rest = table.slice(rows_before(position, table.num_rows, self, self.name))
+        for batch in rest.to_batches(max_chunksize=batch_rows):
             yield fitted(batch, self.schema)
 
 

@@ -14,8 +14,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from windrow.sources import Element, Source
-from windrow.sources.replayed.cursor import clear_errors, read_span, shrunk
+from windrow.sources import Element, Source, elements_of
+from windrow.sources.positions import shrunk
+from windrow.sources.replayed.cursor import clear_errors, name_of, read_span
 from windrow.sources.replayed.spans import Offset, Span, cut_span, offset, seams_of, span_between
 
 __all__ = ["Replay", "Span", "Work", "replay_class"]
@@ -47,7 +48,7 @@ class Replay:
             if known is not None:
                 return known
             narrow = self.source.select(self.source.schema.names[:1])
-            return sum(element.num_rows for element in narrow.elements() if isinstance(element, pa.RecordBatch))
+            return sum(element.num_rows for element in elements_of(narrow) if isinstance(element, pa.RecordBatch))
 
     @cached_property
     def _seams(self) -> Sequence[int] | None:
@@ -96,7 +97,7 @@ class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         first, total = start["rows"], self.replay.total
         if first > total:
-            raise shrunk(self.replay.source, first)
+            raise shrunk(self.replay.source, first, name_of(self.replay.source))
         if start.get("ended"):
             return start
         last = total if self._takes_all(limit) else min(total, first + self._most(limit), self._due(first))

@@ -13,7 +13,6 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from windrow.engines.run import Requests
-from windrow.engines.spark.connect.addresses import FILES
 from windrow.engines.spark.connect.connectors import Output, writer
 from windrow.engines.spark.query.frames import Frames, frames
 from windrow.engines.spark.running.checkpoint import LATE, SPARK, claim, refuse_moved_output, working_folder
@@ -24,6 +23,7 @@ from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Node
+from windrow.sources.addresses import FILES
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:

@@ -1,0 +1,76 @@
+"""Addresses, such as `kafka://host:9092/trades`: what one looks like, and who reads which of them.
+
+A source with a scheme of its own is a line in `SCHEMES`. What is not there is refused before anything is started.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from windrow.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from windrow.sources.base import Source
+
+FILES = ("parquet", "json", "csv", "delta")
+NAMED = ("table", "memory")
+BARE = ("console", "rate")
+STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "dbfs", "oss")
+"""Schemes of file systems: what follows is a path like any other."""
+
+SPARK = "spark"
+"""In place of an opener: only that engine reads it."""
+SCHEMES: dict[str, str] = dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK)
+"""Who opens the addresses of a scheme: `module:function`, which is given the address, the stream's `name` and the
+declared `schema` (or None); or `SPARK`."""
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(.*)", re.S)  # two letters at least: C:\ is a drive
+
+
+def parts_of(text: str) -> tuple[str, str] | None:
+    """The scheme of an address in small letters, and what follows; None for a path.
+
+    >>> parts_of("Kafka://host:9092/trades"), parts_of("trades.csv"), parts_of(r"C:/trades.csv")
+    (('kafka', '//host:9092/trades'), None, None)
+    """
+    found = _ADDRESS.fullmatch(text)
+    return None if found is None else (found[1].lower(), found[2])
+
+
+def scheme_of(text: str) -> str | None:
+    """The scheme of an address; None for a path."""
+    parts = parts_of(text)
+    return None if parts is None else parts[0]
+
+
+def opener_of(address: str, name: str) -> str:
+    """Who opens an address; `name` is the stream's, for the message that refuses a scheme that nobody knows."""
+    scheme = scheme_of(address)
+    if scheme not in SCHEMES:
+        raise ConfigurationError(
+            "must be a path, or an address with a scheme that is known",
+            parameter=name,
+            value=address,
+            allowed=tuple(sorted(SCHEMES)),
+            hint="give a file, a folder or a glob pattern; in front of a name with a colon, write ./",
+        )
+    return SCHEMES[scheme]
+
+
+def open_address(address: str, *, name: str, schema: pa.Schema | None) -> Source:
+    """The source at an address that is read in process; one that only Spark reads is refused."""
+    opener = opener_of(address, name)
+    if opener == SPARK:
+        raise ConfigurationError(
+            "must be a path on this machine in process",
+            parameter=name,
+            value=address,
+            hint="Spark reads it: say --engine spark",
+        )
+    module, _, function = opener.partition(":")
+    source: Source = getattr(import_module(module), function)(address, name=name, schema=schema)
+    return source

@@ -1,0 +1,177 @@
+"""Reading files one after another, from any position.
+
+A position names the file and the row in it, and says what that file and those before it look like from outside: how
+large they are and when they were written. Files that changed are refused, because rows would be passed over that were
+not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from windrow.errors import SourceError
+from windrow.sources.base import Element, Sign, cut, require
+from windrow.sources.conform import conform
+from windrow.sources.files.paths import Kind
+from windrow.sources.positions import Position, counts_of, shrunk
+
+if TYPE_CHECKING:
+    from windrow.sources.files.file_source import FileSource
+
+Look: TypeAlias = tuple[int, int]
+"""How large a file is, and when it was written."""
+
+
+class FileReader:
+    """The rows of files in the order given."""
+
+    def __init__(self, source: FileSource, position: Position | None, batch_rows: int) -> None:
+        self.source = source
+        self.batch_rows = batch_rows
+        self.rows, _ = counts_of(position)
+        self.number, self.row, self.ahead = _place_of(source, position)
+        """The file at hand, how many of its rows are done, and how many are still to be passed over after these."""
+        self.look: Look | None = None
+        self.before = hashlib.sha256()
+        self.start = position or {"rows": 0}
+        self.batches = self._read()
+
+    @property
+    def position(self) -> Position:
+        if self.look is None:
+            return self.start
+        size, modified = self.look
+        file = {"file": self.source.files[self.number].name, "number": self.number, "row": self.row}
+        return {"rows": self.rows, **file, "size": size, "modified": modified, "before": _short(self.before)}
+
+    def poll(self, timeout: float | None = None) -> Element | Sign:
+        for batch in self.batches:
+            passed = min(self.ahead, batch.num_rows)
+            self.ahead -= passed
+            self.row += batch.num_rows
+            self.rows += batch.num_rows - passed
+            if passed < batch.num_rows:
+                return batch.slice(passed) if passed else batch
+        if self.ahead:
+            raise shrunk(self.source, self.rows, self.source.name)
+        return Sign.END
+
+    def close(self) -> None:
+        self.batches.close()
+
+    def _read(self) -> Generator[pa.RecordBatch, None, None]:
+        _note_all(self.before, self.source.files[: self.number])
+        for number in range(self.number, len(self.source.files)):
+            path = self.source.files[number]
+            try:
+                self._turn_to(number, look_of(path))
+                yield from self._file(path)
+            except SourceError as error:
+                error.parameter = error.parameter or self.source.name
+                error.used = self.rows
+                raise
+            except (pa.ArrowException, OSError) as error:
+                raise unreadable(path, self.source.kind, self.source.name, error, self.rows) from error
+
+    def _turn_to(self, number: int, look: Look) -> None:
+        if number > self.number:
+            if self.look is not None:
+                _note(self.before, self.source.files[self.number], self.look)
+            self.number, self.row = number, 0
+        self.look = look
+
+    def _file(self, path: Path) -> Iterator[pa.RecordBatch]:
+        found = self.source.format.schema(path)
+        if found is None:
+            return
+        wanted, name = self.source.schema, self.source.name
+        require(found, wanted.names, name, str(path))
+        for batch in self.source.format.batches(path, found, wanted, self.batch_rows, self.row):
+            for piece in cut(batch, self.batch_rows):
+                yield conform(piece, wanted, str(path), name)
+
+
+def look_of(path: Path) -> Look:
+    """What a file looks like from outside."""
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+def _place_of(source: FileSource, position: Position | None) -> tuple[int, int, int]:
+    """The file to begin with, the rows of it that are done, and how many more to pass over by reading them."""
+    if position is None:
+        return 0, 0, 0
+    if "file" in position:
+        _refuse_changed(source, position)
+        return position["number"], position["row"], 0
+    rest, _ = counts_of(position)
+    for number, path in enumerate(source.files):
+        rows = source.format.rows(path)
+        if rows is None:
+            return number, 0, rest
+        if rest < rows:
+            return number, rest, 0
+        rest -= rows
+    if rest:
+        raise shrunk(source, counts_of(position)[0], source.name)
+    return len(source.files), 0, 0
+
+
+def _refuse_changed(source: FileSource, position: Position) -> None:
+    """All files up to that of the position are as they were."""
+    number, name = position["number"], position["file"]
+    path = source.files[number] if number < len(source.files) else None
+    if path is None or path.name != name:
+        is_there = any(path.name == name for path in source.files)
+        raise _changed(source, name, "there are others before it than there were" if is_there else "it is not there")
+    before = hashlib.sha256()
+    try:
+        size, modified = look_of(path)
+        _note_all(before, source.files[:number])
+    except OSError as error:
+        raise _changed(source, error.filename or name, (error.strerror or str(error)).lower()) from error
+    if size != position["size"]:
+        raise _changed(source, str(path), f"{size} bytes, were {position['size']}")
+    if modified != position["modified"]:
+        raise _changed(source, str(path), "written again since")
+    if _short(before) != position["before"]:
+        raise _changed(source, str(path), "files before it were written again since")
+
+
+def _changed(source: FileSource, file: str, what: str) -> SourceError:
+    return SourceError(
+        "must still be the data that was read before the checkpoint",
+        parameter=source.name,
+        value=f"{file} ({what})",
+        hint="bring the files back as they were, with their times, or run the query from the start in an empty folder",
+    )
+
+
+def _note_all(digest: hashlib._Hash, files: tuple[Path, ...]) -> None:
+    for path in files:
+        _note(digest, path, look_of(path))
+
+
+def _note(digest: hashlib._Hash, path: Path, look: Look) -> None:
+    digest.update(f"{path.name} {look[0]} {look[1]}\n".encode())
+
+
+def _short(digest: hashlib._Hash) -> str:
+    return digest.hexdigest()[:16]
+
+
+def unreadable(path: Path, kind: Kind, name: str, error: Exception, used: int = 0) -> SourceError:
+    """The error for a file that breaks in a way its format does not explain."""
+    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+    return SourceError(
+        f"must be a readable {kind.value} file ({reason})",
+        parameter=name,
+        value=str(path),
+        hint="check that the file is complete and that its ending says what it holds",
+        used=used,
+    )
