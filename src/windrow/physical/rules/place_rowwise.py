@@ -50,15 +50,8 @@ def _(asked: logical.Project, node: Physical) -> Physical:
 def _(asked: logical.Union, node: Physical) -> Physical:
     domain = shape_of(asked).domain
     idles = [_idle_of(child) for child in asked.inputs]
-    amounts = [None if idle is None else idle.amount.resolve(domain, "idle") for idle in idles]
-    walls = [idle is not None and idle.wall_clock for idle in idles]
-    pairs = list(zip(walls, amounts, strict=True))
-    return Meld(
-        asked,
-        node.inputs,
-        idle=tuple(None if wall else amount for wall, amount in pairs),
-        silence=tuple(amount / 1e6 if wall and amount is not None else None for wall, amount in pairs),
-    )
+    shared = (None if idle is None or idle.wall_clock else idle.amount.resolve(domain, "idle") for idle in idles)
+    return Meld(asked, node.inputs, idle=tuple(shared), silence=tuple(map(silence_of, idles)))
 
 
 @_placed.register
@@ -76,6 +69,11 @@ def _pace(node: logical.OrderedOutput) -> int:
     domain = shape_of(node).domain
     slacks = (part.policy for part in walk(node) if isinstance(part, logical.Stream) and isinstance(part.policy, Slack))
     return max([READ_AHEAD[domain], *(slack.amount.resolve(domain, "slack") for slack in slacks)])
+
+
+def silence_of(idle: Idle | None) -> float | None:
+    """After how many seconds of silence a stream no longer holds others back, where it goes by the clock."""
+    return None if idle is None or not idle.wall_clock else idle.amount.resolve(Domain.TIME, "idle") / 1e6
 
 
 def _idle_of(node: logical.Node) -> Idle | None:
