@@ -50,8 +50,8 @@ def _(asked: logical.Project, node: Physical) -> Physical:
 def _(asked: logical.Union, node: Physical) -> Physical:
     domain = shape_of(asked).domain
     idles = [_idle_of(child) for child in asked.inputs]
-    by_rows = (None if idle is None or idle.wall_clock else idle.amount.resolve(domain, "idle") for idle in idles)
-    return Meld(asked, node.inputs, idle=tuple(by_rows), silence=tuple(map(silence_of, idles)))
+    shared = (None if idle is None or idle.wall_clock else idle.amount.resolve(domain, "idle") for idle in idles)
+    return Meld(asked, node.inputs, idle=tuple(shared), silence=tuple(map(silence_of, idles)))
 
 
 @_placed.register
