@@ -56,21 +56,26 @@ class Folder:
         self.path = path
         self.log = path / "given" / "_spark_metadata"
         self.log.mkdir(parents=True)
-        self.results: list[int] = []
-        self.late: list[int] = []
+        self.results: list[Any] = []
+        self.late: list[Any] = []
         frame: Any = SimpleNamespace(query=0, job=SimpleNamespace(time="window_end", spread=SimpleNamespace(plan=None)))
         spark: Any = None
         given = {RESULT: self._take(self.results), LATE: self._take(self.late)}
         self.ledger = Ledger(spark, path, [frame], [given])
 
     @staticmethod
-    def _take(into: list[int]) -> Callable[[pa.RecordBatch], None]:
+    def _take(into: list[Any]) -> Callable[[pa.RecordBatch], None]:
         return lambda batch: into.extend(batch["window_end"].to_pylist())
 
     def add(self, number: int, *bodies: dict[str, Any]) -> Path:
         path = self.path / "given" / f"part-{number}.parquet"
-        types = pa.schema([("query", pa.int32()), ("kind", pa.int32()), ("time", pa.int64()), ("body", pa.binary())])
-        pq.write_table(pa.Table.from_pylist(list(bodies), types), path)
+        types: dict[str, pa.DataType] = {
+            "query": pa.int32(),
+            "kind": pa.int32(),
+            "time": pa.int64(),
+            "body": pa.binary(),
+        }
+        pq.write_table(pa.Table.from_pylist(list(bodies), pa.schema(types)), path)
         entry = {"path": f"file:///elsewhere/given/{path.name}", "size": path.stat().st_size}
         (self.log / str(number)).write_text(f"v1\n{json.dumps(entry)}\n")
         return path
