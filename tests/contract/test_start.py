@@ -50,15 +50,22 @@ def test_a_run_is_read_and_watched_and_stopped(engine: Engine) -> None:
         assert [] == engine.spark.streams.active
 
 
+def land(path: Path, rows: pa.Table) -> None:
+    """A file that is there as a whole."""
+    hidden = path.with_name(f".{path.name}")
+    pq.write_table(rows, hidden)
+    hidden.rename(path)
+
+
 @same_on_connect
 def test_a_stream_is_followed_until_it_is_closed(spark: SparkSession, tmp_path: Path) -> None:
-    pq.write_table(ROWS.slice(0, 25), tmp_path / "0.parquet")
+    land(tmp_path / "0.parquet", ROWS.slice(0, 25))
     frame = spark.readStream.schema("t bigint").parquet(str(tmp_path))
     query = counted(wr.stream(frame, time="t", progress=wr.ordered(), name="s"))
     with query.start() as run:
         first = rows_of([next(run)])
         assert not run.has_ended
-        pq.write_table(ROWS.slice(25, 30), tmp_path / "1.parquet")  # after the first results are here
+        land(tmp_path / "1.parquet", ROWS.slice(25, 30))  # after the first results are here
         while len(first) < 5:
             first += rows_of([next(run)])
         run.close()

@@ -83,7 +83,7 @@ def test_queries_over_other_data_run_one_after_the_other(engine: FakeEngine, tmp
     """Each with a checkpoint of its own; what they give comes from their own places, and counts add up."""
     plan = Stream("s", ROWS.schema, "seq")
     sources = [{"s": source_of(ROWS)}, {"s": source_of(ROWS.slice(1))}]
-    given: list[tuple[int, Any]] = []
+    given: list[tuple[int, list[Any]]] = []
     told: list[int] = []
     run = engine.start(
         [plan, plan],

@@ -56,8 +56,8 @@ class Folder:
         self.path = path
         self.log = path / "given" / "_spark_metadata"
         self.log.mkdir(parents=True)
-        self.results: list[int] = []
-        self.late: list[int] = []
+        self.results: list[Any] = []
+        self.late: list[Any] = []
         frame: Any = SimpleNamespace(
             query=0, job=SimpleNamespace(time="window_end", divided=SimpleNamespace(asked=None))
         )
@@ -71,8 +71,12 @@ class Folder:
 
     def add(self, number: int, *bodies: dict[str, Any]) -> Path:
         path = self.path / "given" / f"part-{number}.parquet"
-        types: dict[str, pa.DataType] = dict.fromkeys(("query", "kind"), pa.int32())
-        types |= {"time": pa.int64(), "body": pa.binary()}
+        types: dict[str, pa.DataType] = {
+            "query": pa.int32(),
+            "kind": pa.int32(),
+            "time": pa.int64(),
+            "body": pa.binary(),
+        }
         pq.write_table(pa.Table.from_pylist(list(bodies), pa.schema(types)), path)
         entry = {"path": f"file:///elsewhere/given/{path.name}", "size": path.stat().st_size}
         (self.log / str(number)).write_text(f"v1\n{json.dumps(entry)}\n")
