@@ -3,7 +3,7 @@
 Groups are counted, summed up and their greatest value is kept, in a tumbling window of one open pane, and in a
 sliding one of which four panes are closed. Between two saves come rows of groups chosen by chance, or of neighbours.
 A shard saves into a dict, as it does into Spark's state; the local engine writes checkpoints on the disk. Each saves
-48 times, so that the means hold what tidying up costs. Nothing of Spark runs.
+96 times, so that the means hold what tidying up costs. Nothing of Spark runs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from _harness import Settings, amount, begin, duration, table
 
@@ -30,10 +33,10 @@ from windrow.sharded import chunks
 from windrow.sharded.bundle import Shards, bundled
 from windrow.sharded.pre_aggregate import bodies_of
 
-GROUPS, CHANGED, SAVES = 1_000_000, 0.01, 48
+GROUPS, CHANGED, SAVES = 1_000_000, 0.01, 96
 PANE = 1_000
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.int64()), ("x", pa.int64())])
-STREAM = Stream("s", SCHEMA, "ts", Slack(Amount(10)))
+STREAM = Stream("s", SCHEMA, "ts", Slack(Amount(Fraction(10))))
 WINDOWS = {"one open pane": Sliding("ts", PANE, PANE), "four closed panes": Sliding("ts", 5 * PANE, PANE)}
 
 Work = Callable[[pa.RecordBatch], tuple[float, int]]
@@ -45,9 +48,10 @@ def plan_of(window: Sliding) -> Node:
     return WindowAggregate(STREAM, window, (("k", Column("k")),), calls)
 
 
-def rows(groups: np.ndarray, time: int, chance: np.random.Generator) -> pa.RecordBatch:
+def rows(groups: npt.NDArray[np.int64], time: int, chance: np.random.Generator) -> pa.RecordBatch:
     times = np.full(len(groups), time) + chance.integers(0, 10, len(groups))
-    return pa.record_batch([times, groups, chance.integers(0, 1_000_000, len(groups))], schema=SCHEMA)
+    columns: list[Any] = [pa.array(column) for column in (times, groups, chance.integers(0, 1_000_000, len(groups)))]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
 class _Sizes(dict[chunks.Key, bytes]):
@@ -72,7 +76,7 @@ def shard_save(plan: Node) -> Work:
     def work(batch: pa.RecordBatch) -> tuple[float, int]:
         nonlocal known
         sent = bodies_of(readings[0], [batch], order=0, ends=False)
-        list(shard.run([body for one in sent for body in one["body"].to_pylist()]))
+        list(shard.run([row["body"] for one in sent for row in one.to_pylist()]))
         before, started = store.written, perf_counter()
         known = chunks.save(shard.tables(), known, store)
         chunks.digest(known)
@@ -118,7 +122,7 @@ def report(settings: Settings) -> None:
         for name, window in WINDOWS.items():
             for scattered in (True, False):
                 folder = Path(tempfile.mkdtemp())
-                work = make(plan_of(window), *([folder] if place == "local" else []))  # type: ignore[operator]
+                work = make(plan_of(window), *([folder] if place == "local" else []))
                 seconds, sizes = measure(work, window, groups, scattered=scattered, saves=SAVES)
                 shutil.rmtree(folder)
                 order = "by chance" if scattered else "neighbours"

@@ -29,6 +29,7 @@ from windrow.errors import SumOverflowError
 from windrow.operators.aggregate.sliding import WindowOperator
 from windrow.operators.base import Batch, Element
 from windrow.operators.panes.partials import PaneAggregate, Partials, why_not_partial
+from windrow.operators.state.changes import whole_tables
 from windrow.plan.nodes import AggregateCall, Lateness, WindowAggregate
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.expressions import Column
@@ -142,7 +143,7 @@ def test_merge_does_what_process_does(data: st.DataObject) -> None:
         if not restores:
             return operator
         fresh = operator_of(node)
-        fresh.restore(operator.state())
+        fresh.restore(whole_tables(operator.state()))
         return fresh
 
     assert seen(segments, operator_of(node), process) == seen(segments, operator_of(node), merge, restored)

@@ -8,13 +8,14 @@ import pytest
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
+from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.nodes import AggregateCall, Join, JoinKind, WindowAggregate
 from windrow.semantics.joins import Between
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding, Window
-from windrow.sharded.chunks import Key, digest, load, save
+from windrow.sharded.chunks import Key, Known, digest, load, save
 from windrow.sharded.task_progress import Progress, Sighting
 
 
@@ -45,12 +46,11 @@ def test_state_comes_back_whole(window: Window) -> None:
     pipeline = build(plan)
     rows = [{"ts": i, "k": "a" if i < 44 else "b", "x": i} for i in range(62)]
     pipeline.push("s", Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA)))
-    store = Kept()
     for stage in pipeline.stages:
-        tables = stage.operator.state()
-        save(tables, dict.fromkeys(store, b""), store)
+        store = Kept()
+        save(stage.operator.state(), {}, store)
         found, _ = load(iter(store.items()))
-        assert {name: table.to_pylist() for name, table in tables.items()} == {
+        assert {name: table.to_pylist() for name, table in whole_tables(stage.operator.state()).items()} == {
             name: table.to_pylist() for name, table in found.items()
         }
 
@@ -58,15 +58,16 @@ def test_state_comes_back_whole(window: Window) -> None:
 def test_a_batch_writes_the_pieces_of_a_join_that_it_changed() -> None:
     plan = Join(STREAM, STREAM, JoinKind.INNER, Between(-50_000, 50_000), None, NAMES, ("a", "b"))
     pipeline = build(plan)
-    left, known = Kept(), dict[Key, bytes]()
+    left = Kept()
+    known: Known = {}
     for start in range(0, 40_000, 10_000):
         rows = [{"ts": start + i, "k": "a", "x": i} for i in range(10_000)]
         pipeline.feed(pipeline.entries[0], Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA)))
         before = dict(left)
         known = save({"join 1/left": pipeline.stages[0].operator.state()["left"]}, known, left)
     changed = {key for key in left if left[key] != before.get(key)}
-    assert [0, 1, 2, 3, 4] == sorted(number for _, number in left)
-    assert [3, 4] == sorted(number for _, number in changed)
+    assert [0, 1, 2, 3, 4] == sorted(number for _, number, _, _ in left)
+    assert [3, 4] == sorted(number for _, number, _, _ in changed)
     found, _ = load(iter(left.items()))
     assert list(range(40_000)) == found["join 1/left"]["place"].to_pylist()
 
@@ -76,16 +77,16 @@ def test_state_that_has_changed_is_refused() -> None:
     store = Kept()
     known = save({"a": pa.table({"x": [1, 2, 3]}), "b": pa.table({"x": [4]})}, {}, store)
     assert digest(known) == digest(load(iter(store.items()))[1])
-    body = store["a", 0]
+    body = store["a", 0, 0, 0]
     message = (
         r"\A`checkpoint` must hold a whole checkpoint; the state 'a' has changed since it was written: its checksum "
         r"differs\. Hint: bring the folder back from a copy, or run the query from the start in an empty folder\.\Z"
     )
     flipped = [body[:i] + bytes([body[i] ^ 1 << i % 8]) + body[i + 1 :] for i in range(len(body))]
-    for harmed in [*flipped, body[:-1], body[:9], b"", store["b", 0]]:
+    for harmed in [*flipped, body[:-1], body[:9], b"", store["b", 0, 0, 0]]:
         with pytest.raises(ConfigurationError, match=message):
-            load(iter([(("a", 0), harmed)]))
-    del store["b", 0]
+            load(iter([(("a", 0, 0, 0), harmed)]))
+    del store["b", 0, 0, 0]
     assert digest(known) != digest(load(iter(store.items()))[1])
 
 

@@ -15,6 +15,7 @@ from windrow.operators.aggregate.smoothing import EAGER, Flush, check_smooth
 from windrow.operators.late.judging import late_columns
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells, shared_node
+from windrow.operators.state.changes import Saved
 from windrow.pipeline.sharing import pane_groups
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
@@ -130,7 +131,7 @@ class Shards:
         size = len(self.bundle.shards)
         return {**first, "query": self.bundle.signature, "shards": size, "others": others}
 
-    def tables(self) -> dict[str, pa.Table]:
+    def tables(self) -> dict[str, Saved]:
         return {
             f"{_prefix(query)}{name}": table
             for query, shard in enumerate(self.each)

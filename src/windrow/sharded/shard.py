@@ -23,6 +23,7 @@ from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
 from windrow.operators.rowwise.meld import Meld
+from windrow.operators.state.changes import Saved
 from windrow.pipeline.accounts import (
     account_of,
     lost_rows,
@@ -38,9 +39,10 @@ from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress.policies import LIMIT, START, Punctuation
 from windrow.semantics.windows.kinds import Landmark
+from windrow.sharded.chunks import VERSION
 from windrow.sharded.division import Spread
 from windrow.sharded.pre_aggregate import make_known
-from windrow.sharded.signature import VERSION, signature
+from windrow.sharded.signature import signature
 from windrow.sharded.task_progress import Progress, Sighting, lead_among_rows, slack_of, slack_rows_of
 from windrow.sharded.wire import COUNTS, LATE, RESULT, pack, seal
 from windrow.sinks.base import fitted
@@ -326,7 +328,7 @@ class Shard:
             "now": self.now,
         }
 
-    def tables(self) -> dict[str, pa.Table]:
+    def tables(self) -> dict[str, Saved]:
         return {
             f"{place}/{name}": table for place, stage in self._named() for name, table in stage.operator.state().items()
         }

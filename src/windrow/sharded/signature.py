@@ -19,10 +19,8 @@ from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding
+from windrow.sharded.chunks import VERSION
 from windrow.sharded.division import Spread
-
-VERSION = 4
-"""Of the saved state. State of another version is refused."""
 
 
 def signature(spread: Spread) -> list[str]:

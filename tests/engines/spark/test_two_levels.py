@@ -35,7 +35,7 @@ from windrow.semantics.scalars.expressions import Call, Column, Literal
 from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
 from windrow.sharded import chunks
 from windrow.sharded.bundle import Shards, bundled
-from windrow.sharded.chunks import Key
+from windrow.sharded.chunks import Key, Known
 from windrow.sharded.pre_aggregate import bodies_of
 from windrow.sharded.shard import Outcome
 from windrow.sharded.wire import COUNTS, LATE, RESULT, batches_of, opened
@@ -90,7 +90,7 @@ class Cluster:
         self.random = random.Random(seed)
         self.shards = {key: Shards(self.bundle, key) for key in self.bundle.shards}
         self.stores = {key: Kept() for key in self.shards}
-        self.known: dict[int, dict[Key, bytes]] = {key: {} for key in self.shards}
+        self.known: dict[int, Known] = {key: {} for key in self.shards}
         self.given = [Given() for _ in plans]
 
     def micro_batch(self, elements: Sequence[Sequence[Any]], tasks: int, *, ends: bool = False) -> None:

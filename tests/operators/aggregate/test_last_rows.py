@@ -24,6 +24,7 @@ from windrow.operators.aggregate import last_rows as rows_aggregate
 from windrow.operators.aggregate.last_rows import RowsOperator
 from windrow.operators.base import Batch, Element, LateRows
 from windrow.operators.input.input import Input
+from windrow.operators.state.changes import whole_tables
 from windrow.operators.windows.rows import last_rows as row_windows
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
@@ -62,7 +63,7 @@ class Driven:
         return RowsOperator(self.node, shape_of(self.node.input), shape_of(self.node))
 
     def replace(self) -> None:
-        tables = self.operator.state()
+        tables = whole_tables(self.operator.state())
         self.operator = self._fresh()
         self.operator.restore(tables)
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.strategies import BASES
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.operator import JoinOperator
+from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import How, build
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import shape_of
@@ -250,7 +251,7 @@ class Driven:
 
     def again(self) -> None:
         """Save, and go on with another operator that was restored."""
-        tables = self.operator.state()
+        tables = whole_tables(self.operator.state())
         counters, self.operator = self.operator.counters, self.make()
         self.operator.restore(tables)
         self.operator.counters = counters

@@ -19,6 +19,7 @@ from windrow.operators.input.grid import Grid
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import Meld
 from windrow.operators.rowwise.sort import Sort
+from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.nodes import Lateness
 from windrow.semantics.oracle.in_order import in_order
@@ -69,7 +70,7 @@ def shown(rows: Iterable[Any]) -> list[Any]:
 
 
 def restored(operator: Operator, fresh: Operator) -> None:
-    fresh.restore(operator.state())
+    fresh.restore(whole_tables(operator.state()))
     fresh.counters = Counters(**vars(operator.counters))
 
 

@@ -24,6 +24,7 @@ from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, 
 from windrow.operators.input.early_rows import SetsAside
 from windrow.operators.late.group_bounds import GroupBounds
 from windrow.operators.late.judging import Missed, late_batch, late_schema
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting
@@ -185,8 +186,8 @@ class RowsOperator(SetsAside):
         self.bound, self.promised = facts["bounds"]
         self.reported.windows = np.array(facts["last_reported"], np.int64)
 
-    def state(self) -> dict[str, pa.Table]:
-        own = {} if self.is_key else {"partitions": save_groups(self.partitions)}
+    def state(self) -> dict[str, Saved]:
+        own: dict[str, Saved] = {} if self.is_key else {"partitions": save_groups(self.partitions)}
         waiting = self.waiting.content()
         own["waiting"] = pa.Table.from_batches([waiting.data])
         own["waiting.rows"] = tabled(time=waiting.times, partition=waiting.codes)

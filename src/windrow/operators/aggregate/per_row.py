@@ -19,6 +19,7 @@ from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, 
 from windrow.operators.input.early_rows import SetsAside
 from windrow.operators.late.group_bounds import GroupBounds, group_names, passed_on
 from windrow.operators.late.judging import Missed, Verdict, late_batch, late_schema
+from windrow.operators.state.changes import Saved
 from windrow.operators.windows.base import Closed, Rows
 from windrow.operators.windows.rows.latecomers import Latecomers
 from windrow.operators.windows.rows.past_ends import PastEnds
@@ -243,7 +244,7 @@ class PerRowOperator(SetsAside):
         self.bound, self.first = facts["bounds"]
         self.reported.windows = np.array(facts["last_reported"], np.int64)
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return window_state.save(self) | window_state.nested(ahead=self.ahead)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

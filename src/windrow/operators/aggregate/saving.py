@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from windrow.operators.state.changes import Saved, State
 from windrow.operators.state.saving import load_groups, save_groups
 
 if TYPE_CHECKING:
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     Windowing: TypeAlias = WindowOperator | SessionOperator | PerRowOperator | RowsOperator
 
 
-class Saved(Protocol):
+class HasState(Protocol):
     """Whatever can be written as tables."""
 
-    def state(self) -> dict[str, pa.Table]: ...
+    def state(self) -> State: ...
 
 
-def save(operator: Windowing) -> dict[str, pa.Table]:
+def save(operator: Windowing) -> dict[str, Saved]:
     """Groups, widths of the state columns, counters, and the algorithm's own tables."""
     tables = nested(windower=operator.windower)
     tables["groups"] = save_groups(operator.grouping.groups)
@@ -59,7 +60,7 @@ def load(operator: Windowing, tables: dict[str, pa.Table]) -> dict[str, Any]:
     return facts
 
 
-def nested(**parts: Saved | None) -> dict[str, pa.Table]:
+def nested(**parts: HasState | None) -> dict[str, Saved]:
     """The tables of several parts under their names; those that are not there have none."""
     return {
         f"{name}.{inner}": table

@@ -20,6 +20,7 @@ from windrow.operators.late.group_bounds import GroupBounds, group_names, passed
 from windrow.operators.late.judging import late_batch, late_schema
 from windrow.operators.late.session_floors import SessionFloors
 from windrow.operators.late.session_revisions import SessionRevisions
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.windows.base import Closed, Rows
 from windrow.operators.windows.sessions.open_sessions import Sessions
@@ -193,7 +194,7 @@ class SessionOperator(SetsAside):
         judging = None if self.revisions is None else self.revisions.past
         return {"past": self.past, "judging": judging, "ahead": self.ahead}
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return window_state.save(self) | window_state.nested(**self._parts())
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -28,6 +28,7 @@ from windrow.operators.late.groups_ahead import Ahead
 from windrow.operators.late.judging import judge, late_batch, late_schema, missed_windows
 from windrow.operators.late.revisions import Revisions
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.windows.base import Closed, Rows
 from windrow.operators.windows.extents import end_of, ends, last_closed
@@ -374,7 +375,7 @@ class WindowOperator(SetsAside):
         if self.smoothing is not None:
             self.smoothing.from_json(facts["due"])
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return window_state.save(self) | window_state.nested(ahead=self.ahead, early=self.early)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -14,6 +14,7 @@ from windrow.operators.kernels.panes.amending import amend
 from windrow.operators.kernels.panes.cells import combine
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.state.cells import Cells, Codes
+from windrow.operators.state.changes import Marks
 from windrow.operators.state.layout import LEAST, Layout, Table
 
 ANSWERS = 1 << 18
@@ -98,6 +99,10 @@ class Timeline:
         """Panes from here on are kept after they left the window, for revisions."""
         self.stale = False
         self.count = 0
+        self.marks, self.group_marks = Marks(), Marks()
+        """What changed of the cells, and of what the window holds of each group."""
+        self.listing = object()
+        """Another one whenever other groups are active."""
         self.max_stacks = Stacks(sliding.flip_maxs, sliding.slide_maxs)
         self.pair_stacks = Stacks(sliding.flip_pairs, sliding.slide_pairs)
         self._reserve_cells(64)
@@ -116,6 +121,7 @@ class Timeline:
 
     def _reserve_groups(self, capacity: int) -> None:
         more = capacity - len(self.running)
+        self.group_marks.add(len(self.running), capacity)
         self.running = self.layout.grown(self.running, capacity)
         self.active = np.concatenate([self.active, np.zeros(more, np.int32)])
         self.listed = np.concatenate([self.listed, np.zeros(more, np.uint8)])
@@ -161,6 +167,7 @@ class Timeline:
         if self.count + len(panes) > len(self.panes):
             self._make_room(self.count + len(panes))
         self._put(panes, codes, state)
+        self.marks.add(self.count - len(panes), self.count)
 
     def _put(self, panes: Integers, codes: Codes, state: Table) -> None:
         end = self.count + len(panes)
@@ -221,6 +228,8 @@ class Timeline:
             steps[:planned], self.codes, self.cells.adds[:, 0], self.running.adds[:, 0].copy(),
             self.active, self.listed, self.position, out_windows, out_codes,
         )  # fmt: skip
+        self.listing = object()
+        self.group_marks.touch(self.codes[head : int(self.position[HEAD])])
         steps, codes, out = steps[:taken], out_codes[:written], self.layout.blank(written)
         sliding.slide_adds(steps, self.codes, self.cells.adds, self.running.adds, codes, out.adds)
         self.max_stacks.slide(steps, self.codes, self.cells.maxs, self.running.maxs, head, codes, out.maxs)
@@ -244,6 +253,7 @@ class Timeline:
             return
         for array in (self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs):
             array[: self.count - gone] = array[gone : self.count].copy()
+        self.marks.keep(slice(gone, self.count))
         self.max_stacks.shift(gone, self.count)
         self.pair_stacks.shift(gone, self.count)
         self.count -= gone
@@ -259,6 +269,7 @@ class Timeline:
             self.panes, self.codes, self.cells.adds, self.cells.maxs, self.cells.pairs, self.count,
             start, self.running.adds, missing,
         )  # fmt: skip
+        self._mark_late(panes, codes, missing)
         inside = panes >= start
         if self.forever:
             self._raise_running(codes, state)
@@ -266,6 +277,22 @@ class Timeline:
             self._insert(panes[missing], codes[missing], state.take(missing), inside[missing])
         self._list(codes[inside])
         self.stale = True
+
+    def _mark_late(self, panes: Integers, codes: Codes, missing: npt.NDArray[np.bool_]) -> None:
+        self.group_marks.touch(codes)
+        if self.marks.is_noting:
+            there = ~missing
+            self.marks.touch(self._places(panes[there], codes[there]))
+
+    def _places(self, panes: Integers, codes: Codes) -> Integers:
+        """Where cells are that are there: by halves, all at once."""
+        known = self.panes[: self.count]
+        low, high = np.searchsorted(known, panes), np.searchsorted(known, panes, side="right")
+        while (open_ := low < high).any():
+            middle = np.where(open_, (low + high) // 2, low)
+            is_before = open_ & (self.codes[np.minimum(middle, self.count - 1)] < codes)
+            low, high = np.where(is_before, middle + 1, low), np.where(open_ & ~is_before, middle, high)
+        return low
 
     def _raise_running(self, codes: Codes, state: Table) -> None:
         running, nothing = self.running, (state.adds[:, :0], self.running.adds[:, :0])
@@ -284,6 +311,8 @@ class Timeline:
         self._reserve_cells(max(64, 2 * len(all_panes)))
         self.count = 0
         self._put(all_panes, all_codes, merged)
+        self.marks.add(count, self.count)
+        self.marks.keep(order)
         self.position[TAIL] += np.count_nonzero(~inside)
         self.position[HEAD] += len(panes)
 
@@ -292,10 +321,13 @@ class Timeline:
         size = int(self.position[ACTIVE])
         self.active[size : size + len(fresh)] = fresh
         self.listed[fresh] = 1
+        self.listing = object()
         self.position[ACTIVE] += len(fresh)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells, self.running = convert(self.cells), convert(self.running)
+        self.marks.renew()
+        self.group_marks.renew()
 
     def codes_in_use(self) -> Codes:
         return np.unique(np.concatenate([self.codes[: self.count], self.active[: int(self.position[ACTIVE])]]))
@@ -312,6 +344,9 @@ class Timeline:
         self.active, self.listed = np.zeros(capacity, np.int32), np.zeros(capacity, np.uint8)
         self.active[: len(active)] = active
         self.listed[active] = 1
+        self.listing = object()
+        self.marks.renew()
+        self.group_marks.renew()
         self.max_stacks.remap(used, new, capacity)
         self.pair_stacks.remap(used, new, capacity)
 

@@ -16,6 +16,7 @@ from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, ValidCount, Values
 from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.operators.kernels.input import span
+from windrow.operators.state.changes import State
 from windrow.operators.state.columns import Lifted
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
@@ -176,7 +177,7 @@ class StateOfWindows(Keeper, Protocol):
     def kept_values(self, part: Values) -> KeptValues:
         """Where the values of a part are kept by their keys."""
 
-    def state(self) -> dict[str, pa.Table]: ...
+    def state(self) -> State: ...
 
     def restore(self, tables: dict[str, pa.Table]) -> None: ...
 

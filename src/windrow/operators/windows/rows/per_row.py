@@ -22,6 +22,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.kernels.rows.marks import CLOSED, CLOSES, SILENT, UNCOUNTED
 from windrow.operators.kernels.rows.per_row import count_off
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_per_row, save_per_row
@@ -219,7 +220,7 @@ class PerRow:
 
     # State
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return save_per_row(self)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
