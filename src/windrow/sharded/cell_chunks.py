@@ -25,9 +25,12 @@ MOST_CHUNKS = 32
 LEAST_ROWS = 1 << 12
 """Of a chunk by places, about: fewer and larger chunks cost fewer calls, but a touched one may be written whole."""
 CHUNK_ROWS = 1 << 15
-MANY = 4
-"""A chunk of which one cell in so many changed is written as a whole."""
+MANY = 0.25
+"""A chunk of which this part changed is written as a whole."""
+MOST_PATCHED = 0.5
+"""And one of which this part, or so many times a cell, is in patches."""
 MOST_PATCHES = 32
+"""And one with so many patches, or twice as many: which limit it has depends on its number."""
 
 
 def units_a_chunk(first: int, last: int, rows: int) -> int:
@@ -121,9 +124,9 @@ def _save_changes(table: Tracked, grid: Grid, writer: Writer) -> dict[Chunk, Chu
     cells = were + came
     if len(table) != known.count + int(came.sum()):  # some are gone
         cells = np.bincount(grid.numbers(), minlength=grid.size)
-    lost = were + came != cells
     due = patches >= MOST_PATCHES + np.arange(grid.size) % MOST_PATCHES
-    anew = lost | ((changed > 0) & ((MANY * changed > cells) | (2 * (in_patches + changed) > cells) | due))
+    due |= (changed > MANY * cells) | (in_patches + changed > MOST_PATCHED * cells) | (were == 0)
+    anew = (were + came != cells) | ((changed > 0) & due)
     chunks = _staying(writer, grid, cells)
     for number, chosen in _by_chunk(np.where(anew[numbers], -1, numbers)):
         if number >= 0:
