@@ -30,6 +30,7 @@ from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element
 from windrow.operators.divided.routing import shards_of
 from windrow.operators.panes.partials import PaneAggregate, Partials
+from windrow.operators.state.changes import whole_tables
 from windrow.physical.pane_cells import why_not_partial
 from windrow.plan.nodes import AggregateCall, Lateness, WindowAggregate
 from windrow.semantics.progress.policies import END, START, Punctuation
@@ -143,7 +144,7 @@ def test_merge_does_what_process_does(data: st.DataObject) -> None:
         if not restores:
             return operator
         fresh = operator_of(node)
-        fresh.restore(operator.state())
+        fresh.restore(whole_tables(operator.state()))
         return fresh
 
     assert seen(segments, operator_of(node), process) == seen(segments, operator_of(node), merge, restored)

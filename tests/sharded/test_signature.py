@@ -19,7 +19,8 @@ from windrow.plan.nodes import Join, JoinKind, Late
 from windrow.semantics.joins import Between
 from windrow.semantics.scalars.expressions import Call, Column
 from windrow.sharded import chunks
-from windrow.sharded.signature import VERSION, check_facts
+from windrow.sharded.chunks import VERSION
+from windrow.sharded.signature import check_facts
 
 SHARDS = 3
 FIRST = sorted(rows(1, 200), key=lambda row: row["ts"])

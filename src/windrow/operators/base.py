@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.operators.state.changes import State
 from windrow.semantics.progress.policies import Punctuation
 
 if TYPE_CHECKING:
@@ -189,11 +190,11 @@ class Operator(Protocol):
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
         """Take rows in that are too far ahead: pass them on, or count them and give them out where late ones are."""
 
-    def state(self) -> dict[str, pa.Table]:
-        """Everything it remembers, as named tables."""
+    def state(self) -> State:
+        """Everything it remembers, as named tables, some of which know what changed of them."""
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        """Remember what `state` gave."""
+        """Remember what `state` gave, each table as a whole."""
 
 
 class Stateless(Accounted):

@@ -14,6 +14,7 @@ import pyarrow as pa
 from windrow.operators.late.judging import late_columns
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
+from windrow.operators.state.changes import Saved
 from windrow.physical.division.nodes import Divided
 from windrow.physical.how import EAGER, Flush, How
 from windrow.physical.make import make_divided
@@ -125,7 +126,7 @@ class Shards:
         size = len(self.bundle.shards)
         return {**first, "query": self.bundle.signature, "shards": size, "others": others}
 
-    def tables(self) -> dict[str, pa.Table]:
+    def tables(self) -> dict[str, Saved]:
         return {
             f"{_prefix(query)}{name}": table
             for query, shard in enumerate(self.each)

@@ -1,55 +1,78 @@
-"""State as chunks: tables cut by pane or by time, so that a micro-batch writes only what it changed.
+"""State as chunks: tables cut into pieces, of which a save writes only those that changed.
 
-A chunk is an Arrow IPC stream, compressed, and sealed under its key. Tables of cells are sorted by pane, the rows of a
-join by time; they are cut at multiples of a power of two of panes or units, so that a chunk keeps its place while the
-window moves on. Other tables are cut by rows.
+A chunk is an Arrow IPC stream, compressed, and sealed under its key. Its digest is known, so that it is written only
+when it is another one, and made anew only when the structure that owns the table says that it may have changed:
+
+- a plain table is cut, every piece is serialised and compared. Tables that are sorted by `place` are cut at multiples
+  of a power of two of panes or units, so that a chunk keeps its place while the window moves on, others by rows;
+- a `Stamped` table with the stamp of the last save is left alone;
+- of an `Appended` table only the rows from the last whole chunk on are looked at;
+- of `Tracked` cells the chunks with marks are, and few rows of a chunk become a patch of it: see `cell_chunks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from itertools import pairwise
-from typing import Any, Protocol, TypeAlias
+from itertools import groupby, pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.sharded.wire import opened, seal
+from windrow.operators.state.changes import Appended, Saved, Stamped
+from windrow.sharded.cell_chunks import patched, save_cells, units_a_chunk
+from windrow.sharded.chunk_writing import Key, Known, Part, Store, TableKnown, Writer, bytes_of
+from windrow.sharded.wire import opened
 
-Key: TypeAlias = tuple[str, int]
+__all__ = ["VERSION", "Key", "Known", "Store", "digest", "load", "save"]
 
-MOST_CHUNKS = 32
-LEAST_ROWS = 1 << 12
-"""Of a chunk by panes, about: fewer and larger chunks cost fewer calls, but a touched one is written whole."""
+VERSION = 6
+"""Of the saved state, on every engine. State of another version is refused."""
 CHUNK_ROWS = 1 << 15
+APPENDED_ROWS = 1 << 13
+"""Of a chunk of a table that grows: the last one is written again and again until it is full."""
 _BY_PANE = ("timeline", "cells")
 _BY_TIME = ("/left", "/right")
 """How the names of tables end that are cut by their column `place`, if they have one."""
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
-class Store(Protocol):
-    """Where chunks are kept."""
+def save(tables: Mapping[str, Saved], known: Known, store: Store) -> Known:
+    """Write the chunks that differ from what is known, remove those that are gone; what is known now.
 
-    def put(self, key: Key, body: bytes) -> None: ...
-
-    def remove(self, key: Key) -> None: ...
-
-
-def cut(tables: Mapping[str, pa.Table]) -> Iterator[tuple[Key, pa.Table]]:
-    """All tables in pieces; an empty table is one piece, because its columns count."""
+    What was known stays as it was, so that a save that fails can be done again.
+    """
+    now: Known = {}
     for name, table in tables.items():
-        for number, start, end in _cuts(name, table):
-            yield (name, number), table.slice(start, end - start)
+        writer = Writer(name, known.get(name, TableKnown()), store)
+        if isinstance(table, pa.Table):
+            now[name] = _save_plain(table, writer, None)
+        elif isinstance(table, Stamped):
+            same = table.stamp is writer.known.stamp
+            now[name] = writer.known if same else _save_plain(table.make(), writer, table.stamp)
+        elif isinstance(table, Appended):
+            now[name] = _save_appended(table, writer)
+        else:
+            now[name] = save_cells(table, writer)
+    for name in known.keys() - now.keys():
+        Writer(name, known[name], store).keep_only(())
+    return now
+
+
+def _save_plain(table: pa.Table, writer: Writer, stamp: object) -> TableKnown:
+    parts: list[Part] = []
+    for number, start, end in _cuts(writer.name, table):
+        parts.append((number, 0, 0))
+        writer.put(parts[-1], table.slice(start, end - start))
+    writer.keep_only(parts)
+    return TableKnown(writer.digests, stamp)
 
 
 def _cuts(name: str, table: pa.Table) -> Iterator[tuple[int, int, int]]:
-    """(number, first row, row after the last) of each piece."""
+    """(number, first row, row after the last) of each piece; an empty table is one piece, because its columns count."""
     rows = table.num_rows
     if rows and _is_placed(name, table):
         places = np.asarray(table["place"].combine_chunks())
-        numbers = places // _panes_a_chunk(int(places[-1]) - int(places[0]) + 1, rows)
+        numbers = places >> units_a_chunk(int(places[0]), int(places[-1]), rows)
         starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), rows]
         for start, end in pairwise(starts):
             yield int(numbers[start]), start, end
@@ -63,50 +86,41 @@ def _is_placed(name: str, table: pa.Table) -> bool:
     return name.rpartition(".")[2] in _BY_PANE or (name.endswith(_BY_TIME) and "place" in table.column_names)
 
 
-def _panes_a_chunk(panes: int, rows: int) -> int:
-    """A power of two, so that it changes only when the span of panes or the cells in it double."""
-    most = max(1, min(MOST_CHUNKS, rows // LEAST_ROWS))
-    return 1 << min((-(-panes // most) - 1).bit_length(), 62)
+def _save_appended(table: Appended, writer: Writer) -> TableKnown:
+    known, chunks = writer.known, max(1, -(-table.count // APPENDED_ROWS))
+    is_same = table.stamp is known.stamp
+    if is_same and table.count == known.count:
+        return known
+    for number in range(known.count // APPENDED_ROWS if is_same else 0, chunks):
+        start = number * APPENDED_ROWS
+        writer.put((number, 0, 0), table.make(start, min(start + APPENDED_ROWS, table.count)))
+    writer.keep_only((number, 0, 0) for number in range(chunks))
+    return TableKnown(writer.digests, table.stamp, table.count)
 
 
-def save(tables: Mapping[str, pa.Table], known: dict[Key, bytes], store: Store) -> dict[Key, bytes]:
-    """Write the chunks that differ from what is known by digest, remove those that are gone; what is known now."""
-    now: dict[Key, bytes] = {}
-    for key, piece in cut(tables):
-        plain = _written(piece, None)
-        now[key] = blake2b(plain, digest_size=16).digest()
-        if known.get(key) != now[key]:
-            store.put(key, seal(_written(piece, _COMPRESSED).to_pybytes(), key))
-    for key in known.keys() - now.keys():
-        store.remove(key)
-    return now
-
-
-def _written(table: pa.Table, options: Any) -> pa.Buffer:
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return out.getvalue()
-
-
-def load(chunks: Iterator[tuple[Key, bytes]]) -> tuple[dict[str, pa.Table], dict[Key, bytes]]:
+def load(chunks: Iterable[tuple[Key, bytes]]) -> tuple[dict[str, pa.Table], Known]:
     """The tables of saved chunks, and what is known of them."""
-    pieces: dict[str, list[tuple[int, pa.Table]]] = {}
-    known: dict[Key, bytes] = {}
-    for (name, number), body in chunks:
-        piece = pa.ipc.open_stream(opened(body, (name, number), f"the state {name!r}")).read_all()
-        pieces.setdefault(name, []).append((number, piece))
-        known[name, number] = blake2b(_written(piece, None), digest_size=16).digest()
-    tables = {
-        name: pa.concat_tables([piece for _, piece in sorted(parts, key=lambda part: part[0])])
-        for name, parts in pieces.items()
-    }
-    return tables, known
+    pieces: dict[str, dict[Part, pa.Table]] = {}
+    digests: dict[str, dict[Part, bytes]] = {}
+    for (name, *part), body in chunks:
+        place, block, patch = part
+        plain = bytes_of(opened(body, (name, *part), f"the state {name!r}"))
+        pieces.setdefault(name, {})[place, block, patch] = pa.ipc.open_stream(plain).read_all()
+        digests.setdefault(name, {})[place, block, patch] = blake2b(plain, digest_size=16).digest()
+    tables = {name: pa.concat_tables(_whole_chunks(parts)) for name, parts in pieces.items()}
+    return tables, {name: TableKnown(known) for name, known in digests.items()}
 
 
-def digest(known: Mapping[Key, bytes]) -> str:
+def _whole_chunks(parts: Mapping[Part, pa.Table]) -> Iterator[pa.Table]:
+    """The chunks of a table in order, each with its patches."""
+    for _, same in groupby(sorted(parts), key=lambda part: part[:2]):
+        yield patched([parts[part] for part in same])
+
+
+def digest(known: Known) -> str:
     """What is known of all chunks in one: none is missing, and none is of another time."""
     whole = blake2b(digest_size=16)
-    for (name, number), one in sorted(known.items()):
-        whole.update(f"{name} {number} ".encode() + one)
+    for name in sorted(known):
+        for part, one in sorted(known[name].digests.items()):
+            whole.update(f"{name} {part} ".encode() + one)
     return whole.hexdigest()

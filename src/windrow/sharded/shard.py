@@ -24,6 +24,7 @@ from windrow.operators.late.judging import below
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
 from windrow.operators.rowwise.meld import Meld
+from windrow.operators.state.changes import Saved
 from windrow.physical.division.nodes import Divided, Exchange
 from windrow.pipeline.accounts import (
     account_of,
@@ -40,8 +41,9 @@ from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.semantics.progress.policies import LIMIT, START, Punctuation
 from windrow.semantics.windows.kinds import Landmark
+from windrow.sharded.chunks import VERSION
 from windrow.sharded.pre_aggregate import make_known
-from windrow.sharded.signature import VERSION, signature
+from windrow.sharded.signature import signature
 from windrow.sharded.task_progress import Progress, Sighting
 from windrow.sharded.wire import COUNTS, LATE, RESULT, pack, seal
 from windrow.sinks.base import fitted
@@ -328,7 +330,7 @@ class Shard:
             "now": self.now,
         }
 
-    def tables(self) -> dict[str, pa.Table]:
+    def tables(self) -> dict[str, Saved]:
         return {
             f"{place}/{name}": table for place, stage in self._named() for name, table in stage.operator.state().items()
         }

@@ -22,9 +22,7 @@ from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding
-
-VERSION = 4
-"""Of the saved state. State of another version is refused."""
+from windrow.sharded.chunks import VERSION
 
 
 def signature(divided: Divided) -> list[str]:

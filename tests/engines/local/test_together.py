@@ -19,6 +19,7 @@ from windrow.engines.local import Metrics, Options, Receiver, run
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.panes.shared import SharedPanes
+from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import (
@@ -273,7 +274,7 @@ def test_state_is_saved_and_restored_between_any_two_elements(data: st.DataObjec
         for end, one in zip(made.ends, found, strict=True):
             end.on_result, end.on_late = one.delivery()
         for new, before in zip(made.stages, old.stages if old else [], strict=False):
-            new.operator.restore(before.operator.state())
+            new.operator.restore(whole_tables(before.operator.state()))
             new.operator.counters = before.operator.counters
         return made
 

@@ -20,6 +20,7 @@ from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM,
 from tests.engines.local.answers.test_sessions import standing
 from tests.engines.local.test_together import bounded_queries
 from tests.operators.windows.rows.test_counted_rows import LENGTHS
+from tests.sharded.kept_chunks import Kept, checked_save, tiny_chunks
 from windrow.engines.spark.query.shard_keys import shard_keys
 from windrow.errors import SumOverflowError
 from windrow.operators.late.judging import COLUMNS
@@ -35,7 +36,7 @@ from windrow.semantics.scalars.expressions import Call, Column, Literal
 from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
 from windrow.sharded import chunks
 from windrow.sharded.bundle import Shards, bundled
-from windrow.sharded.chunks import Key
+from windrow.sharded.chunks import Known
 from windrow.sharded.pre_aggregate import bodies_of
 from windrow.sharded.shard import Outcome
 from windrow.sharded.wire import COUNTS, LATE, RESULT, batches_of, opened
@@ -45,19 +46,10 @@ pytestmark = [pytest.mark.soak] if SOAK else []
 MicroBatch = list[Any]
 
 
-@dataclass
-class Kept:
-    """A store of chunks as Spark's map state would be one."""
-
-    chunks: dict[Key, bytes] = field(default_factory=dict)
-    writes: int = 0
-
-    def put(self, key: Key, body: bytes) -> None:
-        self.chunks[key] = body
-        self.writes += 1
-
-    def remove(self, key: Key) -> None:
-        del self.chunks[key]
+@pytest.fixture(autouse=True, scope="module")
+def _tiny() -> Iterator[None]:
+    with tiny_chunks():
+        yield
 
 
 @dataclass
@@ -90,7 +82,7 @@ class Cluster:
         self.random = random.Random(seed)
         self.shards = {key: Shards(self.bundle, key) for key in self.bundle.shards}
         self.stores = {key: Kept() for key in self.shards}
-        self.known: dict[int, dict[Key, bytes]] = {key: {} for key in self.shards}
+        self.known: dict[int, Known] = {key: {} for key in self.shards}
         self.given = [Given() for _ in plans]
 
     def micro_batch(self, elements: Sequence[Sequence[Any]], tasks: int, *, ends: bool = False) -> None:
@@ -122,7 +114,7 @@ class Cluster:
 
     def save(self) -> None:
         for key, shard in self.shards.items():
-            self.known[key] = chunks.save(shard.tables(), self.known[key], self.stores[key])
+            self.known[key] = checked_save(shard.tables, self.known[key], self.stores[key])
 
     def restart(self) -> None:
         """Every shard from its saved state."""

@@ -19,6 +19,7 @@ from tests.operators.low_levels import ALL, BOUNDED, SLIDING, TUMBLING, WILD, ba
 from windrow.errors import ConfigurationError, SumOverflowError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
+from windrow.operators.state.changes import whole_tables
 from windrow.physical.how import Flush, When
 from windrow.physical.pane_cells import why_not_smooth
 from windrow.physical.planner import Choice
@@ -104,7 +105,7 @@ def heard(node: WindowAggregate, flush: Flush, parts: Iterable[Any], restores: C
             whole = isinstance(part, Punctuation)
             told.take(operator.punctuate(part) if whole else operator.process(batch_of(part)))
             if i in restores:
-                state = operator.state()
+                state = whole_tables(operator.state())
                 operator = operator_of(node, flush)
                 operator.restore(state)
             if operator.smoothing is not None:
@@ -267,7 +268,7 @@ def test_windows_of_bounded_aggregates_can_be_given_in_slices(window: Any, optio
 @pytest.mark.parametrize(("written", "read"), [(When.SLOW, When.EAGER), (When.EAGER, When.LAZY)])
 def test_state_is_read_by_an_operator_that_flushes_alike(written: When, read: When) -> None:
     node = query(("count", None))
-    state = operator_of(node, Flush(written)).state()
+    state = whole_tables(operator_of(node, Flush(written)).state())
     expected = "slow or lazy" if written is When.SLOW else "eager"
     with pytest.raises(ConfigurationError, match=rf"\A`flush` must be {expected}, as in the run that wrote"):
         operator_of(node, Flush(read)).restore(state)
@@ -275,6 +276,6 @@ def test_state_is_read_by_an_operator_that_flushes_alike(written: When, read: Wh
 
 def test_state_is_read_by_an_operator_with_slices_of_the_same_size() -> None:
     node = query(("count", None))
-    state = operator_of(node, Flush(When.SLOW, rows=8)).state()
+    state = whole_tables(operator_of(node, Flush(When.SLOW, rows=8)).state())
     with pytest.raises(ConfigurationError, match=r"\A`flush_rows` must be as large as in the run that wrote"):
         operator_of(node, Flush(When.SLOW, rows=9)).restore(state)

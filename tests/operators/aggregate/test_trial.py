@@ -19,6 +19,7 @@ from windrow.operators.aggregate import trial as choosing
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.trial import measured
 from windrow.operators.base import Batch
+from windrow.operators.state.changes import whole_tables
 from windrow.operators.windows.base import Rows
 from windrow.physical.how import How
 from windrow.physical.planner import Choice
@@ -56,7 +57,7 @@ def run(pieces: list[Any], pipeline: Pipeline, saving: int | None = None) -> lis
         if i == saving:
             again = build_of(pipeline)
             for old, new in zip(pipeline.stages, again.stages, strict=True):
-                new.operator.restore(old.operator.state())
+                new.operator.restore(whole_tables(old.operator.state()))
             pipeline = again
         pipeline.on_result = lambda batch: results.extend(batch.to_pylist())
         pipeline.push("s", piece if isinstance(piece, Punctuation) else Batch.unread(piece))
@@ -123,7 +124,7 @@ def test_a_restored_run_keeps_the_strategy_of_its_state() -> None:
     with choosing_always(Strategy.BUFFER, 1):
         pipeline.push("s", batch([1], [1]))
     again = build_of(pipeline)
-    operator_of(again).restore(operator_of(pipeline).state())
+    operator_of(again).restore(whole_tables(operator_of(pipeline).state()))
     assert Choice(Strategy.BUFFER, ("of the test",)) == operator_of(again).algorithm.choice
     assert type(operator_of(pipeline).windower) is type(operator_of(again).windower)
 

@@ -13,6 +13,7 @@ from windrow.operators.base import Operator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
 from windrow.operators.divided.workers import each
+from windrow.operators.state.changes import whole_tables
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.progress.policies import Punctuation
@@ -43,7 +44,7 @@ def test_divided_groups_give_the_answers_of_one_operator(data: st.DataObject) ->
                 one.take(single.process(batch_of(part, without=without)))
                 all_of_them.take(many.process(batch_of(part, without=without)))
         if data.draw(st.booleans()):
-            tables = many.state()
+            tables = whole_tables(many.state())
             many = divided(node, 1, panes=panes)  # what was saved says how many there are
             many.restore(tables)
         one.take(single.punctuate(Punctuation(value)))

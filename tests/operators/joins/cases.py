@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.strategies import BASES
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.operator import JoinOperator
+from windrow.operators.state.changes import whole_tables
 from windrow.physical.how import How
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names, usual_time
@@ -251,7 +252,7 @@ class Driven:
 
     def again(self) -> None:
         """Save, and go on with another operator that was restored."""
-        tables = self.operator.state()
+        tables = whole_tables(self.operator.state())
         counters, self.operator = self.operator.counters, self.make()
         self.operator.restore(tables)
         self.operator.counters = counters

@@ -18,6 +18,7 @@ from windrow.operators.base import Batch, Counters, Element, Operator, Stateless
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import Meld
 from windrow.operators.rowwise.sort import Sort
+from windrow.operators.state.changes import whole_tables
 from windrow.physical.grid import Grid
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.nodes import Lateness
@@ -69,7 +70,7 @@ def shown(rows: Iterable[Any]) -> list[Any]:
 
 
 def restored(operator: Operator, fresh: Operator) -> None:
-    fresh.restore(operator.state())
+    fresh.restore(whole_tables(operator.state()))
     fresh.counters = Counters(**vars(operator.counters))
 
 

@@ -35,6 +35,7 @@ from windrow.engines.local.ledger import Ledger
 from windrow.engines.local.other_query import first_difference, words_of
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
+from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
 
@@ -110,7 +111,8 @@ class Checkpoints:
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
         given = self.ledger.commit(number)
-        states = [(stage.label, *named) for stage in pipeline.stages for named in stage.operator.state().items()]
+        whole = {stage.label: whole_tables(stage.operator.state()) for stage in pipeline.stages}
+        states = [(label, *named) for label, tables in whole.items() for named in tables.items()]
         seal = write_streams(draft / STATE, ((table.schema, table.to_batches()) for _, _, table in states))
         manifest = {
             "version": VERSION,

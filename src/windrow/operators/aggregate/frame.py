@@ -28,6 +28,7 @@ from windrow.operators.input.early_rows import told_early
 from windrow.operators.late.group_bounds import passed_on
 from windrow.operators.late.judging import Verdict, below, late_batch, late_schema
 from windrow.operators.late.revisions import Revisions
+from windrow.operators.state.changes import Saved
 from windrow.operators.windows.base import Closed, Keeper, Rows, Windower
 from windrow.physical.how import EAGER, Flush
 from windrow.physical.planner import Choice
@@ -332,7 +333,7 @@ class WindowAggregateOperator(Accounted):
         if self.smoothing is not None:
             self.smoothing.from_json(facts["due"])
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return saving.save(self)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

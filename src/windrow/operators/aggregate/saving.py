@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from windrow.operators.state.changes import Saved, State
 from windrow.operators.state.saving import load_groups, save_groups
 
 if TYPE_CHECKING:
     from windrow.operators.aggregate.frame import WindowAggregateOperator
 
 
-class Saved(Protocol):
+class HasState(Protocol):
     """Whatever can be written as tables."""
 
-    def state(self) -> dict[str, pa.Table]: ...
+    def state(self) -> State: ...
 
 
-def save(operator: WindowAggregateOperator) -> dict[str, pa.Table]:
+def save(operator: WindowAggregateOperator) -> dict[str, Saved]:
     """Groups, widths of the state columns, counters, the algorithm's own tables and those of the parts there are."""
     tables = nested(windower=operator.windower, ahead=operator.bounds.ahead, early=operator.early)
     tables["groups"] = save_groups(operator.grouping.groups)
@@ -50,7 +51,7 @@ def load(operator: WindowAggregateOperator, tables: dict[str, pa.Table]) -> None
         operator.early.restore(under("early", tables))
 
 
-def nested(**parts: Saved | None) -> dict[str, pa.Table]:
+def nested(**parts: HasState | None) -> dict[str, Saved]:
     """The tables of several parts under their names; those that are not there have none."""
     return {
         f"{name}.{inner}": table

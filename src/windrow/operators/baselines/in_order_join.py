@@ -18,6 +18,7 @@ from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPun
 from windrow.operators.joins.late import Gated
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import first_met
+from windrow.operators.state.changes import Saved
 from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting, time_order
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, LastRows
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
@@ -87,7 +88,7 @@ class InOrderJoin(Gated):
     def stored_rows(self) -> int:
         return self.inner.stored_rows + len(self.waiting)
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         held = self.waiting.content()
         return {
             **nested(inner=self.inner),

@@ -19,6 +19,7 @@ from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPun
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.divided.workers import each
 from windrow.operators.evaluate import evaluate
+from windrow.operators.state.changes import Saved
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark
@@ -129,10 +130,10 @@ class DividedOperator:
         waiting = [shard.waiting_and_evicted for shard in self.shards]
         return sum(cells for cells, _ in waiting), sum(driven_out for _, driven_out in waiting)
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         """The tables of each shard, and what each has promised."""
         tables = each(lambda shard: shard.state(), self.shards, self.threads)
-        mine = {"promises": tabled(value=np.array([self.promised, *self.promises]))}
+        mine: dict[str, Saved] = {"promises": tabled(value=np.array([self.promised, *self.promises]))}
         return mine | {f"{_PREFIX}{i}/{name}": table for i, own in enumerate(tables) for name, table in own.items()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -19,6 +19,7 @@ from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.routing import Shards
 from windrow.operators.divided.workers import each
 from windrow.operators.panes.partials import PaneAggregate, Partials
+from windrow.operators.state.changes import Saved
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import Punctuation
@@ -98,7 +99,7 @@ class PreAggregatedOperator(DividedOperator):
         for partials, owners in parts:
             yield from window.merge(partials.take(owners == shard))
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         """Cells that wait are none of late rows, so nothing comes of merging them now."""
         for element in self._merge():
             raise InternalError("must not give anything before it is asked", parameter=type(element).__name__)

@@ -11,6 +11,7 @@ from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.late.judging import below
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.physical.grid import Grid
@@ -82,7 +83,7 @@ class DupElim(Accounted):
     def state_bytes(self) -> int:
         return self.times.nbytes * (1 + len(self.schema))
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return {
             "seen": save_groups(self.seen),
             "times": tabled(time=self.times),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import cells as kernels
+from windrow.operators.state.changes import Marks
 from windrow.operators.state.layout import Layout, Table
 
 Codes = npt.NDArray[np.int32]
@@ -54,6 +55,7 @@ class CellTable:
         self.growth = growth
         """How many times larger it becomes when it is full: a power of two."""
         self.count = 0
+        self.marks = Marks()
         self._reserve(64)
 
     def _reserve(self, capacity: int) -> None:
@@ -71,14 +73,16 @@ class CellTable:
         kernels.rebuild(self.index, self.panes, self.codes, count)
 
     def slots(self, panes: Integers, codes: Codes) -> Codes:
-        """The slot of each row's cell, made where it is new. `codes` may be empty: all rows are of group 0."""
+        """The slot of each row's cell, to be changed, made where it is new. No `codes`: all are of group 0."""
         out = np.empty(len(panes), np.int32)
-        reached = 0
+        reached, before = 0, self.count
         while True:
             reached, self.count = kernels.upsert(
                 panes, codes, reached, self.index, self.panes, self.codes, self.count, out
             )
             if reached == len(panes):
+                self.marks.add(before, self.count)
+                self.marks.touch(out)
                 return out
             self._grow()
 
@@ -105,6 +109,7 @@ class CellTable:
         self.index.fill(-1)
         self.state.reset(slice(self.count))
         self.count = 0
+        self.marks.keep(slice(0))
 
     def keep(self, chosen: npt.NDArray[np.bool_]) -> None:
         """Only these of its cells."""
@@ -112,11 +117,20 @@ class CellTable:
             self._keep(np.flatnonzero(chosen))
 
     def _keep(self, rows: npt.NDArray[np.int64]) -> None:
-        panes, codes, state = self.panes[rows], self.codes[rows], self.state.take(rows)
-        self.fill(panes, codes, state)
+        self._refill(self.panes[rows], self.codes[rows], self.state.take(rows))
+        self.marks.keep(rows)
 
     def fill(self, panes: Integers, codes: Codes, state: Table) -> None:
         """Hold exactly these (different) cells."""
+        self._refill(panes, codes, state)
+        self.marks.renew()
+
+    def convert(self, convert: Callable[[Table], Table]) -> None:
+        """The columns of the state have changed."""
+        self.state = convert(self.state)
+        self.marks.renew()
+
+    def _refill(self, panes: Integers, codes: Codes, state: Table) -> None:
         self.count = len(panes)
         capacity = 64
         while capacity < 2 * self.count:

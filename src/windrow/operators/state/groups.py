@@ -290,6 +290,10 @@ class Groups:
             self._last = codes.copy(), self._decode(codes)
         return list(self._last[1])
 
+    def keys(self, start: int, end: int) -> list[Array]:
+        """The key columns of the groups from `start` up to `end`: they stay as they are, more come behind them."""
+        return self._decode(np.arange(start, end, dtype=np.int32)) if self.columns else []
+
     @property
     def is_large(self) -> bool:
         """Whether there may be twice as many keys as when `compacted` last looked at those in use."""

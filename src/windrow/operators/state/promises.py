@@ -69,7 +69,7 @@ def saved(many: Iterable[Promises]) -> dict[str, pa.Table]:
     tables: dict[str, pa.Table] = {}
     for place, promises in enumerate(many):
         bounds = {f"bound{i}": np.ascontiguousarray(column) for i, column in enumerate(promises.bounds.T)}
-        tables[f"promises{place}.groups"] = save_groups(promises.groups).rename_columns(promises.schema.names)
+        tables[f"promises{place}.groups"] = save_groups(promises.groups).whole().rename_columns(promises.schema.names)
         tables[f"promises{place}.bounds"] = tabled(**bounds)
     return tables
 

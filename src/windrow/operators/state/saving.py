@@ -1,4 +1,4 @@
-"""State as named Arrow tables, and back. Cells are sorted by pane, so that a pane is one slice of its table."""
+"""State as named Arrow tables, and back; where a structure knows what changed of a table, that goes along."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Custom, Integers
 from windrow.aggregates.kinds.custom import UserAggregate
-from windrow.operators.kernels.panes.sliding import ACTIVE
+from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, TAIL
 from windrow.operators.kernels.rows.last_rows import FRONT, OWNER
 from windrow.operators.kernels.rows.marks import CLOSED
+from windrow.operators.state.changes import Appended, Chosen, Marks, Saved, Stamped, Tracked
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.kinds import ADDS
@@ -51,38 +52,82 @@ def scalars(**values: int) -> pa.Table:
     return pa.table({name: pa.array([value], pa.int64()) for name, value in values.items()})
 
 
-def save_cells(cells: CellTable) -> dict[str, pa.Table]:
-    places, codes, state = cells.content()
-    order = np.lexsort((codes, places))
-    return {"cells": table_of(places[order], codes[order], state.take(order))}
+def tracked(marks: Marks, places: Integers, codes: Codes, state: Table) -> Tracked:
+    """Cells of which marks say what changed."""
+
+    def make(chosen: Chosen) -> pa.Table:
+        return table_of(places[chosen], codes[chosen], state.take(chosen))
+
+    return Tracked(marks, places, codes, make)
 
 
-def load_cells(cells: CellTable, tables: dict[str, pa.Table]) -> tuple[Integers, Codes, Table]:
-    content = from_table(tables["cells"], cells.layout)
-    cells.fill(*content)
-    return content
+def save_cells(cells: CellTable) -> dict[str, Saved]:
+    return {"cells": tracked(cells.marks, *cells.content())}
 
 
-def save_timeline(timeline: Timeline) -> dict[str, pa.Table]:
+def load_cells(cells: CellTable, tables: dict[str, pa.Table]) -> None:
+    cells.fill(*from_table(tables["cells"], cells.layout))
+
+
+def save_timeline(timeline: Timeline) -> dict[str, Saved]:
+    """What a window holds is made again from its cells, unless it never lets go of any."""
     timeline.forget(at_once=True)
-    count = timeline.count
-    cells = table_of(timeline.panes[:count], timeline.codes[:count], timeline.cells.take(slice(count)))
-    groups = np.arange(len(timeline.running))
+    count, groups = timeline.count, np.arange(len(timeline.running))
+    tables: dict[str, Saved] = {
+        "timeline": tracked(
+            timeline.marks, timeline.panes[:count], timeline.codes[:count], timeline.cells.take(slice(count))
+        ),
+        "room": scalars(groups=len(groups)),
+        **_save_position(timeline),
+    }
+    if timeline.forever:
+        tables["running"] = tracked(timeline.group_marks, groups, groups.astype(np.int32), timeline.running)
+    return tables
+
+
+def _save_position(timeline: Timeline) -> dict[str, Saved]:
+    active = timeline.active[: int(timeline.position[ACTIVE])]
     return {
-        "timeline": cells,
-        "running": table_of(groups, groups.astype(np.int32), timeline.running),
-        "active": tabled(code=timeline.active[: int(timeline.position[ACTIVE])]),
+        "active": Stamped(timeline.listing, lambda: tabled(code=active)),
         "position": tabled(value=timeline.position),
     }
 
 
 def load_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
-    """The stacks are built anew at the next report."""
     panes, codes, state = from_table(tables["timeline"], timeline.layout)
-    timeline.append(panes, codes, state)
+    order = np.lexsort((codes, panes))
+    timeline.append(panes[order], codes[order], state.take(order))
+    timeline.reserve_groups(tables["room"].to_pylist()[0]["groups"])
+    _load_position(timeline, tables)
+    if timeline.forever:
+        groups, _, running = from_table(tables["running"], timeline.layout)
+        timeline.running = timeline.layout.grown(running.take(np.argsort(groups)), len(timeline.running))
+        return
+    inside = slice(int(timeline.position[TAIL]), int(timeline.position[HEAD]))
+    ADDS.combine(timeline.codes[inside], timeline.cells.adds[inside], timeline.running.adds)
+
+
+def save_row_timeline(timeline: Timeline) -> dict[str, Saved]:
+    """Its cells are single rows, of which several may be of one time and group."""
+    timeline.forget(at_once=True)
+    count, groups = timeline.count, np.arange(len(timeline.running))
+    return {
+        "timeline": table_of(timeline.panes[:count], timeline.codes[:count], timeline.cells.take(slice(count))),
+        "running": table_of(groups, groups.astype(np.int32), timeline.running),
+        **_save_position(timeline),
+    }
+
+
+def load_row_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
+    timeline.append(*from_table(tables["timeline"], timeline.layout))
     _, _, running = from_table(tables["running"], timeline.layout)
     timeline.reserve_groups(len(running))
     timeline.running = timeline.layout.grown(running, len(timeline.running))
+    _load_position(timeline, tables)
+
+
+def _load_position(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
+    """The stacks are built anew at the next report."""
     timeline.position[:] = _numbers(tables["position"], "value")
     active = _numbers(tables["active"], "code").astype(np.int32)
     timeline.active[: len(active)] = active
@@ -175,7 +220,7 @@ def load_states(store: PanedStates, part: Custom, name: str, tables: dict[str, p
     store.back = None if back is None else GroupStates(back.codes, back.state)
 
 
-def save_paned(windower: Any) -> dict[str, pa.Table]:
+def save_paned(windower: Any) -> dict[str, Saved]:
     tables = save_timeline(windower.timeline)
     tables["span"] = scalars(first=windower.first_pane, last=windower.last_pane)
     if windower.timeline.keep_from is not None:
@@ -253,11 +298,11 @@ def load_sessions(sessions: Any, tables: dict[str, pa.Table]) -> None:
     sessions.lasts = _numbers(tables["sessions"], "last")
 
 
-def save_per_row(windower: Any) -> dict[str, pa.Table]:
+def save_per_row(windower: Any) -> dict[str, Saved]:
     waiting = windower.waiting.content()
     held = table_of(waiting.times, waiting.codes, waiting.state)
-    tables = {
-        **save_timeline(windower.timeline),
+    tables: dict[str, Saved] = {
+        **save_row_timeline(windower.timeline),
         **save_rows_kept(windower.rows_kept),
         "waiting": held.append_column("marks", arrow(waiting.marks)) if windower.is_marked else held,
         "counters": tabled(value=windower.counters),
@@ -270,7 +315,7 @@ def save_per_row(windower: Any) -> dict[str, pa.Table]:
 
 
 def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
-    load_timeline(windower.timeline, tables)
+    load_row_timeline(windower.timeline, tables)
     load_rows_kept(windower.rows_kept, tables)
     held = tables["waiting"]
     windower.is_marked = "marks" in held.column_names
@@ -327,10 +372,14 @@ def load_row_windows(windower: Any, tables: dict[str, pa.Table]) -> None:
         windower.customs[part] = load_custom(tables[f"custom{i}"], part)
 
 
-def save_groups(groups: Groups) -> pa.Table:
+def save_groups(groups: Groups) -> Appended:
     """The keys of all groups in order of their codes."""
-    arrays = groups.decode(np.arange(groups.count, dtype=np.int32)) if groups.kinds else []
-    return pa.table(arrays, names=[f"key{i}" for i in range(len(arrays))])
+
+    def make(start: int, end: int) -> pa.Table:
+        arrays = groups.keys(start, end)
+        return pa.table(arrays, names=[f"key{i}" for i in range(len(arrays))])
+
+    return Appended(groups, groups.count if groups.kinds else 0, make)
 
 
 def load_groups(groups: Groups, table: pa.Table) -> None:

@@ -13,6 +13,7 @@ from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.amending import find_cells
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.state.cells import Cells, Codes
+from windrow.operators.state.changes import Marks
 from windrow.operators.state.kinds import ADDS, LEAST, StateKind
 from windrow.operators.state.layout import Layout, Table
 
@@ -98,6 +99,10 @@ class Timeline:
         """Panes from here on are kept after they left the window, for revisions."""
         self.stale = False
         self.count = 0
+        self.marks, self.group_marks = Marks(), Marks()
+        """What changed of the cells, and of what the window holds of each group."""
+        self.listing = object()
+        """Another one whenever other groups are active."""
         self.stacks = {kind: Stacks(kind) for kind in layout.kinds if kind is not ADDS}
         self._reserve_cells(64)
         self.running = layout.empty(0)
@@ -114,6 +119,7 @@ class Timeline:
 
     def _reserve_groups(self, capacity: int) -> None:
         more = capacity - len(self.running)
+        self.group_marks.add(len(self.running), capacity)
         self.running = self.layout.grown(self.running, capacity)
         self.active = np.concatenate([self.active, np.zeros(more, np.int32)])
         self.listed = np.concatenate([self.listed, np.zeros(more, np.uint8)])
@@ -159,6 +165,7 @@ class Timeline:
         if self.count + len(panes) > len(self.panes):
             self._make_room(self.count + len(panes))
         self._put(panes, codes, state)
+        self.marks.add(self.count - len(panes), self.count)
 
     def _put(self, panes: Integers, codes: Codes, state: Table) -> None:
         end = self.count + len(panes)
@@ -214,6 +221,8 @@ class Timeline:
             steps[:planned], self.codes, self.cells.adds[:, 0], self.running.adds[:, 0].copy(),
             self.active, self.listed, self.position, out_windows, out_codes,
         )  # fmt: skip
+        self.listing = object()
+        self.group_marks.touch(self.codes[head : int(self.position[HEAD])])
         steps, codes, out = steps[:taken], out_codes[:written], self.layout.blank(written)
         self._slide(steps, head, codes, out)
         return Answers(out_windows[:written], codes, out), self.next_window > last_window
@@ -243,6 +252,7 @@ class Timeline:
         arrays: list[Numbers] = [self.panes, self.codes, *self.cells.matrices.values()]
         for array in arrays:
             array[: self.count - gone] = array[gone : self.count].copy()
+        self.marks.keep(slice(gone, self.count))
         for stacks in self.stacks.values():
             stacks.shift(gone, self.count)
         self.count -= gone
@@ -255,6 +265,8 @@ class Timeline:
         places = np.empty(len(panes), np.int64)
         find_cells(panes, codes, self.panes, self.codes, self.count, places)
         missing, inside = places < 0, panes >= start
+        self.marks.touch(places[~missing])
+        self.group_marks.touch(codes)
         self.cells.combine(places[~missing], state.take(~missing))
         ADDS.combine(codes[inside], state.adds[inside], self.running.adds)
         if self.forever:
@@ -281,6 +293,8 @@ class Timeline:
         self._reserve_cells(max(64, 2 * len(all_panes)))
         self.count = 0
         self._put(all_panes, all_codes, merged)
+        self.marks.add(count, self.count)
+        self.marks.keep(order)
         self.position[TAIL] += np.count_nonzero(~inside)
         self.position[HEAD] += len(panes)
 
@@ -289,10 +303,13 @@ class Timeline:
         size = int(self.position[ACTIVE])
         self.active[size : size + len(fresh)] = fresh
         self.listed[fresh] = 1
+        self.listing = object()
         self.position[ACTIVE] += len(fresh)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells, self.running = convert(self.cells), convert(self.running)
+        self.marks.renew()
+        self.group_marks.renew()
 
     def codes_in_use(self) -> Codes:
         return np.unique(np.concatenate([self.codes[: self.count], self.active[: int(self.position[ACTIVE])]]))
@@ -309,6 +326,9 @@ class Timeline:
         self.active, self.listed = np.zeros(capacity, np.int32), np.zeros(capacity, np.uint8)
         self.active[: len(active)] = active
         self.listed[active] = 1
+        self.listing = object()
+        self.marks.renew()
+        self.group_marks.renew()
         for stacks in self.stacks.values():
             stacks.remap(used, new, capacity)
 

@@ -18,6 +18,7 @@ from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.aggregates.parts.counts import ValidCount
 from windrow.errors import InternalError
 from windrow.operators.kernels.input import span
+from windrow.operators.state.changes import State
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
@@ -281,7 +282,7 @@ class Windower(Keeper, Protocol):
     def kept_values(self, part: Values) -> KeptValues:
         """Where the values of a part are kept by their keys."""
 
-    def state(self) -> dict[str, pa.Table]: ...
+    def state(self) -> State: ...
 
     def restore(self, tables: dict[str, pa.Table]) -> None: ...
 

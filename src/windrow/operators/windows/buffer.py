@@ -15,7 +15,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import CellTable
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_cells, load_rows, save_cells, save_rows
+from windrow.operators.state.saving import from_table, load_rows, save_rows, table_of
 from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.extents import end_of, start_of
@@ -101,13 +101,12 @@ class Buffer(RowWise):
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, pa.Table]:
-        whole = CellTable(self.layout)
-        whole.count, whole.panes, whole.codes, whole.state = len(self.times), self.times, self.codes, self.cells
-        return {**save_cells(whole), **save_rows(self)}
+        order = np.lexsort((self.codes, self.times))
+        rows = table_of(self.times[order], self.codes[order], self.cells.take(order))
+        return {"cells": rows, **save_rows(self)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        whole = CellTable(self.layout)
-        self.times, self.codes, self.cells = load_cells(whole, tables)
+        self.times, self.codes, self.cells = from_table(tables["cells"], self.layout)
         load_rows(self, tables)
 
     @property

@@ -21,6 +21,7 @@ from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.panes.assign import pane_numbers, pane_slots
 from windrow.operators.late.judging import below
 from windrow.operators.state.cells import Cells, CellTable
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
@@ -260,7 +261,7 @@ class PanedWid(NumberedWindows):
             store.forget(below)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
-        self.cells.state = convert(self.cells.state)
+        self.cells.convert(convert)
         self.timeline.regrow(convert)
 
     def codes_in_use(self) -> Codes:
@@ -281,7 +282,7 @@ class PanedWid(NumberedWindows):
     def kept_values(self, part: Values) -> KeptValues:
         return self.values[part]
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return {**save_cells(self.cells), **save_paned(self)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import CellTable
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_cells, load_rows, save_cells, save_rows
@@ -93,7 +94,7 @@ class Wid(RowWise):
         self._pass(bound, last)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
-        self.cells.state = convert(self.cells.state)
+        self.cells.convert(convert)
 
     def codes_in_use(self) -> Codes:
         return np.unique(np.concatenate([self.cells.content()[1], *self.rows_kept.codes_in_use()]))
@@ -103,7 +104,7 @@ class Wid(RowWise):
         self.cells.fill(windows.copy(), mapping[codes], state)
         self.rows_kept.remap(mapping)
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return {**save_cells(self.cells), **save_rows(self)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

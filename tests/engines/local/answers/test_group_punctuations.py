@@ -16,6 +16,7 @@ from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import SCHEMA, approximately, last_revisions, strategies_for
 from windrow.errors import DataError, QueryError, SumOverflowError
 from windrow.operators.base import Batch
+from windrow.operators.state.changes import whole_tables
 from windrow.physical.explain.plans import explain
 from windrow.pipeline.accounts import account_of, state_bytes
 from windrow.pipeline.build import build
@@ -55,7 +56,7 @@ class Run:
     def restart(self) -> None:
         fresh = self._built()
         for new, old in zip(fresh.stages, self.pipeline.stages, strict=True):
-            new.operator.restore(old.operator.state())
+            new.operator.restore(whole_tables(old.operator.state()))
             new.operator.counters = old.operator.counters
         self.pipeline = fresh
 

@@ -18,7 +18,7 @@ from windrow.durable.sealed_files import read_json, write_json
 from windrow.engines.spark.running.checkpoint import MANIFEST, claim, refuse_moved_output, working_folder
 from windrow.engines.spark.running.logs import check_sums, given_files
 from windrow.errors import ConfigurationError
-from windrow.sharded.signature import VERSION
+from windrow.sharded.chunks import VERSION
 
 HINT = "Hint: bring the folder back from a copy, or run the query from the start in an empty folder."
 

@@ -20,6 +20,7 @@ from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM,
 from windrow.errors import SumOverflowError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch
+from windrow.operators.state.changes import whole_tables
 from windrow.operators.windows.adaptive import eager_groups as standings
 from windrow.operators.windows.adaptive import windower as adaptive
 from windrow.operators.windows.adaptive.windower import AdaptWid
@@ -122,7 +123,7 @@ def test_state_saved_and_restored_anywhere_gives_the_same_answer(data: st.DataOb
         for piece in pieces:
             again = build(plan)
             for old, new in zip(pipeline.stages, again.stages, strict=True):
-                new.operator.restore(old.operator.state())
+                new.operator.restore(whole_tables(old.operator.state()))
             pipeline = again
             pipeline.on_result = lambda batch: results.extend(batch.to_pylist())
             pipeline.push("s", piece if isinstance(piece, Punctuation) else Batch.unread(piece))

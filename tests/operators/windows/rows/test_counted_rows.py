@@ -23,6 +23,7 @@ from windrow.errors import DataError, SumOverflowError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
 from windrow.operators.input.input import Input
+from windrow.operators.state.changes import whole_tables
 from windrow.operators.windows.rows import counted_rows
 from windrow.operators.windows.rows import last_rows as row_windows
 from windrow.physical.planner import choose
@@ -63,7 +64,7 @@ class Driven:
         return WindowAggregateOperator(self.node, shape_of(self.node.input), shape_of(self.node), choose(self.node))
 
     def replace(self) -> None:
-        tables = self.operator.state()
+        tables = whole_tables(self.operator.state())
         self.operator = self._fresh()
         self.operator.restore(tables)
 

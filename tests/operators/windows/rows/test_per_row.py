@@ -19,6 +19,7 @@ from windrow.aggregates import UserAggregate
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.late.judging import COLUMNS
+from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, WindowAggregate
@@ -148,7 +149,7 @@ def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> li
     pipeline = fresh()
     for i, element in enumerate([*elements, Punctuation(END)]):
         if i in restored:
-            pipeline = fresh([stage.operator.state() for stage in pipeline.stages])
+            pipeline = fresh([whole_tables(stage.operator.state()) for stage in pipeline.stages])
         if isinstance(element, Punctuation):
             pipeline.push("s", element)
         else:

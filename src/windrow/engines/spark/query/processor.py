@@ -20,7 +20,7 @@ from windrow.engines.spark.session.worker import settle
 from windrow.pipeline.accounts import state_bytes
 from windrow.sharded import chunks
 from windrow.sharded.bundle import Bundle, Shards
-from windrow.sharded.chunks import Key
+from windrow.sharded.chunks import Key, Known
 from windrow.sharded.shard import Outcome
 from windrow.sharded.signature import check_facts
 from windrow.sharded.wire import COUNTED, damaged, opened, seal
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     import pandas
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
 
+KEY_COLUMNS = "name string, place bigint, block bigint, patch bigint"
 KEPT_BYTES = 512 << 20
 """Of all shards that a worker remembers."""
-_kept: OrderedDict[tuple[str, int], tuple[str, Shards, dict[Key, bytes]]] = OrderedDict()
+_kept: OrderedDict[tuple[str, int], tuple[str, Shards, Known]] = OrderedDict()
 
 
 class ShardProcessor(StatefulProcessor):
@@ -41,7 +42,7 @@ class ShardProcessor(StatefulProcessor):
         self.bundle = bundle
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.chunks: MapState = handle.getMapState("chunks", "name string, number bigint", "body binary")
+        self.chunks: MapState = handle.getMapState("chunks", KEY_COLUMNS, "body binary")
         self.facts: ValueState = handle.getValueState("facts", "body binary")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
@@ -55,7 +56,7 @@ class ShardProcessor(StatefulProcessor):
     def close(self) -> None:
         pass
 
-    def _found(self, number: int) -> tuple[Shards, dict[Key, bytes]]:
+    def _found(self, number: int) -> tuple[Shards, Known]:
         """The shard as the last micro-batch left it; it is not kept while it changes."""
         saved = self.facts.get()
         if saved is None:
@@ -66,14 +67,14 @@ class ShardProcessor(StatefulProcessor):
             return shard, known
         shard = Shards(self.bundle, number)
         check_facts(facts, shard.facts())
-        tables, known = chunks.load(((str(k[0]), int(k[1])), bytes(v[0])) for k, v in self.chunks.iterator())
+        tables, known = chunks.load((_key(k), bytes(v[0])) for k, v in self.chunks.iterator())
         if facts["chunks"] != chunks.digest(known):
             raise damaged(f"the state of shard {number} is not complete")
         shard.restore(facts, tables)
         shard.lineage = facts["lineage"]
         return shard, known
 
-    def _save(self, shard: Shards, known: dict[Key, bytes]) -> None:
+    def _save(self, shard: Shards, known: Known) -> None:
         mark = uuid4().hex
         now = chunks.save(shard.tables(), known, _MapStore(self.chunks))
         facts = {**shard.facts(), "mark": mark, "lineage": shard.lineage, "chunks": chunks.digest(now)}
@@ -83,12 +84,17 @@ class ShardProcessor(StatefulProcessor):
             _kept.popitem(last=False)
 
 
+def _key(saved: Any) -> Key:
+    name, place, block, patch = saved
+    return str(name), int(place), int(block), int(patch)
+
+
 def _facts(saved: bytes, number: int) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(opened(bytes(saved), number, f"the state of shard {number}"))
     return facts
 
 
-def _bytes(kept: tuple[str, Shards, dict[Key, bytes]]) -> int:
+def _bytes(kept: tuple[str, Shards, Known]) -> int:
     return sum(state_bytes(shard.pipeline.stages) for shard in kept[1].each)
 
 

@@ -27,7 +27,8 @@ from windrow.engines.spark.query.frames import Frames
 from windrow.engines.spark.running.logs import SINK, check_logs, last, places_of, relocate
 from windrow.engines.spark.session.faults import explained
 from windrow.errors import ConfigurationError
-from windrow.sharded.signature import VERSION, check_facts
+from windrow.sharded.chunks import VERSION
+from windrow.sharded.signature import check_facts
 from windrow.sharded.wire import damaged
 
 MANIFEST = "windrow.json"

@@ -24,6 +24,7 @@ from windrow.operators.kernels.panes.adaptive import number_answers
 from windrow.operators.kernels.panes.assign import pane_slots
 from windrow.operators.kernels.panes.sliding import ACTIVE, TAIL
 from windrow.operators.state.cells import Cells, CellTable
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState, GroupStates
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.saving import load_kept, save_kept
@@ -342,7 +343,7 @@ class AdaptWid(PanedWid):
     def kept_values(self, part: Values) -> BothValues:
         return BothValues(self.values[part], self.kept, part)
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         self._sort_out()
         return {**super().state(), **save_kept(self)}
 

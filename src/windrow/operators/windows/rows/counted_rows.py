@@ -20,6 +20,7 @@ from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
 from windrow.operators.late.judging import Missed, Verdict
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_groups, save_groups
@@ -181,9 +182,9 @@ class CountedRows(Windower):
     def kept_values(self, part: Values) -> Rings:
         return self.inner.values[part]
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         waiting = self.waiting.content()
-        tables = self.inner.state()
+        tables: dict[str, Saved] = dict(self.inner.state())
         tables["waiting"] = pa.Table.from_batches([waiting.data])
         tables["waiting.rows"] = tabled(time=waiting.times, partition=waiting.codes)
         return tables if self.is_key else tables | {"partition_keys": save_groups(self.partitions)}

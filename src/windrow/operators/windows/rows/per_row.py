@@ -25,6 +25,7 @@ from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.kernels.rows.marks import CLOSED, CLOSES, SILENT, UNCOUNTED
 from windrow.operators.kernels.rows.per_row import count_off
 from windrow.operators.late.judging import Missed, Verdict, below
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_per_row, save_per_row
@@ -299,7 +300,7 @@ class PerRow(Windower):
 
     # State
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return save_per_row(self)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

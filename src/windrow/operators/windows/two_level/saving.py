@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.errors import ConfigurationError
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.saving import from_table, scalars, table_of
 from windrow.operators.windows.two_level.group_slices import Closing
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from windrow.operators.windows.two_level.windower import TwoLevel
 
 
-def save_two_level(level: TwoLevel) -> dict[str, pa.Table]:
+def save_two_level(level: TwoLevel) -> dict[str, Saved]:
     """Cells go up to their stripes first, which changes no answer."""
     opened, held = level.content()
     closings = np.array([(closing.bound, closing.last_pane) for closing in level.closings], np.int64).reshape(-1, 2)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.kinds import LEAST
 from windrow.operators.state.layout import Table
@@ -252,7 +253,7 @@ class TwoLevel(PanedWid):
 
     # State
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return save_two_level(self)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -1,0 +1,187 @@
+"""Chunks of cells that know which of them changed.
+
+Cells lie on a grid: a chunk holds some places and some codes, both a power of two of them, about `CHUNK_ROWS` cells.
+Where few cells of a chunk changed or came, these alone are written, as a patch: of a place and code the last patch
+counts. A chunk is written as a whole, and its patches are removed, when many of its cells changed, when some are gone,
+and when the patches become many; not all chunks in the same save. Were it cut finer instead, one cell in a hundred,
+chosen by chance, would still be in most pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.state.changes import Tracked
+from windrow.sharded.chunk_writing import Chunk, ChunkKnown, TableKnown, Writer
+
+MOST_CHUNKS = 32
+"""Of places, about."""
+LEAST_ROWS = 1 << 12
+"""Of a chunk by places, about: fewer and larger chunks cost fewer calls, but a touched one may be written whole."""
+CHUNK_ROWS = 1 << 15
+MANY = 0.25
+"""A chunk of which this part changed is written as a whole."""
+MOST_PATCHED = 0.5
+"""And one of which this part, or so many times a cell, is in patches."""
+MOST_PATCHES = 32
+"""And one with so many patches, or twice as many: which limit it has depends on its number."""
+
+
+def units_a_chunk(first: int, last: int, rows: int) -> int:
+    """Of a chunk by places, as a power of two, which changes only when their span or the rows in it double."""
+    most = max(1, min(MOST_CHUNKS, rows // LEAST_ROWS))
+    return min((-(-(last - first + 1) // most) - 1).bit_length(), 62)
+
+
+class Grid:
+    """Which chunk each cell is in. Chunks are numbered along the codes, then along the places."""
+
+    def __init__(self, table: Tracked, bits: tuple[int, int] | None) -> None:
+        """With `bits` of places and codes in a chunk, those stay unless others would fit much better."""
+        self._table = table
+        first, last, most = int(table.places.min()), int(table.places.max()), int(table.codes.max())
+        self.bits = _bits(first, last, most, len(table))
+        if bits is not None and all(abs(a - b) <= 1 for a, b in zip(bits, self.bits, strict=True)):
+            self.bits = bits
+        self.first = first >> self.bits[0]
+        self.width = (most >> self.bits[1]) + 1
+        self.size = ((last >> self.bits[0]) - self.first + 1) * self.width
+
+    def numbers(self, rows: Integers | slice = slice(None)) -> Integers:
+        """The number of the chunk of each cell."""
+        places, codes = self._table.places[rows] >> self.bits[0], self._table.codes[rows] >> self.bits[1]
+        return (places - self.first) * self.width + codes
+
+    def chunk(self, number: int) -> Chunk:
+        return self.first + number // self.width, number % self.width
+
+    def number(self, chunk: Chunk) -> int | None:
+        """Of a chunk that can still hold cells."""
+        place, block = chunk[0] - self.first, chunk[1]
+        return place * self.width + block if 0 <= place < self.size // self.width and block < self.width else None
+
+
+def _bits(first: int, last: int, most: int, rows: int) -> tuple[int, int]:
+    places = units_a_chunk(first, last, rows)
+    blocks = -(-rows // (((last >> places) - (first >> places) + 1) * CHUNK_ROWS))
+    return places, (-(-(most + 1) // blocks) - 1).bit_length()
+
+
+def save_cells(table: Tracked, writer: Writer) -> TableKnown:
+    """Write what the marks say; everything, where it differs, if they are not since the last save of this table."""
+    known = writer.known
+    if len(table) == 0:
+        writer.put((0, 0, 0), table.make(slice(0)))
+        writer.keep_only([(0, 0, 0)])
+        return TableKnown(writer.digests, table.marks.begin(0))
+    if known.stamp is table.marks.stamp and known.count == len(table) and not _any_marks(table):
+        return known
+    grid = Grid(table, known.grid)
+    if known.stamp is table.marks.stamp and known.count and grid.bits == known.grid:
+        chunks = _save_changes(table, grid, writer)
+    else:
+        chunks = _save_all(table, grid, writer)
+    return TableKnown(writer.digests, table.marks.begin(len(table)), len(table), grid.bits, chunks)
+
+
+def _any_marks(table: Tracked) -> bool:
+    return bool(table.marks.touched.any() or table.marks.new.any())
+
+
+def _save_all(table: Tracked, grid: Grid, writer: Writer) -> dict[Chunk, ChunkKnown]:
+    """Compare every chunk; those with patches differ from what they were."""
+    chunks: dict[Chunk, ChunkKnown] = {}
+    for number, rows in _by_chunk(grid.numbers()):
+        chunk = grid.chunk(number)
+        writer.put((*chunk, 0), table.make(rows))
+        chunks[chunk] = ChunkKnown(len(rows))
+    writer.keep_only((*chunk, 0) for chunk in chunks)
+    return chunks
+
+
+def _by_chunk(numbers: Integers) -> Iterator[tuple[int, Integers]]:
+    """The places of each number, in their order; -1 is a number too."""
+    small = numbers.astype(np.uint16) if len(numbers) and int(numbers.max()) < (1 << 16) - 1 else numbers
+    order = np.argsort(small, kind="stable")
+    cuts = np.flatnonzero(np.diff(small[order])) + 1
+    for rows in np.split(order, cuts) if len(order) else ():
+        yield int(numbers[rows[0]]), rows
+
+
+def _save_changes(table: Tracked, grid: Grid, writer: Writer) -> dict[Chunk, ChunkKnown]:
+    known, new = writer.known, table.marks.new[: len(table)]
+    rows = np.flatnonzero(table.marks.touched[: len(table)] | new)
+    numbers = grid.numbers(rows)
+    changed = np.bincount(numbers, minlength=grid.size)
+    came = np.bincount(numbers[new[rows]], minlength=grid.size)
+    were, patches, in_patches = _known(known, grid)
+    cells = were + came
+    if len(table) != known.count + int(came.sum()):  # some are gone
+        cells = np.bincount(grid.numbers(), minlength=grid.size)
+    due = patches >= MOST_PATCHES + np.arange(grid.size) % MOST_PATCHES
+    due |= (changed > MANY * cells) | (in_patches + changed > MOST_PATCHED * cells) | (were == 0)
+    anew = (were + came != cells) | ((changed > 0) & due)
+    chunks = _staying(writer, grid, cells)
+    for number, chosen in _by_chunk(np.where(anew[numbers], -1, numbers)):
+        if number >= 0:
+            chunks[grid.chunk(number)] = _patch(table, writer, grid.chunk(number), rows[chosen], int(cells[number]))
+    if anew.any():
+        inside = np.flatnonzero(anew[grid.numbers()])
+        for number, chosen in _by_chunk(grid.numbers(inside)):
+            chunks[grid.chunk(number)] = _rewrite(table, writer, grid.chunk(number), inside[chosen])
+    return chunks
+
+
+def _known(known: TableKnown, grid: Grid) -> tuple[Integers, Integers, Integers]:
+    """Cells, patches and cells in patches of each chunk at the last save."""
+    figures = np.zeros((grid.size, 3), np.int64)
+    for chunk, one in known.chunks.items():
+        number = grid.number(chunk)
+        if number is not None:
+            figures[number] = one.cells, one.patches, one.patched
+    return figures[:, 0], figures[:, 1], figures[:, 2]
+
+
+def _staying(writer: Writer, grid: Grid, cells: npt.NDArray[np.int64]) -> dict[Chunk, ChunkKnown]:
+    """The known chunks that still hold cells; the others are removed."""
+    staying: dict[Chunk, ChunkKnown] = {}
+    for chunk, one in writer.known.chunks.items():
+        number = grid.number(chunk)
+        if number is not None and cells[number]:
+            staying[chunk] = one
+        else:
+            for patch in range(one.patches + 1):
+                writer.remove((*chunk, patch))
+    return staying
+
+
+def _patch(table: Tracked, writer: Writer, chunk: Chunk, rows: Integers, cells: int) -> ChunkKnown:
+    before = writer.known.chunks[chunk]
+    writer.put((*chunk, before.patches + 1), table.make(rows))
+    return ChunkKnown(cells, before.patches + 1, before.patched + len(rows))
+
+
+def _rewrite(table: Tracked, writer: Writer, chunk: Chunk, rows: Integers) -> ChunkKnown:
+    writer.put((*chunk, 0), table.make(rows))
+    before = writer.known.chunks.get(chunk)
+    for patch in range(before.patches if before is not None else 0):
+        writer.remove((*chunk, patch + 1))
+    return ChunkKnown(len(rows))
+
+
+def patched(parts: Sequence[pa.Table]) -> pa.Table:
+    """A chunk behind which come its patches: of a place and code the last counts."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = pa.concat_tables(parts)
+    places, codes = (whole[name].combine_chunks().to_numpy() for name in ("place", "code"))
+    order = np.lexsort((codes, places))  # keeps the order of equal ones
+    is_last = np.ones(len(order), np.bool_)
+    is_last[:-1] = (np.diff(places[order]) != 0) | (np.diff(codes[order]) != 0)
+    return whole.take(arrow(np.sort(order[is_last])))

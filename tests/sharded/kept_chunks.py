@@ -1,0 +1,68 @@
+"""Chunks in memory, so small that few cells make many of them, and saves that are compared with all of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+
+from tests.strategies import comparable
+from windrow.operators.state.changes import Saved, Tracked, whole_tables
+from windrow.sharded import cell_chunks, chunks
+from windrow.sharded.chunks import Key, Known, digest, load, save
+
+TINY: dict[Any, dict[str, Any]] = {
+    cell_chunks: {"LEAST_ROWS": 2, "CHUNK_ROWS": 3, "MANY": 0.9, "MOST_PATCHED": 4, "MOST_PATCHES": 2},
+    chunks: {"CHUNK_ROWS": 3, "APPENDED_ROWS": 2},
+}
+
+
+@dataclass
+class Kept:
+    """A store of chunks as Spark's map state would be one."""
+
+    chunks: dict[Key, bytes] = field(default_factory=dict)
+    writes: int = 0
+    written: int = 0
+    """Bytes, of all that was put."""
+
+    def put(self, key: Key, body: bytes) -> None:
+        self.chunks[key] = body
+        self.writes += 1
+        self.written += len(body)
+
+    def remove(self, key: Key) -> None:
+        del self.chunks[key]
+
+
+@contextmanager
+def tiny_chunks() -> Iterator[None]:
+    with ExitStack() as stack:
+        for module, sizes in TINY.items():
+            stack.enter_context(mock.patch.multiple(module, **sizes))
+        yield
+
+
+def checked_save(state: Callable[[], Mapping[str, Saved]], known: Known, store: Kept) -> Known:
+    """A save of what changed, after which the chunks hold all of the state, and no other."""
+    before = digest(known)
+    now = save(state(), known, store)
+    assert before == digest(known)
+    whole, tables = state(), load(store.chunks.items())
+    assert digest(tables[1]) == digest(now)
+    found, expected = tables[0], whole_tables(whole)
+    assert expected.keys() == found.keys()
+    for name, table in expected.items():
+        assert table.schema == found[name].schema
+        assert _content(table, whole[name]) == _content(found[name], whole[name]), name
+    return now
+
+
+def _content(table: pa.Table, saved: Saved) -> list[Any]:
+    """Cells in any order, other rows in theirs."""
+    rows = table.to_pylist()
+    return comparable(rows) if isinstance(saved, Tracked) else [repr(row) for row in rows]
