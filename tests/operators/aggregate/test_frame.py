@@ -16,6 +16,7 @@ from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import STREAM, Split
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
+from windrow.operators.state.changes import whole_tables
 from windrow.physical.planner import choose
 from windrow.pipeline.build import build
 from windrow.plan.checks.nodes import shape_of
