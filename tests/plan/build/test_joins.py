@@ -10,9 +10,9 @@ import pytest
 from windrow.errors import QueryError
 from windrow.plan.build.joins import Both, apart, between, is_timed_by, last_rows, other_times, sliding, tumbling
 from windrow.plan.nodes import JoinKind, JoinTime, Stream
+from windrow.semantics.joins import AsOf, Between, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
-from windrow.semantics.joins import AsOf, Between, LastRows, SameWindow
 
 FLOW: dict[str, pa.DataType] = {"k": pa.int64(), "ts": pa.int64()}
 BOTH = Both(Stream("l", pa.schema(FLOW), "ts"), Stream("r", pa.schema(FLOW), "ts"), ("a", "b"), JoinKind.INNER)

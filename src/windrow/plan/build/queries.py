@@ -13,7 +13,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from windrow.errors import QueryError
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.types.kinds import parse_timestamp
 from windrow.plan.nodes import (
     Filter,
     Join,
@@ -26,9 +25,10 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.plan.types.schema import Shape
 from windrow.plan.tree import inputs_of, map_inputs
 from windrow.plan.types.expressions import type_of
+from windrow.plan.types.kinds import parse_timestamp
+from windrow.plan.types.schema import Shape
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.scalars.moments import microseconds, moment_of
