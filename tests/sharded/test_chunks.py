@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -75,7 +77,7 @@ def test_a_save_writes_little_where_little_changed(window: Window) -> None:
     for number in range(80):
         groups = chance.choice(50_000, 500, replace=False) if number else np.arange(50_000)
         size = len(groups)
-        columns = {"ts": [5 if number else 25] * size, "g": groups, "x": chance.integers(0, 99, size)}
+        columns: dict[str, Any] = {"ts": [5 if number else 25] * size, "g": groups, "x": chance.integers(0, 99, size)}
         batch = pa.RecordBatch.from_pydict({**columns, "k": ["a"] * size, "y": [0.0] * size}, schema=SCHEMA)
         pipeline.push("s", Batch.unread(batch))
         before = store.written
