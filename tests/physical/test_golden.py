@@ -31,6 +31,7 @@ def how_of(text: str) -> How:
     asked = dict(word.partition("=")[::2] for word in found[1].split()) if found else {}
     return How(
         threads=int(asked.get("threads", 1)),
+        shards=int(asked.get("threads", 1)),
         trial="trial" in asked,
         flush=Flush(When(asked.get("flush", "eager"))),
         divided="divided" in asked,

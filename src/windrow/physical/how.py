@@ -56,7 +56,8 @@ class How:
     """How plans run: on how many threads, what is known of the streams, and what costs to choose strategies by.
 
     With `trial`, strategies that nothing fixes are chosen by the first rows: for a process that sees all of them.
-    `flush` says when closed windows are given. With `divided`, the work is divided among shards.
+    `flush` says when closed windows are given. With `divided`, the work is divided among shards of several processes;
+    `shards` are those of this one.
     """
 
     threads: int = 1
@@ -65,3 +66,5 @@ class How:
     trial: bool = False
     flush: Flush = EAGER
     divided: bool = False
+    shards: int = 1
+    """Among how many operators groups are divided where they can be; more than threads, or fewer, is allowed."""

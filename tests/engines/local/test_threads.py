@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,3 +55,25 @@ def test_threads_are_counted_from_one(threads: int) -> None:
         wr.ConfigurationError, match=rf"\A`threads` must be a whole number of at least 1, got {threads}\.\Z"
     ):
         wr.stream(DATA, time="t").window(range=10).agg(n=wr.count()).run(threads=threads)
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1), (4, 2), (2, 4)])
+def test_a_checkpoint_is_of_no_number_of_threads(tmp_path: Path, before: int, after: int) -> None:
+    """Groups stay divided as they were when it was written."""
+    rows, half = DATA.slice(0, SIZE // 10), SIZE // 20
+
+    def broken() -> Iterator[pa.Table]:
+        yield rows.slice(0, half)
+        raise OSError("the cable is gone")
+
+    def query(data: Any) -> wr.Query:
+        stream = wr.stream(data, time="t", progress=wr.slack(20), schema=rows.schema, name="s")
+        return stream.group_by("k").window(range=300, slide=100).agg(**AGGREGATES, middle=wr.median("x")).late("drop")
+
+    options: dict[str, Any] = {"checkpoint": str(tmp_path), "checkpoint_every": 1000}
+    with pytest.raises(OSError, match=r"the cable is gone"):
+        query(broken()).run(threads=before, **options)
+    again = query(iter(rows.to_batches(max_chunksize=999))).run(threads=after, restore=True, **options)
+    whole = query(rows).run()
+    assert whole.table.equals(again.table)
+    assert (whole.metrics.rows_used, whole.metrics.rows_late) == (again.metrics.rows_used, again.metrics.rows_late)

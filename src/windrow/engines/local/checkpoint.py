@@ -59,6 +59,9 @@ class Checkpoints:
         self.state = StateFiles(self.folder)
         self.last: int | None = None
         """The checkpoint that this run began with or wrote last."""
+        self.shards = 1
+        """Among how many operators groups are divided."""
+        self.found: tuple[int, dict[str, Any], tuple[Kept, States]] | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / ".writable").touch()
@@ -114,6 +117,7 @@ class Checkpoints:
             "version": VERSION,
             "query": self.query,
             "words": self.words,
+            "shards": self.shards,
             "read": read,
             "positions": positions,
             "results": [end.results for end in pipeline.ends],
@@ -146,13 +150,18 @@ class Checkpoints:
             self.ledger.sweep()
             self.state.sweep(kept)
 
+    def look(self) -> int | None:
+        """Find the checkpoint to go on from: among how many shards its state is divided; None when there is none."""
+        with self._readable():
+            self.found = self._newest_whole()
+        return None if self.found is None else int(self.found[1]["shards"])
+
     def restore(self, pipeline: Pipeline) -> tuple[dict[str, int], dict[str, Any]]:
         """Bring the operators back: how many rows of each source are done, and its position; none when none is yet."""
-        with self._readable():
-            found = self._newest_whole()
-        if found is None:
+        if self.found is None and self.look() is None:
             return {}, {}
-        self.last, manifest, (state, states) = found
+        assert self.found is not None
+        (self.last, manifest, (state, states)), self.found = self.found, None
         self.state.count(self.last, state)
         for stage in pipeline.stages:
             stage.operator.restore(states.get(stage.label, {}))

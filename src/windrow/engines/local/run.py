@@ -103,8 +103,8 @@ class Runner:
         self.requests = requests or Requests()
         self.plans = list(plans) if isinstance(plans, Sequence) else [plans]
         self.options = options
-        how = How(options.threads, options.statistics, calibrated(), trial=options.threads == 1, flush=_flush(options))
-        self.pipeline = build(*prune_together(self.plans), how=how)
+        self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
+        self.pipeline = build(*prune_together(self.plans), how=self._how(options))
         self.pipeline.go_by(clock)
         columns = columns_read(*self.plans)
         found = {name: _find(sources, name) for name in reading_order(self.plans)}
@@ -113,7 +113,6 @@ class Runner:
         self.latencies: list[float] = []
         self.longest_stall = 0.0
         self.started = time.perf_counter()
-        self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
         positions: dict[str, Any] = {}
         if self.checkpoints is not None and options.restore:
             read, positions = self.checkpoints.restore(self.pipeline)
@@ -121,6 +120,21 @@ class Runner:
         elif self.checkpoints is not None:
             self.checkpoints.begin()
         self.readings = {name: self._reading(name, positions.get(name, {}), clock) for name in self.sources}
+
+    def _how(self, options: Options) -> How:
+        """Groups are divided among as many shards as there are threads, or as there were when state was saved."""
+        found = self.checkpoints.look() if self.checkpoints is not None and options.restore else None
+        shards = options.threads if found is None else found
+        if self.checkpoints is not None:
+            self.checkpoints.shards = shards
+        return How(
+            options.threads,
+            options.statistics,
+            calibrated(),
+            trial=shards == 1,
+            flush=_flush(options),
+            shards=shards,
+        )
 
     def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
         """Where results and late rows of a query go; after a restore, what was given before comes first."""

@@ -30,8 +30,8 @@ Route = tuple[Expression, ...]
 
 
 def divide_groups(plans: Plans, how: How) -> Plans:
-    """Divide the groups of every operator that can do without seeing all of them, where there are several threads."""
-    return plans if how.threads == 1 else tuple(_divided(plan, how, counted=False) for plan in plans)
+    """Divide the groups of every operator that can do without seeing all of them."""
+    return plans if how.shards == 1 else tuple(_divided(plan, how, counted=False) for plan in plans)
 
 
 def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
@@ -47,7 +47,7 @@ def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
     panes = isinstance(node, PanedWindow) and why_not_partial(node.asked) is None
     if not route and not panes:
         return node
-    shards = how.threads if route else 1
+    shards = how.shards if route else 1
     reasons = ("groups are divided among threads",) if route else ("threads share the rows",)
     return DividedGroups(
         node.asked, node.inputs, reasons, each=one, route=route, panes=panes, shards=shards, threads=how.threads
