@@ -230,8 +230,8 @@ class DividedGroups(Physical):
 
     each: Physical = field(kw_only=True)
     """What each of them is."""
-    route: tuple[Expression, ...] = ()
-    """What rows are routed by."""
+    routes: tuple[tuple[Expression, ...], ...] = ()
+    """What rows of each input are routed by."""
     panes: bool = False
     """Whether every thread puts rows into panes before these are routed."""
     shards: int = 1

@@ -228,9 +228,9 @@ def _divided(node: nodes.DividedGroups) -> Operator:
     if isinstance(node.each, nodes.PanedWindow) and node.panes:
         asked = node.each.asked
         return PreAggregatedOperator(
-            asked, shape_of(asked.input), make, node.route, shards=node.shards, threads=node.threads
+            asked, shape_of(asked.input), make, node.routes[0], shards=node.shards, threads=node.threads
         )
-    return DividedOperator(make, [node.route], shards=node.shards, threads=node.threads)
+    return DividedOperator(make, node.routes, shards=node.shards, threads=node.threads)
 
 
 def _shapes(node: nodes.Window) -> tuple[Shape, Shape]:

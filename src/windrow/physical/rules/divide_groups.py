@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from windrow.physical.division.join_routing import routed_pairs
 from windrow.physical.how import How
 from windrow.physical.nodes import (
+    AsOfJoin,
     Distinct,
     DividedGroups,
+    IndexJoin,
+    Join,
     LastRowsWindow,
     PanedWindow,
     PerRowWindow,
@@ -19,8 +23,9 @@ from windrow.physical.nodes import (
 )
 from windrow.physical.pane_cells import why_not_partial
 from windrow.physical.tree import walk
+from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import Join, Stream
+from windrow.plan.nodes import Stream
 from windrow.semantics.joins import LastRows
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column, Expression
@@ -38,36 +43,44 @@ def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
     """`counted` says that something above counts rows as they come, so that their order must stay."""
     below = counted or _counts_rows(node)
     node = replace(node, inputs=tuple(_divided(child, how, counted=below) for child in node.inputs))
-    route = None if counted else _route(node)
-    if route is None:
+    routes = None if counted else _routes(node)
+    if routes is None:
         return node
     one = replace(node, inputs=())
-    if isinstance(one, SlidingWindow):
+    if isinstance(one, (SlidingWindow, Join)):
         one = replace(one, threads=1)
     panes = isinstance(node, PanedWindow) and why_not_partial(node.asked) is None
-    if not route and not panes:
+    if not any(routes) and not panes:
         return node
-    shards = how.shards if route else 1
-    reasons = ("groups are divided among threads",) if route else ("threads share the rows",)
+    shards = how.shards if any(routes) else 1
+    reasons = ("groups are divided among threads",) if any(routes) else ("threads share the rows",)
     return DividedGroups(
-        node.asked, node.inputs, reasons, each=one, route=route, panes=panes, shards=shards, threads=how.threads
+        node.asked, node.inputs, reasons, each=one, routes=routes, panes=panes, shards=shards, threads=how.threads
     )
 
 
 def _counts_rows(node: Physical) -> bool:
-    if isinstance(node.asked, Join):
+    if isinstance(node.asked, logical.Join):
         return isinstance(node.asked.window, LastRows)
     return isinstance(node, (LastRowsWindow, PerRowWindow))
 
 
-def _route(node: Physical) -> Route | None:
+def _routes(node: Physical) -> tuple[Route, ...] | None:
     """What rows that must meet have in common; None where the operator must see all of them, or in their order."""
     if any(_promises_for_groups(below) for below in walk(node)):
         return None
     if isinstance(node, Distinct):
-        return tuple(Column(name) for name in shape_of(node.asked).schema.names)
+        return (tuple(Column(name) for name in shape_of(node.asked).schema.names),)
+    if isinstance(node, (IndexJoin, AsOfJoin)):
+        pairs = [] if node.passes or _counts_rows(node) else routed_pairs(node.asked)
+        return tuple(zip(*pairs, strict=True)) or None
     if not isinstance(node, Window) or isinstance(node, SmoothedWindow) or node.passes:
         return None
+    route = _route_of_window(node)
+    return None if route is None else (route,)
+
+
+def _route_of_window(node: Window) -> Route | None:
     window = node.asked.window
     if isinstance(window, (Rows, SlideByTuple)):
         counted = [key for _, key in node.asked.keys if isinstance(key, Column) and key.name in window.partition]
