@@ -19,9 +19,9 @@ from windrow.operators.kernels.rows.marks import CLOSED
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.values.multisets import Multiset, RowLog
-from windrow.operators.state.values.packed import Packed
+from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
+from windrow.operators.store.packed import Packed
 from windrow.operators.store.waiting_rows import RowStates
 from windrow.operators.windows.rows.rings import values_only
 from windrow.operators.windows.rows.row_timeline import Ends
@@ -109,15 +109,6 @@ def load_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
     timeline.stale = True
 
 
-def save_log(log: RowLog, name: str) -> dict[str, pa.Table]:
-    places, codes, keys = log.content()
-    return {name: tabled(place=places, code=codes, key=keys)}
-
-
-def load_log(log: RowLog, table: pa.Table) -> None:
-    log.replace(_numbers(table, "place"), _numbers(table, "code").astype(np.int32), _numbers(table, "key"))
-
-
 def save_multisets(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
     items = list(panes)
     return tabled(
@@ -137,7 +128,7 @@ def load_multisets(table: pa.Table) -> dict[int, Multiset]:
 
 def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
     return {
-        **save_log(store.open, f"{name}.open"),
+        f"{name}.open": store.open.table(),
         f"{name}.panes": save_multisets(store.panes.items()),
         f"{name}.window": save_multisets([(0, store.window.now)]),
         f"{name}.inside": scalars(first=store.inside[0], last=store.inside[1]),
@@ -145,7 +136,7 @@ def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
 
 
 def load_values(store: PanedValues, name: str, tables: dict[str, pa.Table]) -> None:
-    load_log(store.open, tables[f"{name}.open"])
+    store.open.fill(tables[f"{name}.open"])
     store.panes = load_multisets(tables[f"{name}.panes"])
     store.window.change(load_multisets(tables[f"{name}.window"]).get(0, Multiset.nothing()), Multiset.nothing())
     inside = tables[f"{name}.inside"].to_pylist()[0]
@@ -221,7 +212,7 @@ def load_paned(windower: Any, tables: dict[str, pa.Table]) -> None:
 def save_rows_kept(kept: ValueRows) -> dict[str, pa.Table]:
     tables: dict[str, pa.Table] = {}
     for i, log in enumerate(kept.logs.values()):
-        tables.update(save_log(log, f"values{i}"))
+        tables[f"values{i}"] = log.table()
     for i, cells in enumerate(kept.customs.values()):
         tables[f"custom{i}"] = save_custom(cells)
     return tables
@@ -229,7 +220,7 @@ def save_rows_kept(kept: ValueRows) -> dict[str, pa.Table]:
 
 def load_rows_kept(kept: ValueRows, tables: dict[str, pa.Table]) -> None:
     for i, log in enumerate(kept.logs.values()):
-        load_log(log, tables[f"values{i}"])
+        log.fill(tables[f"values{i}"])
     for i, part in enumerate(kept.customs):
         kept.customs[part] = load_custom(tables[f"custom{i}"], part)
 

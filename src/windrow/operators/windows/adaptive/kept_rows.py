@@ -12,7 +12,7 @@ from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.state.columns import Lifted
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.keys import NO_VALIDITY, keys_of_numbers
-from windrow.operators.state.values.packed import Packed, joined
+from windrow.operators.store.packed import Packed, joined
 from windrow.operators.windows.base import Plan, Rows
 from windrow.semantics.scalars.expressions import Expression
 

@@ -25,7 +25,7 @@ from windrow.operators.kernels.rows.per_row import count_off
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_per_row, save_per_row
-from windrow.operators.state.values.multisets import RowLog
+from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.waiting_rows import RowStates, Waiting
 from windrow.operators.windows.base import Closed, Plan, Rows
@@ -214,7 +214,7 @@ class PerRow:
         if self.past is not None:
             self.past.remap(mapping)
 
-    def kept_values(self, part: Values) -> RowLog:
+    def kept_values(self, part: Values) -> ValueLog:
         return self.rows_kept.logs[part]
 
     # State

@@ -22,7 +22,8 @@ from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_rows_kept, load_sessions, save_rows_kept, save_sessions
 from windrow.operators.state.timeline import Answers
-from windrow.operators.state.values.multisets import Multiset, RowLog
+from windrow.operators.state.values.multisets import Multiset
+from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.rowwise import keep_values
@@ -111,12 +112,11 @@ class Sessions:
     def _multiset(self, part: Values, spans: Spans, leave: bool) -> Multiset:
         """The values of each session, under its number."""
         log = self.rows_kept.logs[part]
-        times, codes, keys = log.content()
-        inside, number = spans.rows(codes, times)
-        found = Multiset.of(number.astype(np.int32), keys[inside])
+        rows = log.content()
+        inside, number = spans.rows(rows["code"], rows["place"])
         if leave:
-            log.keep(_without(len(codes), inside))
-        return found
+            log.replace(rows.take(_without(len(rows), inside)))
+        return Multiset.of(number.astype(np.int32), rows["key"][inside])
 
     def _states(self, part: Custom, spans: Spans, leave: bool) -> tuple[Codes, CustomState]:
         """The states of each session that has any, under its number."""
@@ -144,7 +144,7 @@ class Sessions:
         self.codes = mapping[self.codes]
         self.rows_kept.remap(mapping)
 
-    def kept_values(self, part: Values) -> RowLog:
+    def kept_values(self, part: Values) -> ValueLog:
         return self.rows_kept.logs[part]
 
     def state(self) -> dict[str, pa.Table]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.operators.state.values.packed import Packed, joined
+from windrow.operators.store.packed import Packed, joined
 
 WORDS = st.lists(
     st.one_of(st.integers(-5, 300), st.integers(-(1 << 63), (1 << 63) - 1), st.just(1_700_000_000_000_000)), max_size=20

@@ -1,0 +1,185 @@
+"""Some rows as equally long columns, never changed: what a store is made of, and what it takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import arrow, concatenated
+from windrow.aggregates.kinds.base import Integers, Numbers
+from windrow.operators.store.packed import Packed, joined
+
+Column: TypeAlias = npt.NDArray[Any] | Packed
+"""One row, or one line of a matrix, for each row."""
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Chosen: TypeAlias = npt.NDArray[Any] | slice
+"""Places, a mask, or a stretch of rows."""
+_WHOLE = "."
+"""Before the names of whole rows in tables, so that none is taken for a column of ours."""
+
+
+class RowBlock:
+    """Columns of numbers by name, and whole rows in Arrow where these are given back."""
+
+    __slots__ = ("_spans", "columns", "data", "first", "size")
+
+    def __init__(self, columns: Mapping[str, Column], data: pa.RecordBatch | None = None, first: int = 0) -> None:
+        self.columns = columns
+        self.data = data
+        self.first = first
+        """The number of its first row, where rows are numbered."""
+        self._spans: dict[str, tuple[int, int]] = {}
+        column = next(iter(columns.values()))
+        self.size = column.size if isinstance(column, Packed) else len(column)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        column = self.columns[name]
+        return column.read() if isinstance(column, Packed) else column
+
+    @property
+    def rows(self) -> pa.RecordBatch:
+        """The whole rows, which there must be."""
+        assert self.data is not None
+        return self.data
+
+    def take(self, rows: Chosen) -> RowBlock:
+        columns = {name: _taken(column, rows) for name, column in self.columns.items()}
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            data = None if self.data is None else self.data.slice(start, stop - start)
+            return RowBlock(columns, data, self.first + start)
+        if self.data is None:
+            return RowBlock(columns)
+        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return RowBlock(columns, self.data.take(arrow(places)))
+
+    def having(self, columns: Mapping[str, Column]) -> RowBlock:
+        """The same rows with these columns in addition, or in place of those of the same names."""
+        return RowBlock({**self.columns, **columns}, self.data, self.first)
+
+    def without(self, name: str) -> RowBlock:
+        return RowBlock({n: column for n, column in self.columns.items() if n != name}, self.data, self.first)
+
+    def numbered(self, first: int) -> RowBlock:
+        """The same rows, numbered on from here."""
+        return RowBlock(self.columns, self.data, first)
+
+    def packed(self) -> RowBlock:
+        """The same rows with each number in as few bytes as the column needs."""
+        columns = {n: c if isinstance(c, Packed) else Packed.of(c) for n, c in self.columns.items()}
+        return RowBlock(columns, self.data, self.first)
+
+    def sorted(self, by: str) -> RowBlock:
+        """By a column, equal values as they are."""
+        column = self.columns[by]
+        places = column.offsets if isinstance(column, Packed) else column
+        if len(places) and (places[1:] < places[:-1]).any():
+            return self.take(value_order(places) if places.dtype == np.int64 else np.argsort(places, kind="stable"))
+        return self
+
+    def search(self, name: str, value: int) -> int:
+        """How many rows are below a value of a column by which they are sorted."""
+        column = self.columns[name]
+        return column.search(value) if isinstance(column, Packed) else int(column.searchsorted(value))
+
+    def span(self, name: str) -> tuple[int, int]:
+        """The least and the greatest value of a column; there must be one."""
+        if name not in self._spans:
+            values = self[name]
+            self._spans[name] = int(values.min()), int(values.max())
+        return self._spans[name]
+
+    @staticmethod
+    def joined(blocks: Sequence[RowBlock]) -> RowBlock:
+        """Rows of the same columns, one after the other; there must be a block."""
+        if len(blocks) == 1:
+            return blocks[0]
+        columns = {name: _joined([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+        data = [block.data for block in blocks if block.data is not None]
+        return RowBlock(columns, concatenated(data) if data else None, blocks[0].first)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(c.nbytes for c in self.columns.values()) + (0 if self.data is None else int(self.data.nbytes))
+
+    # Tables
+
+    def table(self) -> pa.Table:
+        """The rows as a table; the columns of a matrix are called by its name and their numbers."""
+        arrays = {name: arrow(values) for own in self.columns for name, values in _flat(own, self[own])}
+        whole = {} if self.data is None else {_WHOLE + n: self.data.column(n) for n in self.data.schema.names}
+        return pa.table({**arrays, **whole})
+
+    def filled(self, table: pa.Table) -> RowBlock:
+        """The rows of a table in columns like these."""
+        columns = {name: _read(table, name, _like(column)) for name, column in self.columns.items()}
+        if self.data is None:
+            return RowBlock(columns)
+        arrays: list[Any] = [_whole(table, field) for field in self.data.schema]
+        return RowBlock(columns, pa.record_batch(arrays, schema=self.data.schema))
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """No rows of a schema."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def value_order(values: Integers) -> Integers:
+    """The order of rows by value, equal ones as they came.
+
+    Sorting values with the place of the row in their low bits is several times quicker than sorting places.
+    """
+    bits = len(values).bit_length()
+    if len(values) == 0 or int(values.max()) - int(values.min()) >= 1 << (63 - bits):
+        return np.argsort(values, kind="stable")
+    keys: Integers = (values - values.min()) << bits
+    keys |= np.arange(len(values))
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return keys
+
+
+def _taken(column: Column, rows: Chosen) -> Column:
+    if isinstance(column, Packed):
+        return column.take(rows)
+    if column.ndim == 1 or isinstance(rows, slice) or rows.dtype == np.bool_:
+        return column[rows]
+    return np.take(column, rows, axis=0)  # knows that a line is a block of memory; indexing copies item by item
+
+
+def _joined(columns: Sequence[Any]) -> Column:
+    return joined(columns) if isinstance(columns[0], Packed) else np.concatenate(columns)
+
+
+def _flat(name: str, values: npt.NDArray[Any]) -> Iterator[tuple[str, Numbers]]:
+    if values.ndim == 1:
+        yield name, values
+    else:
+        yield from ((f"{name}{j}", np.ascontiguousarray(values[:, j])) for j in range(values.shape[1]))
+
+
+def _like(column: Column) -> npt.NDArray[Any]:
+    return column.read() if isinstance(column, Packed) else column
+
+
+def _read(table: pa.Table, name: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if like.ndim == 1:
+        return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False)).astype(like.dtype, copy=False)
+    matrix = np.empty((table.num_rows, like.shape[1]), like.dtype)
+    for j in range(like.shape[1]):
+        matrix[:, j] = table[f"{name}{j}"].combine_chunks().to_numpy(zero_copy_only=False)
+    return matrix
+
+
+def _whole(table: pa.Table, field: pa.Field[Any]) -> Any:
+    return table[_WHOLE + field.name].combine_chunks()
