@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate import saving as window_state
 from windrow.operators.aggregate.empty_windows import LastReported
@@ -26,7 +26,8 @@ from windrow.operators.late.group_bounds import GroupBounds
 from windrow.operators.late.judging import Missed, late_batch, late_schema
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.saving import load_groups, save_groups
-from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting
+from windrow.operators.store.row_block import RowBlock, no_rows
+from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.rows.last_rows import RowWindows
 from windrow.plan.nodes import Late, WindowAggregate
@@ -59,7 +60,8 @@ class RowsOperator(SetsAside):
         self.lowering = Lowering(self.grouping.plan, len(node.keys), output.schema)
         self.late_schema = late_schema(shape.schema, shape.time)
         self.reported = LastReported(node, self.grouping, output.schema)
-        self.waiting = Waiting(RowsOfPartitions.nothing(shape.schema))
+        nothing: dict[str, Any] = {"place": np.empty(0, np.int64), "code": NO_CODES}
+        self.waiting = WaitingRows(RowBlock(nothing, no_rows(shape.schema)), by_group=True)
         self.ahead: GroupBounds | None = None
         """The partitions whose own promises are ahead of the one for all."""
         self.bound, self.promised = START, START
@@ -77,14 +79,15 @@ class RowsOperator(SetsAside):
             return
         self.counters.rows_in += len(batch)
         codes = self._partitions_of(batch)
-        rows = RowsOfPartitions(batch.data, batch.times, codes if len(codes) else np.zeros(len(batch), np.int32))
-        bounds: Any = self.bound if self.ahead is None else self.ahead.boundaries(rows.codes, self.bound)
+        codes = codes if len(codes) else np.zeros(len(batch), np.int32)
+        rows = RowBlock({"place": batch.times, "code": codes}, batch.data)
+        bounds: Any = self.bound if self.ahead is None else self.ahead.boundaries(codes, self.bound)
         below = batch.times < bounds
         if below.any():
             late = np.flatnonzero(below)
             yield from self._late(batch, late, np.broadcast_to(bounds, len(batch))[late])
             rows = rows.take(np.flatnonzero(~below))
-        self.waiting.add(rows)
+        self.waiting.append(rows)
 
     def _late(self, batch: Batch, late: Integers, bounds: Integers) -> Iterator[Element]:
         self.counters.late += len(late)
@@ -124,9 +127,9 @@ class RowsOperator(SetsAside):
             self.ahead = None
         yield from self._promise()
 
-    def _count_released(self, rows: RowsOfPartitions) -> Iterator[Element]:
+    def _count_released(self, rows: RowBlock) -> Iterator[Element]:
         if len(rows):
-            yield from self._count(Batch(rows.data, rows.times))
+            yield from self._count(Batch(rows.rows, rows["place"]))
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """The rows of some partitions are counted while those of the others wait."""
@@ -187,19 +190,14 @@ class RowsOperator(SetsAside):
 
     def state(self) -> dict[str, pa.Table]:
         own = {} if self.is_key else {"partitions": save_groups(self.partitions)}
-        waiting = self.waiting.content()
-        own["waiting"] = pa.Table.from_batches([waiting.data])
-        own["waiting.rows"] = tabled(time=waiting.times, partition=waiting.codes)
+        own["waiting"] = self.waiting.table()
         return window_state.save(self) | own | window_state.nested(ahead=self.ahead)
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         window_state.load(self, tables)
         if not self.is_key:
             load_groups(self.partitions, tables["partitions"])
-        if tables["waiting"].num_rows:
-            data = tables["waiting"].combine_chunks().to_batches()[0]
-            times, codes = (np.array(tables["waiting.rows"][name].combine_chunks()) for name in ("time", "partition"))
-            self.waiting.fill(RowsOfPartitions(data, times, codes))
+        self.waiting.fill(tables["waiting"])
         if known := window_state.under("ahead", tables):
             self.ahead = GroupBounds(self.names, lambda: self.partitions)
             self.ahead.restore(known)

@@ -14,7 +14,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.payload import is_saved_column, loaded_columns, saved_columns
 from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
-from windrow.operators.store.waiting_rows import time_order
+from windrow.operators.store.row_block import value_order
 from windrow.semantics.progress.policies import END
 
 SEGMENTS = 6
@@ -192,7 +192,7 @@ def _different(numbers: Integers) -> Integers:
 
 def _divided(numbers: Integers) -> Iterator[tuple[int, Integers]]:
     """Rows by the number of their segment."""
-    order = time_order(numbers)
+    order = value_order(numbers)
     cuts = np.flatnonzero(np.diff(numbers[order])) + 1
     for chosen in np.split(order, cuts):
         yield int(numbers[chosen[0]]), chosen

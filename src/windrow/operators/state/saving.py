@@ -15,14 +15,12 @@ from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.operators.kernels.panes.cells import combine
 from windrow.operators.kernels.panes.sliding import ACTIVE
 from windrow.operators.kernels.rows.last_rows import FRONT, OWNER
-from windrow.operators.kernels.rows.marks import CLOSED
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.store.packed import Packed
-from windrow.operators.store.waiting_rows import RowStates
 from windrow.operators.windows.rows.rings import values_only
 from windrow.operators.windows.rows.row_timeline import Ends
 
@@ -264,12 +262,10 @@ def load_sessions(sessions: Any, tables: dict[str, pa.Table]) -> None:
 
 
 def save_per_row(windower: Any) -> dict[str, pa.Table]:
-    waiting = windower.waiting.content()
-    held = table_of(waiting.times, waiting.codes, waiting.state)
     tables = {
         **save_timeline(windower.timeline),
         **save_rows_kept(windower.rows_kept),
-        "waiting": held.append_column("marks", arrow(waiting.marks)) if windower.is_marked else held,
+        "waiting": windower.waiting.table(),
         "counters": tabled(value=windower.counters),
         "ended": scalars(windows=windower.ended),
     }
@@ -282,11 +278,7 @@ def save_per_row(windower: Any) -> dict[str, pa.Table]:
 def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_timeline(windower.timeline, tables)
     load_rows_kept(windower.rows_kept, tables)
-    held = tables["waiting"]
-    windower.is_marked = "marks" in held.column_names
-    marks = _numbers(held, "marks").astype(np.uint8) if windower.is_marked else np.empty(0, np.uint8)
-    windower.has_closed = bool((marks == CLOSED).any())
-    windower.waiting.fill(RowStates(*from_table(held, windower.layout), marks))
+    windower.hold(tables["waiting"])
     windower.counters = _numbers(tables["counters"], "value")
     windower.ended = tables["ended"].to_pylist()[0]["windows"]
     if windower.past is not None:

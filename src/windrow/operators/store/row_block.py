@@ -87,6 +87,10 @@ class RowBlock:
             return self.take(value_order(places) if places.dtype == np.int64 else np.argsort(places, kind="stable"))
         return self
 
+    def ordered(self, *names: str) -> RowBlock:
+        """By several columns, the first before all."""
+        return self.take(np.lexsort([self[name] for name in reversed(names)]))
+
     def search(self, name: str, value: int) -> int:
         """How many rows are below a value of a column by which they are sorted."""
         column = self.columns[name]
@@ -120,13 +124,29 @@ class RowBlock:
         whole = {} if self.data is None else {_WHOLE + n: self.data.column(n) for n in self.data.schema.names}
         return pa.table({**arrays, **whole})
 
-    def filled(self, table: pa.Table) -> RowBlock:
-        """The rows of a table in columns like these."""
-        columns = {name: _read(table, name, _like(column)) for name, column in self.columns.items()}
+    @staticmethod
+    def of_table(table: pa.Table, widths: Mapping[str, int] | None = None) -> RowBlock:
+        """The rows of a table, with matrices of these widths."""
+        matrices = {name: [f"{name}{j}" for j in range(width)] for name, width in (widths or {}).items()}
+        single = set(table.column_names).difference(*matrices.values())
+        own = [name for name in table.column_names if name in single and not name.startswith(_WHOLE)]
+        columns: dict[str, Column] = {name: _numbers(table, name) for name in own}
+        for name, parts in matrices.items():
+            lines = [_numbers(table, part) for part in parts]
+            columns[name] = np.stack(lines, axis=1) if lines else np.empty((table.num_rows, 0), np.int64)
+        whole = {n.removeprefix(_WHOLE): table[n].combine_chunks() for n in table.column_names if n.startswith(_WHOLE)}
+        arrays: list[Any] = list(whole.values())
+        return RowBlock(columns, pa.record_batch(arrays, names=list(whole)) if whole else None)
+
+    def like(self, table: pa.Table) -> RowBlock:
+        """The rows of a table in the columns that these have."""
+        widths = {n: c.shape[1] for n, c in self.columns.items() if not isinstance(c, Packed) and c.ndim == 2}
+        found = RowBlock.of_table(table, widths)
         if self.data is None:
-            return RowBlock(columns)
-        arrays: list[Any] = [_whole(table, field) for field in self.data.schema]
-        return RowBlock(columns, pa.record_batch(arrays, schema=self.data.schema))
+            return found
+        fields = zip(self.data.schema, found.rows.schema.types, strict=True)
+        schema = pa.schema([field.with_type(kind) for field, kind in fields])
+        return RowBlock(found.columns, pa.record_batch(found.rows.columns, schema=schema))
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
@@ -168,18 +188,5 @@ def _flat(name: str, values: npt.NDArray[Any]) -> Iterator[tuple[str, Numbers]]:
         yield from ((f"{name}{j}", np.ascontiguousarray(values[:, j])) for j in range(values.shape[1]))
 
 
-def _like(column: Column) -> npt.NDArray[Any]:
-    return column.read() if isinstance(column, Packed) else column
-
-
-def _read(table: pa.Table, name: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if like.ndim == 1:
-        return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False)).astype(like.dtype, copy=False)
-    matrix = np.empty((table.num_rows, like.shape[1]), like.dtype)
-    for j in range(like.shape[1]):
-        matrix[:, j] = table[f"{name}{j}"].combine_chunks().to_numpy(zero_copy_only=False)
-    return matrix
-
-
-def _whole(table: pa.Table, field: pa.Field[Any]) -> Any:
-    return table[_WHOLE + field.name].combine_chunks()
+def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False))

@@ -60,6 +60,8 @@ class RowStore:
         """The number of the next row."""
         self._forgotten = 0
         """Rows that the first block still has in memory in front of it."""
+        self._apart = 0
+        """Blocks at the front that are not joined with others."""
 
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
@@ -72,7 +74,7 @@ class RowStore:
             return
         blocks = [*self.blocks, rows.numbered(self.count)]
         self.count += len(rows)
-        while len(blocks) >= MANY and _are_alike(blocks[-MANY:]):
+        while len(blocks) - self._apart >= MANY and _are_alike(blocks[-MANY:]):
             blocks[-MANY:] = [RowBlock.joined(blocks[-MANY:])]
         self.blocks = blocks
 
@@ -207,7 +209,7 @@ class RowStore:
 
     def fill(self, table: pa.Table) -> None:
         """Hold exactly the rows of a table."""
-        self.replace(self.nothing.filled(table))
+        self.replace(self.nothing.like(table))
 
     @property
     def nbytes(self) -> int:
