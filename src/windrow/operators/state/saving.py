@@ -20,9 +20,7 @@ from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
-from windrow.operators.store.packed import Packed
 from windrow.operators.windows.rows.rings import values_only
-from windrow.operators.windows.rows.row_timeline import Ends
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable
@@ -236,19 +234,14 @@ def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
 
 def save_kept(windower: Any) -> dict[str, pa.Table]:
     """Rows kept by an adaptive windower, and the groups that have cells."""
-    columns = [column.read() for column in windower.kept.whole()]
-    return {
-        "rows": tabled(place=columns[0], **{f"column{i}": column for i, column in enumerate(columns[1:])}),
-        "standings": tabled(code=windower.standings.outer, level=windower.standings.levels),
-    }
+    standings = tabled(code=windower.standings.outer, level=windower.standings.levels)
+    return {"rows": windower.kept.table(), "standings": standings}
 
 
 def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
-    rows, standings = tables["rows"], tables["standings"]
-    columns = tuple(Packed.of(_numbers(rows, name)) for name in rows.column_names)
-    windower.kept.replace(columns)
-    windower.standings.outer = _numbers(standings, "code")
-    windower.standings.levels = _numbers(standings, "level")
+    windower.kept.fill(tables["rows"])
+    windower.standings.outer = _numbers(tables["standings"], "code")
+    windower.standings.levels = _numbers(tables["standings"], "level")
 
 
 def save_sessions(sessions: Any) -> dict[str, pa.Table]:
@@ -270,8 +263,7 @@ def save_per_row(windower: Any) -> dict[str, pa.Table]:
         "ended": scalars(windows=windower.ended),
     }
     if windower.past is not None:
-        past = windower.past.content()
-        tables["past"] = tabled(end=past.times, code=past.codes)
+        tables["past"] = windower.past.table()
     return tables
 
 
@@ -282,9 +274,7 @@ def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
     windower.counters = _numbers(tables["counters"], "value")
     windower.ended = tables["ended"].to_pylist()[0]["windows"]
     if windower.past is not None:
-        ends, codes = _numbers(tables["past"], "end"), _numbers(tables["past"], "code").astype(np.int32)
-        windower.past.first = windower.ended - len(ends)
-        windower.past.append(Ends(ends, codes, windower.past.first))
+        windower.past.fill(tables["past"], windower.ended - tables["past"].num_rows)
 
 
 def save_row_windows(windower: Any) -> dict[str, pa.Table]:

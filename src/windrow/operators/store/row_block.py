@@ -46,6 +46,10 @@ class RowBlock:
         column = self.columns[name]
         return column.read() if isinstance(column, Packed) else column
 
+    def part(self, name: str, rows: Chosen) -> npt.NDArray[Any]:
+        """A column of some rows."""
+        return RowBlock({name: _taken(self.columns[name], rows)})[name]
+
     @property
     def rows(self) -> pa.RecordBatch:
         """The whole rows, which there must be."""
@@ -66,6 +70,11 @@ class RowBlock:
     def having(self, columns: Mapping[str, Column]) -> RowBlock:
         """The same rows with these columns in addition, or in place of those of the same names."""
         return RowBlock({**self.columns, **columns}, self.data, self.first)
+
+    def remapped(self, name: str, mapping: npt.NDArray[Any]) -> RowBlock:
+        """The same rows with `mapping[value]` in place of each value of a column."""
+        values = mapping[self[name]]
+        return self.having({name: Packed.of(values) if isinstance(self.columns[name], Packed) else values})
 
     def without(self, name: str) -> RowBlock:
         return RowBlock({n: column for n, column in self.columns.items() if n != name}, self.data, self.first)

@@ -66,6 +66,11 @@ class RowStore:
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
 
+    @property
+    def first(self) -> int:
+        """The number of the first row."""
+        return self.blocks[0].first if self.blocks else self.count
+
     # Rows in
 
     def append(self, rows: RowBlock) -> None:
@@ -86,12 +91,12 @@ class RowStore:
         start, size = self.search(rows.span(self.by)[0] + 1), len(self)
         if start < size:
             rows = RowBlock.joined([self.read(start, size), rows])
-            self.blocks, self.count = self._between(0, start), self.count - (size - start)
+            self.blocks, self.count = self.parts(0, start), self.count - (size - start)
         self.append(rows.sorted(self.by))
 
-    def replace(self, rows: RowBlock) -> None:
-        """Hold exactly these rows."""
-        self.blocks, self.count, self._forgotten = [], 0, 0
+    def replace(self, rows: RowBlock, first: int = 0) -> None:
+        """Hold exactly these rows, numbered on from here."""
+        self.blocks, self.count, self._forgotten, self._apart = [], first, 0, 0
         self.append(rows)
 
     # Reading
@@ -111,9 +116,10 @@ class RowStore:
 
     def read(self, start: int, stop: int) -> RowBlock:
         """The rows from one place to another, counted from the first."""
-        return RowBlock.joined(self._between(start, stop) or [self.nothing])
+        return RowBlock.joined(self.parts(start, stop) or [self.nothing])
 
-    def _between(self, start: int, stop: int) -> list[RowBlock]:
+    def parts(self, start: int, stop: int) -> list[RowBlock]:
+        """The same rows, block by block."""
         parts, at = [], 0
         for block in self.blocks:
             low, high = max(start - at, 0), min(stop - at, len(block))
@@ -133,6 +139,11 @@ class RowStore:
             before += place
         return before
 
+    def at(self, place: int) -> int:
+        """The value that a row is sorted by; there must be one."""
+        assert self.by is not None
+        return int(self.read(place, place + 1)[self.by][0])
+
     def placed(self, numbers: Integers) -> tuple[list[tuple[RowBlock, Integers]], Integers]:
         """The blocks of rows by number with the places there, and the order in which these are given."""
         blocks = self.blocks
@@ -146,6 +157,13 @@ class RowStore:
         order = np.argsort(owners, kind="stable")
         parts = np.split(order, np.flatnonzero(np.diff(owners[order])) + 1)
         return [(blocks[owners[part[0]]], numbers[part] - firsts[owners[part[0]]]) for part in parts], order
+
+    def gather(self, name: str, numbers: Integers) -> npt.NDArray[Any]:
+        """A column of rows by number."""
+        placed, order = self.placed(numbers)
+        out = np.empty(len(numbers), self.nothing[name].dtype)
+        out[order] = np.concatenate([self.nothing[name], *(block[name][places] for block, places in placed)])
+        return out
 
     def where(self, test: Test) -> RowBlock:
         """A copy of some rows."""
@@ -202,14 +220,14 @@ class RowStore:
 
     def remap(self, name: str, mapping: npt.NDArray[Any]) -> None:
         """Codes or keys have changed: `mapping[old] = new`."""
-        self.blocks = [block.having({name: mapping[block[name]]}) for block in self.blocks]
+        self.blocks = [block.remapped(name, mapping) for block in self.blocks]
 
     def table(self) -> pa.Table:
         return self.content().table()
 
-    def fill(self, table: pa.Table) -> None:
-        """Hold exactly the rows of a table."""
-        self.replace(self.nothing.like(table))
+    def fill(self, table: pa.Table, first: int = 0) -> None:
+        """Hold exactly the rows of a table, numbered on from here."""
+        self.replace(self.nothing.like(table), first)
 
     @property
     def nbytes(self) -> int:

@@ -50,10 +50,6 @@ class WaitingRows(RowStore):
     def _released(self, rows: RowBlock, chosen: Mask) -> RowBlock:
         return _sorted(rows, chosen, by_group=self.by_group)
 
-    def replace(self, rows: RowBlock) -> None:
-        self._apart = 0
-        super().replace(rows)
-
     def content(self) -> RowBlock:
         """All rows; those of equal times in order of arrival."""
         return RowBlock.joined(self.blocks or [self.nothing])

@@ -148,7 +148,7 @@ class PerRow:
         ends = self._ends_of(rows, CLOSES)
         if self.past is not None:
             known = self._ends_of(rows, CLOSES, CLOSED) if self.is_marked else ends
-            self.past.append(known)
+            self.past.add(known)
             self.ended += len(known.times)
         else:
             self.ended += len(ends.times)
@@ -186,11 +186,8 @@ class PerRow:
         """Ends up to a time, those after the window of this number excepted, are of no more interest."""
         if self.past is None:
             return
-        if reported is None:
-            self.past.forget_below(until + 1)
-        else:
-            number = self.past.first + int(np.searchsorted(self.past.content().times, until + 1))
-            self.past.forget(min(number, reported + 1))
+        gone = self.past.search(until + 1)
+        self.past.forget(gone if reported is None else min(gone, max(0, reported + 1 - self.past.first)))
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.waiting.change(converting(convert))
@@ -215,7 +212,7 @@ class PerRow:
             counters[mapping[counting]] = self.counters[counting]
             self.counters = counters
         if self.past is not None:
-            self.past.remap(mapping)
+            self.past.remap("code", mapping)
 
     def kept_values(self, part: Values) -> ValueLog:
         return self.rows_kept.logs[part]
