@@ -70,6 +70,26 @@ def test_late_rows_are_put_into_their_places(packed: bool, parts: list[list[int]
     assert [time for time in known if time >= value] == times(store.content())
 
 
+@given(st.lists(BATCHES, max_size=5), st.data())
+def test_rows_are_sorted_when_someone_asks(rounds: list[list[list[int]]], data: st.DataObject) -> None:
+    store, known = RowStore(rows([]), by="time"), list[int]()
+    for parts in rounds:
+        for part in parts:
+            store.append(rows(part))
+        store.sort()
+        known = sorted(known + flat(parts))
+        assert known == [time for block in store.scan() for time in times(block)]
+        value = data.draw(st.integers(-21, 21))
+        assert len([time for time in known if time < value]) == store.search(value)
+        gone = data.draw(st.integers(0, 9))
+        store.forget(gone)
+        known = known[gone:]
+        if known and data.draw(st.booleans()):
+            assert known[0] == store.at(0)
+            store.drop(below("time", known[0] + 1))
+            known = [time for time in known if time != known[0]]
+
+
 @given(BATCHES, st.integers(-21, 21), st.integers(-21, 21))
 def test_rows_are_chosen_block_by_block(parts: list[list[int]], low: int, high: int) -> None:
     store, known = filled(parts), flat(parts)

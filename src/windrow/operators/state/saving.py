@@ -244,16 +244,6 @@ def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
     windower.standings.levels = _numbers(tables["standings"], "level")
 
 
-def save_sessions(sessions: Any) -> dict[str, pa.Table]:
-    table = table_of(sessions.starts, sessions.codes, sessions.cells)
-    return {"sessions": table.append_column("last", arrow(sessions.lasts))}
-
-
-def load_sessions(sessions: Any, tables: dict[str, pa.Table]) -> None:
-    sessions.starts, sessions.codes, sessions.cells = from_table(tables["sessions"], sessions.layout)
-    sessions.lasts = _numbers(tables["sessions"], "last")
-
-
 def save_per_row(windower: Any) -> dict[str, pa.Table]:
     tables = {
         **save_timeline(windower.timeline),

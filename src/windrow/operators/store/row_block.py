@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, concatenated
-from windrow.aggregates.kinds.base import Integers, Numbers
+from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.store.packed import Packed, joined
 
 Column: TypeAlias = npt.NDArray[Any] | Packed
@@ -129,19 +129,18 @@ class RowBlock:
 
     def table(self) -> pa.Table:
         """The rows as a table; the columns of a matrix are called by its name and their numbers."""
-        arrays = {name: arrow(values) for own in self.columns for name, values in _flat(own, self[own])}
+        arrays = {name: array for own in self.columns for name, array in _arrays(own, self[own])}
         whole = {} if self.data is None else {_WHOLE + n: self.data.column(n) for n in self.data.schema.names}
         return pa.table({**arrays, **whole})
 
     @staticmethod
-    def of_table(table: pa.Table, widths: Mapping[str, int] | None = None) -> RowBlock:
-        """The rows of a table, with matrices of these widths."""
-        matrices = {name: [f"{name}{j}" for j in range(width)] for name, width in (widths or {}).items()}
-        single = set(table.column_names).difference(*matrices.values())
-        own = [name for name in table.column_names if name in single and not name.startswith(_WHOLE)]
-        columns: dict[str, Column] = {name: _numbers(table, name) for name in own}
-        for name, parts in matrices.items():
-            lines = [_numbers(table, part) for part in parts]
+    def of_table(table: pa.Table, matrices: Mapping[str, npt.NDArray[Any]] | None = None) -> RowBlock:
+        """The rows of a table; `matrices` are like those that some of its columns make up."""
+        parts = {name: _names(name, like) for name, like in (matrices or {}).items()}
+        own = [name for name in table.column_names if not name.startswith(_WHOLE)]
+        columns: dict[str, Column] = {n: _numbers(table, n) for n in own if not any(n in p for p in parts.values())}
+        for name, names in parts.items():
+            lines = [_numbers(table, line) for line in names]
             columns[name] = np.stack(lines, axis=1) if lines else np.empty((table.num_rows, 0), np.int64)
         whole = {n.removeprefix(_WHOLE): table[n].combine_chunks() for n in table.column_names if n.startswith(_WHOLE)}
         arrays: list[Any] = list(whole.values())
@@ -149,8 +148,7 @@ class RowBlock:
 
     def like(self, table: pa.Table) -> RowBlock:
         """The rows of a table in the columns that these have."""
-        widths = {n: c.shape[1] for n, c in self.columns.items() if not isinstance(c, Packed) and c.ndim == 2}
-        found = RowBlock.of_table(table, widths)
+        found = RowBlock.of_table(table, {name: self[name] for name in self.columns if self[name].ndim == 2})
         if self.data is None:
             return found
         fields = zip(self.data.schema, found.rows.schema.types, strict=True)
@@ -190,11 +188,14 @@ def _joined(columns: Sequence[Any]) -> Column:
     return joined(columns) if isinstance(columns[0], Packed) else np.concatenate(columns)
 
 
-def _flat(name: str, values: npt.NDArray[Any]) -> Iterator[tuple[str, Numbers]]:
-    if values.ndim == 1:
-        yield name, values
-    else:
-        yield from ((f"{name}{j}", np.ascontiguousarray(values[:, j])) for j in range(values.shape[1]))
+def _names(name: str, values: npt.NDArray[Any]) -> list[str]:
+    """What a column is called in tables; a matrix is as many of them as it is wide."""
+    return [name] if values.ndim == 1 else [f"{name}{j}" for j in range(values.shape[1])]
+
+
+def _arrays(name: str, values: npt.NDArray[Any]) -> Iterator[tuple[str, Array]]:
+    lines = [values] if values.ndim == 1 else [np.ascontiguousarray(line) for line in values.T]
+    return zip(_names(name, values), map(arrow, lines), strict=True)
 
 
 def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:

@@ -61,7 +61,7 @@ class RowStore:
         self._forgotten = 0
         """Rows that the first block still has in memory in front of it."""
         self._apart = 0
-        """Blocks at the front that are not joined with others."""
+        """Blocks at the front that are sorted already, and not joined with those that came since."""
 
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
@@ -94,6 +94,13 @@ class RowStore:
             self.blocks, self.count = self.parts(0, start), self.count - (size - start)
         self.append(rows.sorted(self.by))
 
+    def sort(self) -> None:
+        """Put rows that were appended into their places."""
+        fresh, self.blocks, self._apart = self.blocks[self._apart :], self.blocks[: self._apart], 0
+        self.count -= sum(map(len, fresh))
+        self.insert(RowBlock.joined(fresh or [self.nothing]))
+        self._apart = len(self.blocks)
+
     def replace(self, rows: RowBlock, first: int = 0) -> None:
         """Hold exactly these rows, numbered on from here."""
         self.blocks, self.count, self._forgotten, self._apart = [], first, 0, 0
@@ -106,9 +113,9 @@ class RowStore:
         return iter(self.blocks)
 
     def content(self) -> RowBlock:
-        """All rows in one block, which costs a copy of all when there are several."""
+        """All rows in one block, numbered on; costs a copy of all when there are several."""
         if len(self.blocks) > 1:
-            self.blocks, self._forgotten = [RowBlock.joined(self.blocks)], 0
+            self.blocks, self._forgotten, self._apart = [RowBlock.joined(self.blocks)], 0, 0
         return self.blocks[0] if self.blocks else self.nothing
 
     def column(self, name: str) -> npt.NDArray[Any]:
@@ -191,7 +198,7 @@ class RowStore:
         """Only these of its rows; they are numbered anew."""
         if sum(map(len, parts)) == len(self):
             return
-        self.blocks, self.count, self._forgotten = [], 0, 0
+        self.replace(self.nothing)
         for part in parts:
             self.append(part)
 
@@ -200,7 +207,7 @@ class RowStore:
         blocks = list(self.blocks)
         while blocks and count >= len(blocks[0]):
             count -= len(blocks.pop(0))
-            self._forgotten = 0
+            self._forgotten, self._apart = 0, max(0, self._apart - 1)
         if blocks and count:
             rest, self._forgotten = blocks[0].take(slice(count, None)), self._forgotten + count
             if self._forgotten >= len(rest):  # now it is worth a copy

@@ -32,7 +32,6 @@ class Buffer(RowWise):
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
         self.rows = self._no_rows()
-        """By time."""
 
     def _no_rows(self) -> RowStore:
         return RowStore(no_cell_rows(self.layout), by="place")
@@ -42,7 +41,7 @@ class Buffer(RowWise):
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
         self.layout.settle(table)
-        self.rows.insert(cell_rows(rows.times, rows.group_codes(), table))
+        self.rows.append(cell_rows(rows.times, rows.group_codes(), table))
 
     amend = add
 
@@ -66,6 +65,7 @@ class Buffer(RowWise):
         if last == START:
             self._pass(bound, last)
             return
+        self.rows.sort()
         number = max(self.closed + 1, (self.low - self.window.origin) // self.window.slide + 1)
         while number <= last:
             low, high = (

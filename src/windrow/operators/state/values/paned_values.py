@@ -11,7 +11,7 @@ import numpy.typing as npt
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.values.multisets import Multiset, RunningMultiset, compact_segments, sorted_runs
-from windrow.operators.state.values.value_log import ValueLog, value_rows
+from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.store.row_store import below
 from windrow.semantics.progress.policies import START
 
@@ -30,7 +30,7 @@ class PanedValues:
         """Panes [first, last) that the window's multiset covers."""
 
     def add(self, panes: Integers, codes: Codes, keys: Integers) -> None:
-        self.open.append(value_rows(panes, codes, keys))
+        self.open.add(panes, codes, keys)
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedValues:
         """The values of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
-
-
-def value_rows(places: Integers, codes: Codes, keys: Integers) -> RowBlock:
-    return RowBlock({"place": places, "code": codes, "key": keys})
 
 
 class ValueLog(RowStore):
     """The values of one argument, in the order in which they came."""
 
     def __init__(self) -> None:
-        super().__init__(value_rows(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)))
+        none = np.empty(0, np.int64)
+        super().__init__(RowBlock({"place": none, "code": NO_CODES, "key": none}))
+
+    def add(self, places: Integers, codes: Codes, keys: Integers) -> None:
+        self.append(RowBlock({"place": places, "code": codes, "key": keys}))
 
     def keys_in_use(self) -> Integers:
         return self.column("key")

@@ -9,7 +9,7 @@ from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.values.multisets import Multiset
-from windrow.operators.state.values.value_log import ValueLog, value_rows
+from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.store.row_store import below, between
 
 
@@ -21,7 +21,7 @@ class ValueRows:
         self.customs: dict[Custom, CustomCells | None] = dict.fromkeys(customs)
 
     def add(self, part: Values, times: Integers, codes: Codes, keys: Integers) -> None:
-        self.logs[part].append(value_rows(times, codes, keys))
+        self.logs[part].add(times, codes, keys)
 
     def add_custom(self, part: Custom, cells: CustomCells) -> None:
         known = self.customs[part]
