@@ -58,6 +58,7 @@ class Breaking:
     source: Any
     after: int
     schema: pa.Schema
+    is_live: bool = False
 
     def select(self, columns: Any) -> Breaking:
         source = self.source.select(columns)

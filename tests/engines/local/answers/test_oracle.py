@@ -49,6 +49,7 @@ class Split:
     cuts: Collection[int]
     dictionary: bool = False
     schema: pa.Schema = SCHEMA
+    is_live: bool = False
 
     def select(self, columns: Sequence[str]) -> Split:
         return replace(self, schema=pa.schema([SCHEMA.field(name) for name in columns]))
