@@ -84,7 +84,7 @@ def test_rows_are_sorted_when_someone_asks(rounds: list[list[list[int]]], data: 
         gone = data.draw(st.integers(0, 9))
         store.forget(gone)
         known = known[gone:]
-        if known and data.draw(st.booleans()):
+        if data.draw(st.booleans()) and known:
             assert known[0] == store.at(0)
             store.drop(below("time", known[0] + 1))
             known = [time for time in known if time != known[0]]
