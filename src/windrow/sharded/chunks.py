@@ -26,7 +26,7 @@ from windrow.sharded.wire import opened
 
 __all__ = ["VERSION", "Key", "Known", "Store", "digest", "load", "save", "without"]
 
-VERSION = 6
+VERSION = 7
 """Of the saved state, on every engine. State of another version is refused."""
 CHUNK_ROWS = 1 << 15
 APPENDED_ROWS = 1 << 13

@@ -29,8 +29,8 @@ def test_rows_are_found_and_leave_once(parts: list[list[int]], limit: int, data:
         assert kept.add(rows(part, len(times))).tolist() == list(range(len(times), len(times) + len(part)))
         times += part
         asked = data.draw(st.lists(st.integers(0, len(times) - 1), min_size=1, max_size=6))
-        assert names(kept.gather(np.array(asked))) == asked
-        assert kept.gather(np.array(asked), ["other"]).data is None
+        assert names(kept.pick(np.array(asked))) == asked
+        assert kept.pick(np.array(asked), ["other"]).data is None
         assert kept.mark(np.array(asked)).tolist() == sorted(set(asked) - met)
         met |= set(asked)
     early = [name for gone in kept.leave(limit) for name in names(gone)]
@@ -40,21 +40,13 @@ def test_rows_are_found_and_leave_once(parts: list[list[int]], limit: int, data:
     assert len(kept) == kept.nbytes == 0
 
 
-def test_chunks_are_not_put_together_across_one_that_is_gone() -> None:
+def test_a_block_in_the_middle_leaves_and_ids_stay() -> None:
     kept = Kept()
     for start, time in ((0, 50), (8, 1), (10, 50)):
         kept.add(rows([time] * (8 if start == 0 else 2), start))
-    kept.chunks = kept.chunks[:1]
+    assert [names(gone) for gone in kept.leave(2)] == [[8, 9]]
     kept.add(rows([60] * 20, 12))
-    assert names(kept.gather(np.array([31, 7, 12]))) == [31, 7, 12]
-    assert kept.leaving(55) == 8
-
-
-def test_chunks_that_another_thread_reads_stay_as_they_are() -> None:
-    kept = Kept()
-    kept.add(rows([5], 0))
-    read, chunk = kept.chunks, kept.chunks[0]
-    kept.add(rows([6], 1))
-    assert len(kept.chunks) == 1
-    assert read == [chunk]
-    assert names(chunk.rows) == [0]
+    assert names(kept.pick(np.array([31, 7, 12, 10]))) == [31, 7, 12, 10]
+    assert kept.mark(np.array([31, 7])).tolist() == [7, 31]
+    assert kept.done(np.array([31, 10, 7])).tolist() == [True, False, True]
+    assert kept.leaving(55) == 10

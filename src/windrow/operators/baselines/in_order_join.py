@@ -19,7 +19,8 @@ from windrow.operators.joins.late import Gated
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import first_met
 from windrow.operators.state.changes import Saved
-from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting, time_order
+from windrow.operators.store.row_block import RowBlock, no_rows, value_order
+from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, LastRows
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
 
@@ -36,7 +37,7 @@ class InOrderJoin(Gated):
         self.gate = inner.gate
         self.window = inner.window
         self.schema = inner.schemas[LEFT]
-        self.waiting = Waiting(RowsOfPartitions.nothing(self.schema))
+        self.waiting = WaitingRows(RowBlock({"place": np.empty(0, np.int64)}, no_rows(self.schema)))
         self.bounds = [START, START]
         self.released = START
 
@@ -54,7 +55,7 @@ class InOrderJoin(Gated):
             return
         batch, late = self.gate.divide(batch, port, self.bounds[LEFT], self.counters)
         yield from late
-        self.waiting.add(RowsOfPartitions(batch.data, batch.times, np.zeros(len(batch), np.int32)))
+        self.waiting.append(RowBlock({"place": batch.times}, batch.data))
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
@@ -66,11 +67,11 @@ class InOrderJoin(Gated):
             yield from self._joined(self.waiting.take_below(bound))
             yield from self.inner.punctuate(Punctuation(bound), LEFT)
 
-    def _joined(self, rows: RowsOfPartitions) -> Iterator[Element]:
+    def _joined(self, rows: RowBlock) -> Iterator[Element]:
         """The pairs of left rows that have all of their partners, in order of their times."""
         for start in range(0, len(rows), PIECE):
             piece = rows.take(slice(start, start + PIECE))
-            found = [e for e in self.inner.admit(Batch(piece.data, piece.times), LEFT) if isinstance(e, Batch)]
+            found = [e for e in self.inner.admit(Batch(piece.rows, piece["place"]), LEFT) if isinstance(e, Batch)]
             if found:
                 yield _sorted(found)
 
@@ -89,26 +90,21 @@ class InOrderJoin(Gated):
         return self.inner.stored_rows + len(self.waiting)
 
     def state(self) -> dict[str, Saved]:
-        held = self.waiting.content()
         return {
             **nested(inner=self.inner),
             "bounds": tabled(value=np.array([*self.bounds, self.released])),
-            "waiting": pa.Table.from_batches([held.data]),
-            "times": tabled(time=held.times),
+            "waiting": self.waiting.table(),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.inner.restore(under("inner", tables))
         *self.bounds, self.released = np.asarray(tables["bounds"]["value"]).tolist()
-        data = tables["waiting"].combine_chunks().to_batches()
-        if data:
-            times = np.array(tables["times"]["time"].combine_chunks())
-            self.waiting.add(RowsOfPartitions(data[0], times, np.zeros(len(times), np.int32)))
+        self.waiting.fill(tables["waiting"])
 
 
 def _sorted(batches: list[Batch]) -> Batch:
     times = np.concatenate([batch.times for batch in batches])
-    order = time_order(times)
+    order = value_order(times)
     table = pa.Table.from_batches([batch.data for batch in batches]).combine_chunks().take(arrow(order))
     (data,) = table.combine_chunks().to_batches()
     return Batch(data, times[order])

@@ -124,9 +124,9 @@ class HandshakeJoin(Gated):
         if self._marks(RIGHT):
             self.kept[RIGHT].mark(rights)
         if not self.node.kind.is_half:
-            yield from self.results.add(self.kept[LEFT].gather(lefts), self.kept[RIGHT].gather(rights))
+            yield from self.results.add(self.kept[LEFT].pick(lefts), self.kept[RIGHT].pick(rights))
         elif self.node.kind is JoinKind.SEMI and len(firsts):
-            yield from self.results.add(self.kept[LEFT].gather(firsts), None)
+            yield from self.results.add(self.kept[LEFT].pick(firsts), None)
 
     def _marks(self, side: int) -> bool:
         """Whether it matters if rows of a side have met a partner."""

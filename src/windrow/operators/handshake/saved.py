@@ -12,8 +12,8 @@ from windrow.operators.base import Batch
 from windrow.operators.handshake.blocks import Unsigned
 from windrow.operators.handshake.kept import Kept, timed
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
-from windrow.operators.joins.payload import is_saved_column, loaded_columns, saved_columns
 from windrow.operators.joins.results import Picked
+from windrow.operators.store.row_block import RowBlock
 
 _TIME = ".time"
 """Not the name of a column that anyone asks for."""
@@ -21,22 +21,20 @@ _TIME = ".time"
 
 def save_rows(kept: Kept, ids: Integers, columns: list[Unsigned]) -> pa.Table:
     """Some rows by id, oldest first; `columns` are what the chain compares of them."""
-    rows = kept.gather(ids)
-    table: dict[str, Any] = {"time": timed(rows), "done": kept.done(ids)}
-    table |= {f"compared{i}": column for i, column in enumerate(columns)}
-    return pa.table(table | saved_columns(rows.data))
+    rows = kept.pick(ids)
+    own: dict[str, Any] = {"time": timed(rows), "done": kept.done(ids)}
+    own |= {f"compared{i}": column for i, column in enumerate(columns)}
+    return RowBlock(own, rows.data).table()
 
 
 def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags]:
     """What is compared of the rows, what is kept of them, and which have met a partner."""
-    own = [name for name in table.column_names if not is_saved_column(name)]
-    numbers = {name: np.array(table[name].combine_chunks()) for name in own}
-    data = loaded_columns(table)
-    compared = [numbers[name] for name in numbers if name.startswith("compared")]
+    rows = RowBlock.of_table(table)
+    compared = [rows[name] for name in rows.columns if name.startswith("compared")]
     words = compared.pop(0) if encoder.equalities else None
     # Without anything to compare but times, these are compared.
     bands = tuple(band.view(scale.dtype) for band, scale in zip(compared, encoder.scales, strict=False))
-    return Encoded(numbers["time"], words, bands), Picked(table.num_rows, data, numbers["time"]), numbers["done"]
+    return Encoded(rows["time"], words, bands), Picked(len(rows), rows.data, rows["time"]), rows["done"]
 
 
 def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:

@@ -27,7 +27,7 @@ class Trial:
     def __call__(self, found: Found) -> Found:
         lefts, rights = found
         tried = self.columns.tried
-        left, right = self.kept[LEFT].gather(lefts, tried), self.kept[RIGHT].gather(rights, tried)
+        left, right = self.kept[LEFT].pick(lefts, tried), self.kept[RIGHT].pick(rights, tried)
         holds = self.columns.holds(left, right)
         if holds is None or holds.all():
             return found

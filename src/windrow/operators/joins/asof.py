@@ -19,11 +19,11 @@ from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded, settled
 from windrow.operators.joins.late import Gate, Gated
 from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
-from windrow.operators.joins.payload import loaded_columns, saved_columns
 from windrow.operators.joins.reach import met_by
-from windrow.operators.state.groups import Codes, Groups
+from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.keys import present
-from windrow.operators.store.waiting_rows import RowsOfPartitions
+from windrow.operators.store.row_block import RowBlock, no_rows
+from windrow.operators.store.row_store import RowStore
 from windrow.plan.checks.joins import conditions, schema_of
 from windrow.plan.conditions import Equality
 from windrow.plan.nodes import LEFT, RIGHT, Join
@@ -34,8 +34,6 @@ from windrow.semantics.joins import AsOf, JoinKind
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 SIDES = ("left", "right")
-PLACE = "place"
-"""The column of saved rows that tells their times."""
 
 
 class KeyCodes:
@@ -60,14 +58,18 @@ class KeyCodes:
         known = np.logical_and.reduce([present(array) for array in arrays])
         return np.where(known, self.groups.encode(arrays), -1).astype(np.int32)
 
-    def compact(self, held: list[RowsOfPartitions]) -> list[RowsOfPartitions]:
+    def compact(self, held: list[RowStore]) -> None:
         """Forget keys that no row has, once they are most of all."""
-        found = self.groups.compacted(lambda: np.unique(np.concatenate([r.codes[r.codes >= 0] for r in held])))
-        if found is None:
-            return held
-        self.groups, mapping = found
-        mapping = np.append(mapping, np.int32(-1))  # what -1 finds
-        return [RowsOfPartitions(rows.data, rows.times, mapping[rows.codes]) for rows in held]
+        found = self.groups.compacted(lambda: np.unique(np.concatenate([_known(rows) for rows in held])))
+        if found is not None:
+            self.groups, mapping = found
+            for rows in held:
+                rows.remap("code", np.append(mapping, np.int32(-1)))  # what -1 finds
+
+
+def _known(rows: RowStore) -> Codes:
+    codes: Codes = rows.column("code")
+    return codes[codes >= 0]
 
 
 class AsOfJoin(Gated):
@@ -81,7 +83,7 @@ class AsOfJoin(Gated):
         self.schemas = [named_schema(node, shapes, side) for side in (LEFT, RIGHT)]
         self.gate = Gate(node, shapes)
         self.keys = KeyCodes(conditions(node, shapes).equalities, schema_of(node, shapes))
-        self.held = [RowsOfPartitions.nothing(schema) for schema in self.schemas]
+        self.held = [RowStore(_nothing(schema)) for schema in self.schemas]
         self.bounds = [START, START]
         self.bound = START
         self.counters = Counters()
@@ -90,19 +92,19 @@ class AsOfJoin(Gated):
         batch, late = self.gate.divide(batch, port, self.bounds[port], self.counters)
         yield from late
         if len(batch):
-            self.held[port] = RowsOfPartitions.joined([self.held[port], self._named(batch, port)])
+            self.held[port].append(self._named(batch, port))
 
-    def _named(self, batch: Batch, port: int) -> RowsOfPartitions:
+    def _named(self, batch: Batch, port: int) -> RowBlock:
         schema, names = self.schemas[port], self.node.names_of(port)
         columns = [settled(batch.data.column(source), schema.field(name).type) for name, source in names.items()]
         data = pa.record_batch(columns, schema=schema)
-        return RowsOfPartitions(data, batch.times, self.keys.encode(data, port))
+        return RowBlock({"place": batch.times, "code": self.keys.encode(data, port)}, data)
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
         yield from self._release()
         self._purge()
-        self.held = self.keys.compact(self.held)
+        self.keys.compact(self.held)
         bound = min(self.bounds[LEFT], self._settled_from())
         if bound > self.bound:
             self.bound = bound
@@ -110,45 +112,53 @@ class AsOfJoin(Gated):
 
     def _settled_from(self) -> int:
         """No left row below this waits any longer."""
-        waiting = self.held[LEFT].times
-        return int(waiting.min()) if len(waiting) else END
+        return min((rows.span("place")[0] for rows in self.held[LEFT].scan()), default=END)
 
     def _release(self) -> Iterator[Element]:
         """Left rows whose partner is known, or known to be none, with it."""
-        left = self.held[LEFT]
+        left = self.held[LEFT].content()
         if not len(left) or self.bounds[RIGHT] == START:
             return
-        self.held[RIGHT] = right = without_ties(self.held[RIGHT])
+        right = self._right()
         partners = nearest(left, right, self.window)
-        _, last = met_by(self.window, LEFT, left.times)
+        _, last = met_by(self.window, LEFT, left["place"])
         final = last < self.bounds[RIGHT] if self.bounds[RIGHT] != END else np.ones(len(left), np.bool_)
         if self.window.forward and len(right):
-            final |= (partners != NONE) & (right.times[partners] < self.bounds[RIGHT])
-        self.held[LEFT] = left.take(np.flatnonzero(~final))
+            final |= (partners != NONE) & (right["place"][partners] < self.bounds[RIGHT])
+        self.held[LEFT].replace(left.take(np.flatnonzero(~final)))
         wanted = final if self.node.kind is JoinKind.LEFT else final & (partners != NONE)
         if wanted.any():
             rows = np.flatnonzero(wanted)
             yield self._joined(left.take(rows), right, partners[rows])
 
-    def _joined(self, left: RowsOfPartitions, right: RowsOfPartitions, partners: Integers) -> Batch:
+    def _right(self) -> RowBlock:
+        """The right rows, one a key and time."""
+        right = self.held[RIGHT].content()
+        found = without_ties(right)
+        if len(found) < len(right):
+            self.held[RIGHT].replace(found)
+        return found
+
+    def _joined(self, left: RowBlock, right: RowBlock, partners: Integers) -> Batch:
         nothing = partners == NONE
-        found = right.data.take(arrow(np.where(nothing, 0, partners), null=nothing))
-        columns = [(left.data, found)[column.side].column(column.name) for column in self.node.columns]
+        found = right.rows.take(arrow(np.where(nothing, 0, partners), null=nothing))
+        columns = [(left.rows, found)[column.side].column(column.name) for column in self.node.columns]
         self.counters.results += len(left)
-        return Batch(pa.record_batch(columns, schema=self.output.schema), left.times)
+        return Batch(pa.record_batch(columns, schema=self.output.schema), left["place"])
 
     def _purge(self) -> None:
         """Forget right rows that no left row to come, or still waiting, looks at."""
         bound = min(self.bounds[LEFT], self._settled_from())
         if not len(self.held[RIGHT]) or bound == START:
             return
-        right = without_ties(self.held[RIGHT])
-        _, last = met_by(self.window, RIGHT, right.times)
+        right = self._right()
+        _, last = met_by(self.window, RIGHT, right["place"])
         gone = np.ones(len(right), np.bool_) if bound == END else last < bound
-        gone |= right.codes < 0
+        gone |= right["code"] < 0
         if not self.window.forward:
             gone |= superseded(right, bound)
-        self.held[RIGHT] = right.take(np.flatnonzero(~gone)) if gone.any() else right
+        if gone.any():
+            self.held[RIGHT].replace(right.take(np.flatnonzero(~gone)))
 
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
         return self.gate.set_aside(early, port, self.counters)
@@ -169,18 +179,19 @@ class AsOfJoin(Gated):
         """Rows of both sides by time, and how far they and the results have come."""
         tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.gate.late]))}
         for name, rows in zip(SIDES, self.held, strict=True):
-            ordered = rows.take(np.argsort(rows.times, kind="stable"))
-            tables[name] = pa.table({PLACE: arrow(ordered.times), **saved_columns(ordered.data)})
+            tables[name] = rows.content().sorted("place").without("code").table()
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[Any] = tables["bounds"]["value"].to_pylist()
         self.bounds, self.bound, self.gate.late = numbers[:2], numbers[2], numbers[3:]
         for side, name in enumerate(SIDES):
-            times = np.array(tables[name][PLACE].combine_chunks())
-            data = loaded_columns(tables[name])
-            assert data is not None  # its time at least
-            self.held[side] = RowsOfPartitions(data, times, self.keys.encode(data, side))
+            rows = self.held[side].nothing.like(tables[name])
+            self.held[side].replace(rows.having({"code": self.keys.encode(rows.rows, side)}))
+
+
+def _nothing(schema: pa.Schema) -> RowBlock:
+    return RowBlock({"place": np.empty(0, np.int64), "code": NO_CODES}, no_rows(schema))
 
 
 def named_schema(node: Join, shapes: tuple[Shape, Shape], side: int) -> pa.Schema:

@@ -10,20 +10,20 @@ import pyarrow.compute as pc
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.expressions.values import decoded
 from windrow.operators.state.keys import ordered_keys, validity
-from windrow.operators.store.waiting_rows import RowsOfPartitions
+from windrow.operators.store.row_block import RowBlock
 from windrow.semantics.joins import AsOf
 
 NONE = -1
 
 
-def nearest(left: RowsOfPartitions, right: RowsOfPartitions, window: AsOf) -> Integers:
+def nearest(left: RowBlock, right: RowBlock, window: AsOf) -> Integers:
     """The place of each left row's partner among the right rows, or NONE. A negative key meets nothing.
 
     Both sides are sorted together by key and time; a partner is the last right row before a left one, or, forward,
     the first after it. `right` must hold one row a key and time: see `without_ties`.
     """
-    codes = np.concatenate([left.codes, right.codes])
-    times = np.concatenate([left.times, right.times])
+    codes = np.concatenate([left["code"], right["code"]])
+    times = np.concatenate([left["place"], right["place"]])
     is_right = np.arange(len(codes)) >= len(left)
     # Of equal times the right row comes first where it counts as seen, last where it does not.
     behind = is_right if window.strict != window.forward else ~is_right
@@ -41,15 +41,15 @@ def nearest(left: RowsOfPartitions, right: RowsOfPartitions, window: AsOf) -> In
     return found[: len(left)]
 
 
-def without_ties(rows: RowsOfPartitions) -> RowsOfPartitions:
+def without_ties(rows: RowBlock) -> RowBlock:
     """Of rows of equal key and time only the greatest, by its columns from left to right; NULL is the smallest."""
-    order = np.lexsort((rows.times, rows.codes))
-    codes, times = rows.codes[order], rows.times[order]
+    order = np.lexsort((rows["place"], rows["code"]))
+    codes, times = rows["code"][order], rows["place"][order]
     same = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
     if not same.any():
         return rows
     numbers = np.concatenate([[0], np.cumsum(~same)])
-    ranks = [rank for column in rows.data.columns for rank in _ranks(column)]
+    ranks = [rank for column in rows.rows.columns for rank in _ranks(column)]
     best = order[np.lexsort((*(rank[order] for rank in reversed(ranks)), numbers))]
     last = np.flatnonzero(np.append(~same, True))
     return rows.take(np.sort(best[last]))
@@ -72,10 +72,10 @@ def _ranks(column: Array) -> list[Integers]:
     return [present, np.where(present > 0, keys, 0)]
 
 
-def superseded(rows: RowsOfPartitions, bound: int) -> npt.NDArray[np.bool_]:
+def superseded(rows: RowBlock, bound: int) -> npt.NDArray[np.bool_]:
     """Which rows have a later one of their key below a bound: no left row from the bound on looks as far back."""
-    order = np.lexsort((rows.times, rows.codes))
-    codes, times = rows.codes[order], rows.times[order]
+    order = np.lexsort((rows["place"], rows["code"]))
+    codes, times = rows["code"][order], rows["place"][order]
     gone = np.zeros(len(order), np.bool_)
     gone[order[:-1]] = (codes[1:] == codes[:-1]) & (times[1:] < bound)
     return gone

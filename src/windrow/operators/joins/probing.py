@@ -14,7 +14,7 @@ from windrow.operators.joins.encoding import Flags, Probes
 from windrow.operators.joins.results import Columns, Picked
 from windrow.operators.joins.runs import Laid, Run, matches
 from windrow.operators.joins.store import Store
-from windrow.operators.store.waiting_rows import time_order
+from windrow.operators.store.row_block import value_order
 from windrow.semantics.joins import LEFT
 
 _IN_CACHE = 1 << 18
@@ -84,7 +84,7 @@ class Prober:
         In order of time where each of many runs meets few of them; else as rows lie in runs, if that is far apart.
         """
         if len(runs) > _MANY:
-            order = time_order(probes.first)
+            order = value_order(probes.first)
             laid = Laid.out(probes.take(order), store.layout, sort=False)
             spans = [(run, *laid.meeting(run)) for run in runs]
             if 4 * sum(end - start for _, start, end in spans) < len(runs) * len(laid):

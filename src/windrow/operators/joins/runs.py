@@ -15,7 +15,7 @@ from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.joins.encoding import Encoded, Encoder, Probes
 from windrow.operators.joins.scales import Scale
 from windrow.operators.kernels.joins import index as kernels
-from windrow.operators.store.waiting_rows import time_order
+from windrow.operators.store.row_block import value_order
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Marks: TypeAlias = npt.NDArray[np.uint8]
@@ -200,7 +200,7 @@ def _order(keys: Numbers) -> Integers:
     if (keys[1:] >= keys[:-1]).all():
         return order
     if keys.dtype != np.int32:
-        return time_order(keys)
+        return value_order(keys)
     raised = (keys ^ np.int32(-(1 << 31))).view(np.uint32)
     found: Integers = kernels.sort_groups(raised, np.uint32(0), order, np.empty_like(order))
     return found

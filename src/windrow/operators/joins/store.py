@@ -12,9 +12,8 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Encoded
-from windrow.operators.joins.payload import is_saved_column, loaded_columns, saved_columns
 from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
-from windrow.operators.store.waiting_rows import time_order
+from windrow.operators.store.row_block import RowBlock, value_order
 from windrow.semantics.progress.policies import END
 
 SEGMENTS = 6
@@ -150,13 +149,10 @@ class Store:
 
     def state(self) -> pa.Table | None:
         """The rows that can still meet one, by place; None when there are none."""
-        tables = [table for run in self._all() if len(table := self._saved(run))]
-        if not tables:
-            return None
-        whole = pa.concat_tables(tables)
-        return whole.take(arrow(np.argsort(whole["place"].to_numpy(), kind="stable")))
+        found = [rows for run in self._all() if len(rows := self._live_rows(run))]
+        return RowBlock.joined(found).sorted("place").table() if found else None
 
-    def _saved(self, run: Run) -> pa.Table:
+    def _live_rows(self, run: Run) -> RowBlock:
         columns: dict[str, Any] = {"place": run.times}
         if self.layout.has_words:
             columns["word"] = run.words
@@ -167,8 +163,9 @@ class Store:
             columns[f"band{self.layout.bands - 1}"] = run.keys
         if run.matched is not None:
             columns["matched"] = run.matched[run.rows]
-        columns |= saved_columns(None if run.payload is None else run.payload.take(arrow(run.rows)))
-        return pa.table(columns).filter(pa.array(self._live(run)))
+        live = np.flatnonzero(self._live(run))
+        payload = None if run.payload is None else run.payload.take(arrow(run.rows[live]))
+        return RowBlock(RowBlock(columns).take(live).columns, payload)
 
     def _live(self, run: Run) -> npt.NDArray[np.bool_]:
         live = np.ones(len(run), np.bool_) if self.limit is None else run.times >= self.limit
@@ -178,11 +175,11 @@ class Store:
 
     def restore(self, table: pa.Table, least: int) -> None:
         """Rows that `state` gave."""
-        own = [name for name in table.column_names if not is_saved_column(name)]
-        numbers = {name: np.array(table[name].combine_chunks()) for name in own}
+        saved = RowBlock.of_table(table)
+        numbers: dict[str, Any] = dict(saved.columns)
         bands = tuple(numbers[f"band{i}"] for i in range(self.layout.bands))
         rows = Encoded(numbers["place"], numbers.get("word"), bands)
-        self.add(rows, loaded_columns(table), least, numbers.get("matched"))
+        self.add(rows, saved.data, least, numbers.get("matched"))
 
 
 def _different(numbers: Integers) -> Integers:
@@ -192,7 +189,7 @@ def _different(numbers: Integers) -> Integers:
 
 def _divided(numbers: Integers) -> Iterator[tuple[int, Integers]]:
     """Rows by the number of their segment."""
-    order = time_order(numbers)
+    order = value_order(numbers)
     cuts = np.flatnonzero(np.diff(numbers[order])) + 1
     for chosen in np.split(order, cuts):
         yield int(numbers[chosen[0]]), chosen

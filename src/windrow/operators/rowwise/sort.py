@@ -16,7 +16,8 @@ from windrow.aggregates.kinds.arrays import tabled
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.expressions.values import settled
 from windrow.operators.late.judging import below
-from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting
+from windrow.operators.store.row_block import RowBlock, no_rows
+from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.plan.nodes import Lateness
 from windrow.plan.types.schema import in_order
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
@@ -33,7 +34,7 @@ class Sort(Accounted):
         self.schema = schema
         self.time = time
         self.lateness = lateness
-        self.waiting = Waiting(RowsOfPartitions.nothing(schema))
+        self.waiting = WaitingRows(RowBlock({"place": np.empty(0, np.int64)}, no_rows(schema)))
         self.bound = START
         self.counters = Counters()
 
@@ -48,7 +49,7 @@ class Sort(Accounted):
         yield from self._missed(_chosen(batch, late))
 
     def _hold(self, batch: Batch) -> None:
-        self.waiting.add(RowsOfPartitions(batch.data, batch.times, np.zeros(len(batch), np.int32)))
+        self.waiting.append(RowBlock({"place": batch.times}, batch.data))
 
     def _missed(self, late: Batch) -> Iterator[Element]:
         if self.lateness is Lateness.GENEROUS:
@@ -68,7 +69,7 @@ class Sort(Accounted):
         released = self.waiting.take_below(self.bound)
         if len(released):
             self.counters.results += len(released)
-            yield self._settled(Batch(released.data, released.times))
+            yield self._settled(Batch(released.rows, released["place"]))
         yield punctuation
 
     def _settled(self, batch: Batch) -> Batch:
@@ -90,18 +91,11 @@ class Sort(Accounted):
         return self.waiting.nbytes
 
     def state(self) -> dict[str, pa.Table]:
-        held = self.waiting.content()
-        return {
-            "bound": tabled(bound=np.array([self.bound])),
-            "waiting": pa.Table.from_batches([held.data]),
-            "times": tabled(time=held.times),
-        }
+        return {"bound": tabled(bound=np.array([self.bound])), "waiting": self.waiting.table()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.bound = tables["bound"]["bound"][0].as_py()
-        data = tables["waiting"].combine_chunks().to_batches()
-        if data:
-            self._hold(Batch(data[0], np.array(tables["times"]["time"].combine_chunks())))
+        self.waiting.fill(tables["waiting"])
 
 
 def _chosen(batch: Batch, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Batch:

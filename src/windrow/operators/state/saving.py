@@ -14,19 +14,15 @@ from windrow.aggregates.kinds.base import Custom, Integers
 from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, TAIL
 from windrow.operators.kernels.rows.last_rows import FRONT, OWNER
-from windrow.operators.kernels.rows.marks import CLOSED
 from windrow.operators.state.changes import Appended, Chosen, Marks, Saved, Stamped, Tracked
 from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.state_columns import state_columns, state_of
-from windrow.operators.state.values.multisets import Multiset, RowLog
-from windrow.operators.state.values.packed import Packed
+from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
-from windrow.operators.store.waiting_rows import RowStates
 from windrow.operators.windows.rows.rings import values_only
-from windrow.operators.windows.rows.row_timeline import Ends
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable
@@ -135,15 +131,6 @@ def _load_position(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
     timeline.stale = True
 
 
-def save_log(log: RowLog, name: str) -> dict[str, pa.Table]:
-    places, codes, keys = log.content()
-    return {name: tabled(place=places, code=codes, key=keys)}
-
-
-def load_log(log: RowLog, table: pa.Table) -> None:
-    log.replace(_numbers(table, "place"), _numbers(table, "code").astype(np.int32), _numbers(table, "key"))
-
-
 def save_multisets(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
     items = list(panes)
     return tabled(
@@ -163,7 +150,7 @@ def load_multisets(table: pa.Table) -> dict[int, Multiset]:
 
 def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
     return {
-        **save_log(store.open, f"{name}.open"),
+        f"{name}.open": store.open.table(),
         f"{name}.panes": save_multisets(store.panes.items()),
         f"{name}.window": save_multisets([(0, store.window.now)]),
         f"{name}.inside": scalars(first=store.inside[0], last=store.inside[1]),
@@ -171,7 +158,7 @@ def save_values(store: PanedValues, name: str) -> dict[str, pa.Table]:
 
 
 def load_values(store: PanedValues, name: str, tables: dict[str, pa.Table]) -> None:
-    load_log(store.open, tables[f"{name}.open"])
+    store.open.fill(tables[f"{name}.open"])
     store.panes = load_multisets(tables[f"{name}.panes"])
     store.window.change(load_multisets(tables[f"{name}.window"]).get(0, Multiset.nothing()), Multiset.nothing())
     inside = tables[f"{name}.inside"].to_pylist()[0]
@@ -247,7 +234,7 @@ def load_paned(windower: Any, tables: dict[str, pa.Table]) -> None:
 def save_rows_kept(kept: ValueRows) -> dict[str, pa.Table]:
     tables: dict[str, pa.Table] = {}
     for i, log in enumerate(kept.logs.values()):
-        tables.update(save_log(log, f"values{i}"))
+        tables[f"values{i}"] = log.table()
     for i, cells in enumerate(kept.customs.values()):
         tables[f"custom{i}"] = save_custom(cells)
     return tables
@@ -255,7 +242,7 @@ def save_rows_kept(kept: ValueRows) -> dict[str, pa.Table]:
 
 def load_rows_kept(kept: ValueRows, tables: dict[str, pa.Table]) -> None:
     for i, log in enumerate(kept.logs.values()):
-        load_log(log, tables[f"values{i}"])
+        log.fill(tables[f"values{i}"])
     for i, part in enumerate(kept.customs):
         kept.customs[part] = load_custom(tables[f"custom{i}"], part)
 
@@ -273,61 +260,37 @@ def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
 
 def save_kept(windower: Any) -> dict[str, pa.Table]:
     """Rows kept by an adaptive windower, and the groups that have cells."""
-    columns = [column.read() for column in windower.kept.whole()]
-    return {
-        "rows": tabled(place=columns[0], **{f"column{i}": column for i, column in enumerate(columns[1:])}),
-        "standings": tabled(code=windower.standings.outer, level=windower.standings.levels),
-    }
+    standings = tabled(code=windower.standings.outer, level=windower.standings.levels)
+    return {"rows": windower.kept.table(), "standings": standings}
 
 
 def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
-    rows, standings = tables["rows"], tables["standings"]
-    columns = tuple(Packed.of(_numbers(rows, name)) for name in rows.column_names)
-    windower.kept.replace(columns)
-    windower.standings.outer = _numbers(standings, "code")
-    windower.standings.levels = _numbers(standings, "level")
-
-
-def save_sessions(sessions: Any) -> dict[str, pa.Table]:
-    table = table_of(sessions.starts, sessions.codes, sessions.cells)
-    return {"sessions": table.append_column("last", arrow(sessions.lasts))}
-
-
-def load_sessions(sessions: Any, tables: dict[str, pa.Table]) -> None:
-    sessions.starts, sessions.codes, sessions.cells = from_table(tables["sessions"], sessions.layout)
-    sessions.lasts = _numbers(tables["sessions"], "last")
+    windower.kept.fill(tables["rows"])
+    windower.standings.outer = _numbers(tables["standings"], "code")
+    windower.standings.levels = _numbers(tables["standings"], "level")
 
 
 def save_per_row(windower: Any) -> dict[str, Saved]:
-    waiting = windower.waiting.content()
-    held = table_of(waiting.times, waiting.codes, waiting.state)
     tables: dict[str, Saved] = {
         **save_row_timeline(windower.timeline),
         **save_rows_kept(windower.rows_kept),
-        "waiting": held.append_column("marks", arrow(waiting.marks)) if windower.is_marked else held,
+        "waiting": windower.waiting.table(),
         "counters": tabled(value=windower.counters),
         "ended": scalars(windows=windower.ended),
     }
     if windower.past is not None:
-        past = windower.past.content()
-        tables["past"] = tabled(end=past.times, code=past.codes)
+        tables["past"] = windower.past.table()
     return tables
 
 
 def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_row_timeline(windower.timeline, tables)
     load_rows_kept(windower.rows_kept, tables)
-    held = tables["waiting"]
-    windower.is_marked = "marks" in held.column_names
-    marks = _numbers(held, "marks").astype(np.uint8) if windower.is_marked else np.empty(0, np.uint8)
-    windower.has_closed = bool((marks == CLOSED).any())
-    windower.waiting.fill(RowStates(*from_table(held, windower.layout), marks))
+    windower.hold(tables["waiting"])
     windower.counters = _numbers(tables["counters"], "value")
     windower.ended = tables["ended"].to_pylist()[0]["windows"]
     if windower.past is not None:
-        ends, codes = _numbers(tables["past"], "end"), _numbers(tables["past"], "code").astype(np.int32)
-        windower.past.first = windower.ended - len(ends)
-        windower.past.append(Ends(ends, codes, windower.past.first))
+        windower.past.fill(tables["past"], windower.ended - tables["past"].num_rows)
 
 
 def save_row_windows(windower: Any) -> dict[str, pa.Table]:

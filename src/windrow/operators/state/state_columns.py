@@ -28,13 +28,26 @@ def state_columns(state: Table) -> dict[str, Array]:
     """The columns of a state by name."""
     columns: dict[str, Array] = {}
     for kind, matrix in state.matrices.items():
-        if kind.is_narrow:
-            columns[f"{kind.name}{matrix.shape[1]}"] = packed_blocks(matrix)
-        else:
-            columns.update({
-                f"{kind.name}{j}": arrow(np.ascontiguousarray(matrix[:, j])) for j in range(matrix.shape[1])
-            })  # fmt: skip
+        columns.update(matrix_columns(kind.name, matrix))
     return columns
+
+
+def matrix_columns(name: str, matrix: Numbers) -> dict[str, Array]:
+    """The columns of a matrix, called after it."""
+    names = matrix_names(name, matrix)
+    if _is_narrow(matrix):
+        return {names[0]: packed_blocks(matrix)}
+    return {column: arrow(np.ascontiguousarray(matrix[:, j])) for j, column in enumerate(names)}
+
+
+def matrix_names(name: str, matrix: Numbers) -> list[str]:
+    """What the columns of a matrix are called."""
+    width = matrix.shape[1]
+    return [f"{name}{width}"] if _is_narrow(matrix) else [f"{name}{j}" for j in range(width)]
+
+
+def _is_narrow(matrix: Numbers) -> bool:
+    return matrix.dtype.itemsize < 8
 
 
 def widths_in(names: Sequence[str]) -> dict[StateKind, int]:
@@ -49,15 +62,18 @@ def widths_in(names: Sequence[str]) -> dict[StateKind, int]:
 
 def state_of(table: pa.Table, widths: Mapping[StateKind, int]) -> Table:
     """The state in the columns that `state_columns` named."""
-    matrices: dict[StateKind, Numbers] = {}
-    for kind, width in widths.items():
-        if kind.is_narrow:
-            matrices[kind] = unpacked_blocks(table[f"{kind.name}{width}"].combine_chunks(), width)
-            continue
-        matrices[kind] = np.empty((table.num_rows, width), np.int64)
-        for j in range(width):
-            matrices[kind][:, j] = table[f"{kind.name}{j}"].to_numpy()
-    return Table(matrices)
+    return Table({kind: matrix_of(table, kind.name, kind.empty(0, width)) for kind, width in widths.items()})
+
+
+def matrix_of(table: pa.Table, name: str, like: Numbers) -> Numbers:
+    """The matrix in the columns that `matrix_columns` named, of the width and type of another."""
+    names = matrix_names(name, like)
+    if _is_narrow(like):
+        return unpacked_blocks(table[names[0]].combine_chunks(), like.shape[1])
+    matrix = np.empty((table.num_rows, len(names)), like.dtype)
+    for j, column in enumerate(names):
+        matrix[:, j] = table[column].to_numpy()
+    return matrix
 
 
 def packed_blocks(matrix: npt.NDArray[np.uint8]) -> Array:

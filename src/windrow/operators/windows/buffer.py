@@ -15,8 +15,10 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.cells import CellTable
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import from_table, load_rows, save_rows, table_of
+from windrow.operators.state.saving import load_rows, save_rows
 from windrow.operators.state.timeline import Answers
+from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
+from windrow.operators.store.row_store import RowStore
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.extents import end_of, start_of
 from windrow.operators.windows.rowwise import RowWise
@@ -29,18 +31,17 @@ class Buffer(RowWise):
 
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
-        self.times: Integers = np.empty(0, np.int64)
-        self.codes: Codes = np.empty(0, np.int32)
-        self.cells = self.layout.empty(0)
+        self.rows = self._no_rows()
+
+    def _no_rows(self) -> RowStore:
+        return RowStore(no_cell_rows(self.layout), by="place")
 
     def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
         self._note(rows)
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
         self.layout.settle(table)
-        self.times = np.concatenate([self.times, rows.times])
-        self.codes = np.concatenate([self.codes, rows.group_codes()])
-        self.cells = Table.joined([self.cells, table])
+        self.rows.append(cell_rows(rows.times, rows.group_codes(), table))
         return ()
 
     def amend(self, rows: Rows, groups: int) -> None:
@@ -48,8 +49,7 @@ class Buffer(RowWise):
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> Buffer:
         part = Buffer(self.window, self.plan)
-        inside = chosen[self.codes]
-        part.times, part.codes, part.cells = self.times[inside], self.codes[inside], self.cells.take(inside)
+        part.rows.append(self.rows.where(lambda rows: chosen[rows["code"]]))
         part.rows_kept, part.low, part.high = self.rows_kept.extract(chosen), self.low, self.high
         return part
 
@@ -57,8 +57,7 @@ class Buffer(RowWise):
         if isinstance(self.window, Landmark):
             return
         first = self._starts(reported)
-        keep = self.times >= first[self.codes]
-        self.times, self.codes, self.cells = self.times[keep], self.codes[keep], self.cells.take(keep)
+        self.rows.drop(lambda rows: rows["place"] < first[rows["code"]])
         self.rows_kept.forget_groups(first)
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
@@ -66,49 +65,47 @@ class Buffer(RowWise):
         if last == START:
             self._pass(bound, last)
             return
-        order = np.argsort(self.times, kind="stable")
-        self.times, self.codes, self.cells = self.times[order], self.codes[order], self.cells.take(order)
+        self.rows.sort()
         number = max(self.closed + 1, (self.low - self.window.origin) // self.window.slide + 1)
         while number <= last:
-            low, high = np.searchsorted(self.times, [start_of(self.window, number), end_of(self.window, number)])
+            low, high = (
+                self.rows.search(time) for time in (start_of(self.window, number), end_of(self.window, number))
+            )
             if low < high:
-                yield self._with_values(self._answer(number, slice(low, high)))
-            elif high == len(self.times):
+                yield self._with_values(self._answer(number, low, high))
+            elif high == len(self.rows):
                 break
             else:  # nothing in this window: on to the first that holds the next row
-                number = max(number, (int(self.times[high]) - self.window.origin) // self.window.slide)
+                number = max(number, (self.rows.at(high) - self.window.origin) // self.window.slide)
             number += 1
         self._pass(bound, last)
         if isinstance(self.window, Sliding):
-            keep = slice(int(np.searchsorted(self.times, start_of(self.window, self.closed + 1))), None)
-            self.times, self.codes, self.cells = self.times[keep], self.codes[keep], self.cells.take(keep)
+            self.rows.forget_below(start_of(self.window, self.closed + 1))
 
-    def _answer(self, number: int, extent: slice) -> Answers:
+    def _answer(self, number: int, low: int, high: int) -> Answers:
         table = CellTable(self.layout)
-        codes = self.codes[extent]
-        table.combine(np.full(len(codes), number), codes, self.cells.take(extent))
-        windows, codes, state = table.content()
-        return Answers(windows, codes, state)
+        for rows in self.rows.parts(low, high):
+            table.combine(np.full(len(rows), number), rows["code"], state_of(rows))
+        return Answers(*table.content())
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
-        self.cells = convert(self.cells)
+        self.rows.change(converting(convert))
 
     def codes_in_use(self) -> Codes:
-        return np.unique(np.concatenate([self.codes, *self.rows_kept.codes_in_use()]))
+        return np.unique(np.concatenate([self.rows.column("code"), *self.rows_kept.codes_in_use()]))
 
     def remap(self, mapping: Codes, groups: int) -> None:
-        self.codes = mapping[self.codes]
+        self.rows.remap("code", mapping)
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, pa.Table]:
-        order = np.lexsort((self.codes, self.times))
-        rows = table_of(self.times[order], self.codes[order], self.cells.take(order))
-        return {"cells": rows, **save_rows(self)}
+        return {"cells": self.rows.content().ordered("place", "code").table(), **save_rows(self)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.times, self.codes, self.cells = from_table(tables["cells"], self.layout)
+        self.rows = self._no_rows()
+        self.rows.fill(tables["cells"])
         load_rows(self, tables)
 
     @property
     def nbytes(self) -> int:
-        return self.times.nbytes + self.codes.nbytes + self.cells.nbytes + self.rows_kept.nbytes
+        return self.rows.nbytes + self.rows_kept.nbytes

@@ -8,7 +8,8 @@ from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.timeline import Answers
-from windrow.operators.state.values.multisets import Multiset, RowLog
+from windrow.operators.state.values.multisets import Multiset
+from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.windows.base import Closed, Plan, Rows, with_values
 from windrow.operators.windows.extents import end_of, ends, last_closed, start_of
@@ -56,7 +57,7 @@ class RowWise(NumberedWindows):
         closed = last_closed(window, bound)
         return min(closed, last)
 
-    def kept_values(self, part: Values) -> RowLog:
+    def kept_values(self, part: Values) -> ValueLog:
         return self.rows_kept.logs[part]
 
     def _starts(self, reported: Integers) -> Integers:

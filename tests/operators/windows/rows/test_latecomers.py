@@ -9,7 +9,7 @@ import pytest
 from windrow.operators.state.kinds import ADDS, MAXS, PAIRS
 from windrow.operators.state.layout import Table
 from windrow.operators.state.timeline import Answers
-from windrow.operators.store.waiting_rows import RowStates
+from windrow.operators.store.cell_rows import cell_rows
 from windrow.operators.windows.rows.latecomers import Latecomers
 
 Integers = npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ def test_each_answer_gets_the_rows_in_its_window(seed: int) -> None:
     bounds = np.sort(random.integers(0, 100, 30))
     times = bounds - random.integers(1, reach, 30)
     codes, values = random.integers(0, 3, 30).astype(np.int32), random.integers(-9, 9, 30)
-    late = Latecomers(RowStates(times, codes, states(values, times), np.empty(0, np.uint8)), bounds, reach, 5)
+    late = Latecomers(cell_rows(times, codes, states(values, times)), bounds, reach, 5)
     listed = list(zip(times.tolist(), bounds.tolist(), codes.tolist(), values.tolist(), strict=True))
     ends, owners = np.sort(random.integers(0, 150, 80)), random.integers(0, 5, 80).astype(np.int32)
     for piece in (slice(0, 30), slice(30, 31), slice(31, 80)):

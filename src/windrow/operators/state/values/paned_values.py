@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.values.multisets import Multiset, RowLog, RunningMultiset, compact_segments, sorted_runs
+from windrow.operators.state.values.multisets import Multiset, RunningMultiset, compact_segments, sorted_runs
+from windrow.operators.state.values.value_log import ValueLog
+from windrow.operators.store.row_store import below
 from windrow.semantics.progress.policies import START
 
 
@@ -20,7 +22,7 @@ class PanedValues:
     def __init__(self, range_panes: int, *, forever: bool) -> None:
         self.range_panes = range_panes
         self.forever = forever
-        self.open = RowLog()
+        self.open = ValueLog()
         self.panes: dict[int, Multiset] = {}
         """Closed panes by number."""
         self.window = RunningMultiset()
@@ -33,8 +35,7 @@ class PanedValues:
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedValues:
         """The values of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""
         part = PanedValues(self.range_panes, forever=self.forever)
-        panes, codes, keys = self.open.content()
-        part.open.add(panes[chosen[codes]], codes[chosen[codes]], keys[chosen[codes]])
+        part.open.append(self.open.where(lambda rows: chosen[rows["code"]]))
         part.panes = {pane: m.of_groups(chosen) for pane, m in self.panes.items()}
         if self.forever:
             part.window.change(self.window.now.of_groups(chosen), Multiset.nothing())
@@ -42,20 +43,12 @@ class PanedValues:
 
     def forget_open(self, first: Integers) -> None:
         """Only values of panes not closed from `first[code]` on."""
-        panes, codes, _ = self.open.content()
-        self.open.keep(panes >= first[codes])
+        self.open.drop(lambda rows: rows["place"] < first[rows["code"]])
 
-    def close(self, below: int) -> None:
-        """Sum up the panes below; no row of them is to come, except late ones."""
-        panes, codes, keys = self.open.content()
-        closing = panes < below
-        if not closing.any():
-            return
-        self._file(panes[closing], codes[closing], keys[closing])
-        self.open.keep(~closing)
-
-    def _file(self, panes: Integers, codes: Codes, keys: Integers) -> None:
-        for pane, multiset in by_pane(panes, codes, keys):
+    def close(self, end: int) -> None:
+        """Sum up the panes before `end`; no row of them is to come, except late ones."""
+        closing = self.open.take(below("place", end))
+        for pane, multiset in by_pane(closing["place"], closing["code"], closing["key"]):
             self.panes[pane] = self.panes[pane].plus(multiset) if pane in self.panes else multiset
 
     def amend(self, panes: Integers, codes: Codes, keys: Integers) -> None:
@@ -100,13 +93,13 @@ class PanedValues:
         self.panes = {pane: m for pane, m in self.panes.items() if pane >= below}
 
     def remap(self, mapping: Codes) -> None:
-        self.open.remap(mapping)
+        self.open.remap("code", mapping)
         self.panes = {pane: m.remap(mapping) for pane, m in self.panes.items()}
         self.window.remap(mapping)
 
     def keys_in_use(self) -> Integers:
         closed = [m.keys for m in self.panes.values()]
-        return np.concatenate([self.open.content()[2], self.window.now.keys, *closed])
+        return np.concatenate([self.open.keys_in_use(), self.window.now.keys, *closed])
 
     def renumber(self, mapping: Integers) -> None:
         self.open.renumber(mapping)
@@ -115,7 +108,7 @@ class PanedValues:
 
     def codes_in_use(self) -> Codes:
         closed = [m.codes for m in self.panes.values()]
-        return np.unique(np.concatenate([self.open.content()[1], self.window.now.codes, *closed]))
+        return np.unique(np.concatenate([self.open.column("code"), self.window.now.codes, *closed]))
 
     @property
     def nbytes(self) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes.adaptive import divide_rows, know_groups, weigh_few_rows, weigh_rows
 from windrow.operators.state.groups import Codes
-from windrow.operators.windows.adaptive.kept_rows import CODE, PANE, KeptRows
+from windrow.operators.windows.adaptive.kept_rows import KeptRows
 from windrow.physical.costs import Memory, Shape
 from windrow.semantics.windows.kinds import Sliding
 
@@ -111,19 +111,20 @@ class Standings:
     def relieve(self, groups: int) -> None:
         """Make those groups eager whose sorted rows are a burden; these rows stay what they are."""
         self.kept.sorted_since = 0
-        if self.kept.sorted[CODE].size:
-            codes = self.kept.sorted[CODE].read().astype(np.int32)
-            self._promote(self.kept.sorted[PANE].read(), codes, self._known(groups))
+        if len(self.kept.sorted):
+            rows = self.kept.sorted.content()
+            self._promote(rows["place"], rows["code"].astype(np.int32), self._known(groups))
 
     def _kept(self, chosen: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
         """Sorted rows and the cells these would make, for each group known here that is chosen."""
-        codes = self.kept.sorted[CODE].read().astype(np.int32)
+        kept = self.kept.sorted.content()
+        codes = kept["code"].astype(np.int32)
         groups = int(max(self.outer.max(initial=0), codes.max(initial=0))) + 1
         wanted, rows, cells = np.zeros(groups, np.bool_), np.zeros(groups, np.int64), np.zeros(groups, np.int64)
         wanted[self.outer[chosen]] = True
         places = np.flatnonzero(wanted[codes])
         if len(places):
-            found = volumes(self.kept.sorted[PANE].take(places).read(), codes[places], groups, 1)
+            found = volumes(kept.part("place", places), codes[places], groups, 1)
             rows[found[0]], cells[found[0]] = found[1:]
         return rows[self.outer], cells[self.outer]
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeAlias
-
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.keys import NO_VALIDITY, keys_of_numbers
-from windrow.operators.state.values.packed import Packed, joined
+from windrow.operators.store.packed import Packed
+from windrow.operators.store.row_block import Chosen, RowBlock
+from windrow.operators.store.row_store import RowStore, Test
 from windrow.operators.windows.base import Plan, Rows
 from windrow.semantics.scalars.expressions import Expression
-
-Chunk: TypeAlias = tuple[Packed, ...]
-PANE, CODE = 0, 1
-MANY = 8
-"""Chunks of about one size that are joined."""
 
 
 class RowShape:
@@ -38,22 +33,25 @@ class RowShape:
         self.direct = {p for p, values in plan.values.items() if values.direct}
         keyed = {e for e, argument in self.arguments.items() if argument.needs("keys")}
         self.keys = keyed | {p.argument for p in self.direct}
-        self.numbered = [p for p in plan.values if p not in self.direct]
         kept = [e for e in self.arguments if e in self.numbers or e in self.keys]
-        names: list[Any] = ["pane", "code", *(["time"] if self.timed else []), *kept]
-        names += [("valid", e) for e in self.arguments]
-        self.sketched = [(e, column.sketch) for e, a in self.arguments.items() for column in a.registers]
-        self.places = {name: i for i, name in enumerate([*names, *self.sketched, *self.numbered])}
+        self.names = {e: f"argument{i}" for i, e in enumerate(kept)}
+        self.valid = {e: f"valid{i}" for i, e in enumerate(self.arguments)}
+        sketched = [(e, column.sketch) for e, a in self.arguments.items() for column in a.registers]
+        self.sketched = {key: f"sketch{i}" for i, key in enumerate(sketched)}
+        self.values = {p: f"values{i}" for i, p in enumerate(p for p in plan.values if p not in self.direct)}
+        names = ["place", "code", *(["time"] if self.timed else [])]
+        names += [*self.names.values(), *self.valid.values(), *self.sketched.values(), *self.values.values()]
+        self.nothing = RowBlock({name: Packed.constant(0, 0) for name in names})
 
-    def pack(self, panes: Integers, rows: Rows) -> Chunk:
+    def pack(self, panes: Integers, rows: Rows) -> RowBlock:
         """Rows as packed columns; one pane stands for all rows."""
         pane = Packed.of(panes) if len(panes) == len(rows) else Packed.constant(int(panes[0]), len(rows))
-        columns = [pane, Packed.of(rows.group_codes())]
-        columns += [Packed.of(rows.times)] if self.timed else []
-        columns += [Packed.of(self._kept(e, rows)) for e in self.arguments if e in self.places]
-        columns += [_packed_validity(rows.valid[e], len(rows)) for e in self.arguments]
-        columns += [Packed.of(rows.lifted[e].marks[sketch]) for e, sketch in self.sketched]
-        return *columns, *(Packed.of(rows.keys[p]) for p in self.numbered)
+        columns = {"place": pane, "code": Packed.of(rows.group_codes())}
+        columns |= {"time": Packed.of(rows.times)} if self.timed else {}
+        columns |= {name: Packed.of(self._kept(e, rows)) for e, name in self.names.items()}
+        columns |= {name: _packed_validity(rows.valid[e], len(rows)) for e, name in self.valid.items()}
+        columns |= {name: Packed.of(rows.lifted[e].marks[sketch]) for (e, sketch), name in self.sketched.items()}
+        return RowBlock(columns | {name: Packed.of(rows.keys[p]) for p, name in self.values.items()})
 
     def _kept(self, expression: Expression, rows: Rows) -> Integers:
         lifted = rows.lifted[expression]
@@ -64,31 +62,30 @@ class RowShape:
             return lifted.numbers
         return next(n.view(np.int64) for p, n in rows.numbers.items() if p.argument == expression)
 
-    def unpack(self, chunk: Chunk, starts: Integers) -> Rows:
+    def unpack(self, kept: RowBlock, starts: Integers) -> Rows:
         """The rows again; `starts` stand for their times where no aggregate asks for the times themselves."""
-        lifted = self.lift(chunk, slice(None))
-        times = chunk[self.places["time"]].read() if self.timed else starts
-        rows = Rows(times, chunk[CODE].read().astype(np.int32), lifted)
+        lifted = self.lift(kept, slice(None))
+        rows = Rows(kept["time"] if self.timed else starts, kept["code"].astype(np.int32), lifted)
         rows.valid = {e: values.valid for e, values in lifted.items()}
         rows.keys = {p: lifted[p.argument].keys for p in self.direct}
-        rows.keys.update({p: chunk[self.places[p]].read() for p in self.numbered})
+        rows.keys.update({p: kept[name] for p, name in self.values.items()})
         for part in self.plan.custom:
             if part.argument is not None:
                 numbers = lifted[part.argument].numbers
                 rows.numbers[part] = numbers.view(np.float64) if self.arguments[part.argument].is_float else numbers
         return rows
 
-    def lift(self, chunk: Chunk, rows: Integers | slice) -> dict[Expression, Lifted]:
+    def lift(self, kept: RowBlock, rows: Chosen) -> dict[Expression, Lifted]:
         """The arguments of some rows."""
-        times = chunk[self.places["time"]].take(rows).read() if self.timed else np.empty(0, np.int64)
+        times = kept.part("time", rows) if self.timed else np.empty(0, np.int64)
         found = {}
         for expression, argument in self.arguments.items():
-            valid = _read_validity(chunk[self.places["valid", expression]].take(rows))
-            kept = chunk[self.places[expression]].take(rows).read() if expression in self.places else None
-            found[expression] = Lifted(*self._values(expression, kept), valid, argument.is_float, times)
-        for expression, sketch in self.sketched:
-            marks = chunk[self.places[expression, sketch]].take(rows).read().astype(np.int32)
-            found[expression].marks[sketch] = marks
+            valid = _read_validity(kept, self.valid[expression], rows)
+            name = self.names.get(expression)
+            numbers = None if name is None else kept.part(name, rows)
+            found[expression] = Lifted(*self._values(expression, numbers), valid, argument.is_float, times)
+        for (expression, sketch), name in self.sketched.items():
+            found[expression].marks[sketch] = kept.part(name, rows).astype(np.int32)
         return found
 
     def _values(self, expression: Expression, kept: Integers | None) -> tuple[Integers, Integers]:
@@ -105,8 +102,10 @@ def _packed_validity(valid: npt.NDArray[np.uint8], size: int) -> Packed:
     return Packed.of(valid) if len(valid) else Packed.constant(1, size)
 
 
-def _read_validity(column: Packed) -> npt.NDArray[np.uint8]:
-    return NO_VALIDITY if len(column.offsets) == 0 and column.base == 1 else column.read().astype(np.uint8)
+def _read_validity(kept: RowBlock, name: str, rows: Chosen) -> npt.NDArray[np.uint8]:
+    column = kept.columns[name]
+    assert isinstance(column, Packed)
+    return NO_VALIDITY if len(column.offsets) == 0 and column.base == 1 else column.take(rows).read().astype(np.uint8)
 
 
 class KeptRows:
@@ -114,124 +113,73 @@ class KeptRows:
 
     def __init__(self, shape: RowShape) -> None:
         self.shape = shape
-        self.new: list[Chunk] = []
-        self.sorted: Chunk = self._nothing()
+        self.new = RowStore(shape.nothing)
+        self.sorted = RowStore(shape.nothing, by="place")
         self.sorted_since = 0
         """Rows sorted since someone counted."""
 
-    def _nothing(self) -> Chunk:
-        return tuple(Packed.constant(0, 0) for _ in self.shape.places)
-
     def add(self, panes: Integers, rows: Rows) -> None:
-        """New rows. Chunks of like size are joined, so that there are few however rows come."""
         self.new.append(self.shape.pack(panes, rows))
-        while len(self.new) >= MANY and self.new[-MANY][PANE].size <= MANY * self.new[-1][PANE].size:
-            self.new[-MANY:] = [_joined(self.new[-MANY:])]
-
-    @property
-    def new_count(self) -> int:
-        return sum(chunk[PANE].size for chunk in self.new)
 
     def __len__(self) -> int:
-        return self.new_count + self.sorted[PANE].size
+        return len(self.new) + len(self.sorted)
 
-    def _new_chunk(self) -> Chunk:
-        """The new rows; there must be one."""
-        if len(self.new) > 1:
-            self.new = [_joined(self.new)]
-        return self.new[0]
-
-    def new_cells(self) -> tuple[Integers, Codes]:
-        """Pane and group of each new row, in the order of `take_new`; there must be one."""
-        chunk = self._new_chunk()
-        return chunk[PANE].read(), chunk[CODE].read().astype(np.int32)
-
-    def take_new(self, chosen: Integers, others: Integers) -> Chunk:
+    def take_new(self, chosen: Integers, others: Integers) -> RowBlock:
         """Remove and return the chosen new rows; all others stay."""
-        whole = self._new_chunk()
-        self.new = [_taken(whole, others)] if len(others) else []
-        return _taken(whole, chosen) if len(others) else whole
+        whole = self.new.content()
+        self.new.replace(whole.take(others))
+        return whole.take(chosen) if len(others) else whole
 
     def sort(self) -> None:
         """Put new rows into their places."""
-        if self.new:
-            self._insert(self._new_chunk())
-            self.new = []
+        self._insert(self.new.content())
+        self.new.replace(self.shape.nothing)
 
     def amend(self, panes: Integers, rows: Rows) -> None:
         """Late rows of closed panes."""
         self._insert(self.shape.pack(panes, rows))
 
-    def _insert(self, chunk: Chunk) -> None:
-        panes = chunk[PANE].read()
-        self.sorted_since += len(panes)
-        from_here = self.sorted[PANE].search(int(panes.min()) + 1)  # rows before are of panes that are not above
-        tail = _joined([_taken(self.sorted, slice(from_here, None)), chunk])
-        self.sorted = _joined([_taken(self.sorted, slice(from_here)), _in_order(tail)])
+    def _insert(self, rows: RowBlock) -> None:
+        self.sorted_since += len(rows)
+        self.sorted.insert(rows)
 
-    def of_groups(self, chosen: npt.NDArray[np.bool_]) -> Chunk:
-        """The rows of chosen groups, which stay here too."""
-        chunk = self.whole()
-        return _taken(chunk, np.flatnonzero(chosen[chunk[CODE].read()]))
+    def where(self, test: Test) -> RowBlock:
+        """Some rows, which stay here too, sorted by pane and group."""
+        return RowBlock.joined([self.sorted.where(test), self.new.where(test)]).ordered("place", "code")
 
     def forget_groups(self, first: Integers) -> None:
         """Panes before `first[code]` are in no open window of the group."""
-
-        def staying(chunk: Chunk) -> Chunk:
-            return _taken(chunk, np.flatnonzero(chunk[PANE].read() >= first[chunk[CODE].read()]))
-
-        self.new = [chunk for chunk in map(staying, self.new) if chunk[PANE].size]
-        self.sorted = staying(self.sorted)
+        for store in (self.new, self.sorted):
+            store.drop(lambda rows: rows["place"] < first[rows["code"]])
 
     def forget(self, before: int) -> None:
         """Panes before this one are in no open window; rows must be sorted."""
-        gone = self.sorted[PANE].search(before)
-        if gone:
-            self.sorted = tuple(column.without_first(gone) for column in self.sorted)
-
-    def replace(self, chunk: Chunk) -> None:
-        """Hold exactly these rows, sorted by pane."""
-        self.new, self.sorted = [], chunk
-
-    def whole(self) -> Chunk:
-        """All rows, sorted by pane and group."""
-        chunk = _joined([self.sorted, *self.new])
-        return _taken(chunk, np.lexsort((chunk[CODE].read(), chunk[PANE].read())))
-
-    def _change(self, place: int, mapping: npt.NDArray[Any]) -> None:
-        def changed(chunk: Chunk) -> Chunk:
-            column = Packed.of(mapping[chunk[place].read()].astype(np.int64))
-            return *chunk[:place], column, *chunk[place + 1 :]
-
-        self.new, self.sorted = [changed(chunk) for chunk in self.new], changed(self.sorted)
+        self.sorted.forget_below(before)
 
     def remap(self, mapping: Codes) -> None:
-        self._change(CODE, mapping)
+        self._remap("code", mapping)
 
     def renumber(self, part: Values, mapping: Integers) -> None:
         """Keys of a part have changed: `mapping[old] = new`."""
-        self._change(self.shape.places[part], mapping)
+        self._remap(self.shape.values[part], mapping)
 
-    def column(self, name: Any) -> Integers:
+    def _remap(self, name: str, mapping: Codes | Integers) -> None:
+        for store in (self.new, self.sorted):
+            store.remap(name, mapping)
+
+    def column(self, name: str) -> Integers:
         """A column of all rows."""
-        return joined([chunk[self.shape.places[name]] for chunk in (self.sorted, *self.new)]).read()
+        return np.concatenate([self.sorted.column(name), self.new.column(name)])
+
+    def fill(self, table: pa.Table) -> None:
+        """Hold exactly the rows of a table, sorted by pane."""
+        self.new.replace(self.shape.nothing)
+        self.sorted.replace(self.shape.nothing.like(table).packed())
+
+    def table(self) -> pa.Table:
+        """All rows, sorted by pane and group."""
+        return self.where(lambda _: True).table()
 
     @property
     def nbytes(self) -> int:
-        return sum(column.nbytes for chunk in (self.sorted, *self.new) for column in chunk)
-
-
-def _in_order(chunk: Chunk) -> Chunk:
-    """Sorted by pane."""
-    panes = chunk[PANE].offsets
-    if len(panes) and (panes[1:] < panes[:-1]).any():
-        return _taken(chunk, np.argsort(panes, kind="stable"))
-    return chunk
-
-
-def _taken(chunk: Chunk, rows: npt.NDArray[Any] | slice) -> Chunk:
-    return tuple(column.take(rows) for column in chunk)
-
-
-def _joined(chunks: Iterable[Chunk]) -> Chunk:
-    return tuple(joined(columns) for columns in zip(*chunks, strict=True))
+        return self.new.nbytes + self.sorted.nbytes

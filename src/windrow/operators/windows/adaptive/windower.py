@@ -32,7 +32,7 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.adaptive.eager_groups import Division, Standings
-from windrow.operators.windows.adaptive.kept_rows import CODE, PANE, KeptRows, RowShape
+from windrow.operators.windows.adaptive.kept_rows import KeptRows, RowShape
 from windrow.operators.windows.adaptive.pending_rows import Pending
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.panes import SPAN, PanedWid
@@ -83,7 +83,7 @@ class BothValues:
     part: Values
 
     def keys_in_use(self) -> Integers:
-        return np.concatenate([self.store.keys_in_use(), self.kept.column(self.part)])
+        return np.concatenate([self.store.keys_in_use(), self.kept.column(self.kept.shape.values[self.part])])
 
     def renumber(self, mapping: Integers) -> None:
         self.store.renumber(mapping)
@@ -121,7 +121,7 @@ class AdaptWid(PanedWid):
         """Pending rows into cells and kept rows."""
         if self.pending.count == 0:
             return
-        rows, before = self.pending.take(), self.kept.new_count
+        rows, before = self.pending.take(), len(self.kept.new)
         panes = self._panes(rows)
         found = self.standings.divide(rows.group_codes(), self.groups, panes)
         lazy = found.lazy
@@ -131,8 +131,8 @@ class AdaptWid(PanedWid):
             few = len(lazy) < len(rows)
             self.kept.add(panes[lazy] if few and len(panes) > 1 else panes, rows.take(lazy) if few else rows)
         if before == 0:
-            self.reviewed = self.kept.new_count
-        elif self.kept.new_count > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
+            self.reviewed = len(self.kept.new)
+        elif len(self.kept.new) > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
             self._review()
 
     def _panes(self, rows: Rows) -> Integers:
@@ -162,13 +162,14 @@ class AdaptWid(PanedWid):
 
     def _review(self) -> None:
         """New rows that are worth a cell become one."""
-        panes, codes = self.kept.new_cells()
+        rows = self.kept.new.content()
+        panes, codes = rows["place"], rows["code"].astype(np.int32)
         found = self.standings.divide(codes, self.groups, panes)
         if len(found.lazy) < len(codes):
             eager = np.flatnonzero(found.eager)
-            rows = self.kept.shape.unpack(self.kept.take_new(eager, found.lazy), self.starts_of(panes[eager]))
-            self._to_cells(rows, Division(found.inner[eager], found.lazy[:0], found.spare))
-        self.reviewed = self.kept.new_count
+            chosen = self.kept.shape.unpack(self.kept.take_new(eager, found.lazy), self.starts_of(panes[eager]))
+            self._to_cells(chosen, Division(found.inner[eager], found.lazy[:0], found.spare))
+        self.reviewed = len(self.kept.new)
 
     def amend(self, rows: Rows, groups: int) -> None:
         found = self.standings.divide(rows.group_codes(), groups)
@@ -187,7 +188,7 @@ class AdaptWid(PanedWid):
         if bound > self.pending.least or self.plan.keeps_values:
             self._sort_out()
         yield from super().close(bound, groups)
-        if self.kept.sorted_since > self.kept.sorted[PANE].size // 2:
+        if self.kept.sorted_since > len(self.kept.sorted) // 2:
             self.standings.relieve(groups)
         self._compact()
 
@@ -235,18 +236,18 @@ class AdaptWid(PanedWid):
 
     def _blocks(self, first: int, last: int) -> Iterator[Block]:
         """The windows that hold kept rows, as many at once as do not repeat too many rows."""
-        panes = self.kept.sorted[PANE]
-        window = max(first, panes.at(0) // self.slide_panes + 1) if panes.size else first
-        while panes.size:
-            at = panes.search(window * self.slide_panes - self.range_panes)
-            if at == panes.size:
+        rows, size = self.kept.sorted, len(self.kept.sorted)
+        window = max(first, rows.at(0) // self.slide_panes + 1) if size else first
+        while size:
+            at = rows.search(window * self.slide_panes - self.range_panes)
+            if at == size:
                 return
-            window = max(window, panes.at(at) // self.slide_panes + 1)
+            window = max(window, rows.at(at) // self.slide_panes + 1)
             if window > last:
                 return
             ends = [(window + i) * self.slide_panes for i in range(min(BLOCK_WINDOWS, last - window + 1))]
-            lows = np.array([panes.search(end - self.range_panes) for end in ends], np.int64)
-            highs = np.array([panes.search(end) for end in ends], np.int64)
+            lows = np.array([rows.search(end - self.range_panes) for end in ends], np.int64)
+            highs = np.array([rows.search(end) for end in ends], np.int64)
             taken = max(1, int(np.searchsorted(np.cumsum(highs - lows), BLOCK_ROWS, side="right")))
             if (highs[:taken] > lows[:taken]).any():  # not if all rows are between windows
                 yield Block(window, lows[:taken], highs[:taken])
@@ -254,57 +255,52 @@ class AdaptWid(PanedWid):
 
     def _joined(self, found: list[Answers], block: Block, groups: int) -> Answers:
         """The answers of a block's windows, from cells and from rows."""
-        codes = self.kept.sorted[CODE].read()
+        kept = self.kept.sorted.content()
         windows = np.concatenate([np.empty(0, np.int64), *(answers.windows for answers in found)])
         cells = np.concatenate([np.empty(0, np.int32), *(answers.codes for answers in found)])
         offsets = np.searchsorted(windows, block.first + np.arange(len(block.lows) + 1))
         known, slots = np.full(groups, -1, np.int32), np.empty(block.rows, np.int32)
         room = len(cells) + block.rows
         places, out, taken = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(len(cells), np.int64)
-        size = number_answers(block.lows, block.highs, codes, offsets, cells, known, slots, taken, places, out)
+        size = number_answers(block.lows, block.highs, kept["code"], offsets, cells, known, slots, taken, places, out)
         state = self.layout.empty(size)
         at = 0
         for answers in found:
             state.put(taken[at : at + len(answers)], answers.state)
             at += len(answers)
-        self.layout.scatter(self.kept.shape.lift(self.kept.sorted, block.places), slots, state)
+        self.layout.scatter(self.kept.shape.lift(kept, block.places), slots, state)
         self.layout.settle(state)
         return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
 
-    def _rows(self, places: npt.NDArray[np.int64] | slice) -> Rows:
-        """Some of the sorted rows."""
-        chunk = tuple(column.take(places) for column in self.kept.sorted)
-        return self.kept.shape.unpack(chunk, self.starts_of(chunk[PANE].read()))
+    def _rows(self, window: int) -> Rows:
+        """The kept rows of a window."""
+        end = window * self.slide_panes
+        kept = self.kept.sorted
+        rows = kept.read(kept.search(end - self.range_panes), kept.search(end))
+        return self.kept.shape.unpack(rows, self.starts_of(rows["place"]))
 
     def _multiset(self, window: int, part: Values) -> Multiset:
-        rows = self._rows(self._extent(window))
+        rows = self._rows(window)
         return super()._multiset(window, part).plus(Multiset.of(*rows.values(part, rows.times)[1:]))
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
         codes, state = super()._states(window, part)
-        rows = self._rows(self._extent(window))
+        rows = self._rows(window)
         if len(rows) == 0:
             return codes, state
         lazy = rows.custom_cells(part, np.zeros(len(rows), np.int64))
         both = GroupStates(lazy.codes, lazy.state).plus(GroupStates(codes, state) if len(codes) else None)
         return both.codes, both.state
 
-    def _extent(self, window: int) -> slice:
-        """Where the kept rows of a window are."""
-        end = window * self.slide_panes
-        panes = self.kept.sorted[PANE]
-        return slice(panes.search(end - self.range_panes), panes.search(end))
-
     # Single groups
 
     def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
         self._sort_out()
         part = super().extract(chosen, kept=kept)
-        chunk = self.kept.of_groups(chosen)
-        if chunk[PANE].size:
-            panes = chunk[PANE].read()
-            part.add(self.kept.shape.unpack(chunk, self.starts_of(panes)), len(chosen))
-            part.last_pane = max(part.last_pane, int(panes.max()))
+        rows = self.kept.where(lambda rows: chosen[rows["code"]])
+        if len(rows):
+            part.add(self.kept.shape.unpack(rows, self.starts_of(rows["place"])), len(chosen))
+            part.last_pane = max(part.last_pane, rows.span("place")[1])
         return part
 
     def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:

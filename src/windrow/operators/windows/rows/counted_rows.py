@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
@@ -24,7 +23,8 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_groups, save_groups
-from windrow.operators.store.waiting_rows import RowsOfPartitions, Waiting
+from windrow.operators.store.row_block import RowBlock, no_rows
+from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.operators.windows.base import Closed, Rows, Windower
 from windrow.operators.windows.rows.last_rows import RowWindows
 from windrow.operators.windows.rows.rings import Rings
@@ -75,7 +75,8 @@ class CountedRows(Windower):
         """Whether groups are partitions."""
         self.columns = [shape.schema.get_field_index(name) for name in names]
         self._partitions = Groups([column_type(name, shape.schema) for name in names])
-        self.waiting = Waiting(RowsOfPartitions.nothing(shape.schema))
+        nothing: dict[str, Any] = {"place": np.empty(0, np.int64), "code": NO_CODES}
+        self.waiting = WaitingRows(RowBlock(nothing, no_rows(shape.schema)), by_group=True)
         self.arrived = 0
         self.is_promising = not names and node.emit is not Emit.EMPTY
         """Of partitions, and of empty windows, nobody knows which end next."""
@@ -111,7 +112,7 @@ class CountedRows(Windower):
         if self.window.order is None:
             return self._count(rows)
         assert rows.data is not None
-        self.waiting.add(RowsOfPartitions(rows.data, rows.times, rows.codes))
+        self.waiting.append(RowBlock({"place": rows.times, "code": rows.codes}, rows.data))
         return ()
 
     def _count(self, rows: PartitionedRows) -> Iterator[Closed]:
@@ -138,9 +139,9 @@ class CountedRows(Windower):
         if len(codes):
             yield from self._released(self.waiting.take_groups(ahead.closed))
 
-    def _released(self, rows: RowsOfPartitions) -> Iterator[Closed]:
+    def _released(self, rows: RowBlock) -> Iterator[Closed]:
         if len(rows):
-            yield from self._count(self._grouped(Batch(rows.data, rows.times)))
+            yield from self._count(self._grouped(Batch(rows.rows, rows["place"])))
 
     def next_end(self, closed: int) -> int:
         if not self.is_promising:
@@ -183,10 +184,7 @@ class CountedRows(Windower):
         return self.inner.values[part]
 
     def state(self) -> dict[str, Saved]:
-        waiting = self.waiting.content()
-        tables: dict[str, Saved] = dict(self.inner.state())
-        tables["waiting"] = pa.Table.from_batches([waiting.data])
-        tables["waiting.rows"] = tabled(time=waiting.times, partition=waiting.codes)
+        tables: dict[str, Saved] = {**self.inner.state(), "waiting": self.waiting.table()}
         return tables if self.is_key else tables | {"partition_keys": save_groups(self.partitions)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
@@ -194,10 +192,7 @@ class CountedRows(Windower):
             load_groups(self.partitions, tables["partition_keys"])
         self.inner.restore(tables)
         self.arrived = self.inner.counted_rows
-        if tables["waiting"].num_rows:
-            data = tables["waiting"].combine_chunks().to_batches()[0]
-            times, codes = (np.array(tables["waiting.rows"][name].combine_chunks()) for name in ("time", "partition"))
-            self.waiting.fill(RowsOfPartitions(data, times, codes))
+        self.waiting.fill(tables["waiting"])
 
     @property
     def nbytes(self) -> int:

@@ -50,9 +50,9 @@ class ExtentValues:
 
     def _runs(self, part: Values, codes: Codes, ends: Integers) -> SlidingRuns:
         if part not in self._logs:
-            times, row_codes, keys = self.kept.logs[part].content()
-            order = np.lexsort((times, row_codes))
-            self._logs[part] = row_codes[order], times[order], keys[order]
+            rows = self.kept.logs[part].content()
+            rows = rows.take(np.lexsort((rows["place"], rows["code"])))
+            self._logs[part] = rows["code"], rows["place"], rows["key"]
         row_codes, times, keys = self._logs[part]
         return SlidingRuns(self.plan.values[part], keys, *self._extents(row_codes, times, codes, ends))
 

@@ -9,7 +9,8 @@ from windrow.operators.kernels.rows.latecomers import add_late, greatest_late
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.timeline import Answers
-from windrow.operators.store.waiting_rows import RowStates
+from windrow.operators.store.cell_rows import state_of
+from windrow.operators.store.row_block import RowBlock
 
 
 class Latecomers:
@@ -19,24 +20,25 @@ class Latecomers:
     than it and have smaller values.
     """
 
-    def __init__(self, rows: RowStates, entries: Integers, reach: int, groups: int) -> None:
-        self.rows = rows
+    def __init__(self, rows: RowBlock, entries: Integers, reach: int, groups: int) -> None:
+        self.times: Integers = rows["place"]
+        self.state = state_of(rows)
         self.entries = entries
         self.reach = reach
-        codes, self._places = np.unique(rows.codes, return_inverse=True)
+        codes, self._places = np.unique(rows["code"], return_inverse=True)
         self._owners: Codes = np.full(groups, -1, np.int32)
         self._owners[codes] = np.arange(len(codes))
-        self._exits = np.argsort(rows.times, kind="stable")
-        self._running = np.zeros((len(codes), rows.state.adds.shape[1]), np.int64)
+        self._exits = np.argsort(self.times, kind="stable")
+        self._running = np.zeros((len(codes), self.state.adds.shape[1]), np.int64)
         self._position = np.zeros(2, np.int64)
         self._lists = {
-            kind: _Lists(len(codes), values) for kind, values in rows.state.matrices.items() if kind is not ADDS
+            kind: _Lists(len(codes), values) for kind, values in self.state.matrices.items() if kind is not ADDS
         }
 
     def join(self, answers: Answers, ends: Integers) -> None:
         """Into the answers of windows with these ends, which never go back from one call to the next."""
-        owners, state = self._owners[answers.codes], self.rows.state
-        rows = self.rows.times, self._places, self.entries
+        owners, state = self._owners[answers.codes], self.state
+        rows = self.times, self._places, self.entries
         add_late(
             ends, owners, *rows, self._exits, self.reach, state.adds, self._position, self._running, answers.state.adds
         )

@@ -6,54 +6,27 @@ import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.rows.per_row import missed_ends
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import NO_CODES, Codes
+from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.row_store import RowStore
 from windrow.operators.windows.rows.row_timeline import Ends
 
 
-class PastEnds:
-    """Ends in order, numbered on from `first`, each with the group that its window is for."""
+class PastEnds(RowStore):
+    """Ends in order, numbered on, each with the group that its window is for; -1: of one that is forgotten."""
 
     def __init__(self) -> None:
-        self.first = 0
-        self._start, self._stop = 0, 0
-        self._times: Integers = np.empty(64, np.int64)
-        self._codes: Codes = np.empty(64, np.int32)
+        super().__init__(RowBlock({"place": np.empty(0, np.int64), "code": NO_CODES}), by="place")
 
-    def content(self) -> Ends:
-        kept = slice(self._start, self._stop)
-        return Ends(self._times[kept], self._codes[kept], self.first)
-
-    def append(self, ends: Ends) -> None:
-        if self._stop + len(ends.times) > len(self._times):
-            self._move(len(ends.times))
-        end = self._stop + len(ends.times)
-        self._times[self._stop : end], self._codes[self._stop : end] = ends.times, ends.codes
-        self._stop = end
-
-    def _move(self, more: int) -> None:
-        """To the front of arrays that have room for as many again."""
-        kept = self.content()
-        size = len(kept.times)
-        self._times, self._codes = np.empty(2 * (size + more), np.int64), np.empty(2 * (size + more), np.int32)
-        self._start, self._stop = 0, size
-        self._times[:size], self._codes[:size] = kept.times, kept.codes
-
-    def forget(self, number: int) -> None:
-        """Forget the ends before this number."""
-        gone = min(max(number - self.first, 0), self._stop - self._start)
-        self.first += gone
-        self._start += gone
-
-    def forget_below(self, time: int) -> None:
-        self.forget(self.first + int(np.searchsorted(self.content().times, time)))
+    def add(self, ends: Ends) -> None:
+        self.append(RowBlock({"place": ends.times, "code": ends.codes}))
 
     def from_number(self, number: int) -> int | None:
         """The end of this number; None when there is none yet."""
-        at = self._start + number - self.first
-        return int(self._times[at]) if at < self._stop else None
+        return int(self.times_of(np.array([number]))[0]) if number < self.count else None
 
     def times_of(self, numbers: Integers) -> Integers:
-        return self._times[self._start + numbers - self.first]
+        return self.gather("place", numbers)
 
     def missed(
         self, times: Integers, bounds: Integers, codes: Codes, ahead: Ends | None = None
@@ -63,18 +36,8 @@ class PastEnds:
         `ahead` are further ends, none of them before those known here.
         """
         counts, firsts, lasts = np.zeros(len(times), np.int64), times.copy(), times.copy()
-        known = self.content()
+        known = self.read(self.search(int(times.min())) if len(times) else 0, len(self))
         if ahead is not None and len(ahead.times):
-            both = np.concatenate([known.times, ahead.times]), np.concatenate([known.codes, ahead.codes])
-            known = Ends(*both, known.first)
-        missed_ends(times, bounds, codes, known.times, known.codes, counts, firsts, lasts)
+            known = RowBlock.joined([known, RowBlock({"place": ahead.times, "code": ahead.codes})])
+        missed_ends(times, bounds, codes, known["place"], known["code"], counts, firsts, lasts)
         return counts, firsts, lasts
-
-    def remap(self, mapping: Codes) -> None:
-        """Windows of groups no longer in use are no one's."""
-        kept = slice(self._start, self._stop)
-        self._codes[kept] = mapping[self._codes[kept]]
-
-    @property
-    def nbytes(self) -> int:
-        return self._times.nbytes + self._codes.nbytes

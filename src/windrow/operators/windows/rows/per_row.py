@@ -14,7 +14,6 @@ common: a row and an answer cost a logarithm. Only an answer that lists its valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,9 +28,11 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_per_row, save_per_row
-from windrow.operators.state.values.multisets import RowLog
+from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.state.values.value_rows import ValueRows
-from windrow.operators.store.waiting_rows import RowStates, Waiting
+from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
+from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.waiting_rows import WaitingRows, pieces
 from windrow.operators.windows.base import Closed, Plan, Rows, Windower
 from windrow.operators.windows.rows.extent_values import ExtentValues
 from windrow.operators.windows.rows.latecomers import Latecomers
@@ -63,9 +64,9 @@ class PerRow(Windower):
         self.plan = plan
         self.layout = plan.layout
         self.shared = shared
-        self.waiting = Waiting(RowStates.nothing(self.layout))
         self.is_marked = window.every > 1 and window.by is SlideBy.ARRIVAL
         """Whether rows tell what they do to their windows. If not, all of them close one, or it is counted later."""
+        self.waiting = self._none_waiting()
         self.has_closed = False
         """Whether rows that wait may have closed a window for their group alone."""
         self.timeline = RowTimeline(self.layout, window.range, shared=shared)
@@ -80,6 +81,10 @@ class PerRow(Windower):
         """Whether a row that missed a window counts in none."""
         self.expected: Latecomers | None = None
 
+    def _none_waiting(self) -> WaitingRows:
+        nothing = no_cell_rows(self.layout)
+        return WaitingRows(self._marked(nothing, UNCOUNTED) if self.is_marked else nothing)
+
     # Rows in
 
     def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
@@ -87,24 +92,24 @@ class PerRow(Windower):
         states = self._states_of(rows)
         if self.is_marked:
             states = self._counted(self._marked(states, UNCOUNTED), groups, SlideBy.ARRIVAL)
-        self.waiting.add(states)
+        self.waiting.append(states)
         keep_values(self.rows_kept, self.plan, rows)
         return ()
 
     def add_silent(self, rows: Rows) -> None:
         """Rows that are late for their group alone: they are in its windows to come, and close none."""
         self._go_ahead()
-        self.waiting.add(self._marked(self._states_of(rows), SILENT))
+        self.waiting.append(self._marked(self._states_of(rows), SILENT))
         keep_values(self.rows_kept, self.plan, rows)
 
-    def _states_of(self, rows: Rows) -> RowStates:
+    def _states_of(self, rows: Rows) -> RowBlock:
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
-        return RowStates(rows.times, rows.group_codes(), table, np.empty(0, np.uint8))
+        return cell_rows(rows.times, rows.group_codes(), table)
 
     @staticmethod
-    def _marked(rows: RowStates, mark: int) -> RowStates:
-        return replace(rows, marks=np.full(len(rows), mark, np.uint8))
+    def _marked(rows: RowBlock, mark: int) -> RowBlock:
+        return rows.having({"marks": np.full(len(rows), mark, np.uint8)})
 
     def _go_ahead(self) -> None:
         """From now on, rows tell what they do to their windows, or have done."""
@@ -112,17 +117,17 @@ class PerRow(Windower):
             self.waiting.change(lambda rows: self._marked(rows, UNCOUNTED))
         self.is_marked, self.has_closed = True, True
 
-    def _counted(self, rows: RowStates, groups: int, by: SlideBy) -> RowStates:
+    def _counted(self, rows: RowBlock, groups: int, by: SlideBy) -> RowBlock:
         """Rows in the order `by`, with those that close a window marked, if that is the order in which they count."""
         if self.window.every == 1 and self.is_marked:
-            return replace(rows, marks=np.where(rows.marks == UNCOUNTED, CLOSES, rows.marks).astype(np.uint8))
+            return _remarked(rows, UNCOUNTED, CLOSES)
         if self.window.every == 1 or self.window.by is not by:
             return rows
         if groups > len(self.counters) and not self.shared:
             self.counters = np.concatenate([self.counters, np.zeros(2 * groups - len(self.counters), np.int64)])
-        marks = rows.marks.copy() if self.is_marked else np.full(len(rows), UNCOUNTED, np.uint8)
-        count_off(self._owners(rows.codes), self.window.every, self.counters, marks)
-        return replace(rows, marks=marks)
+        marks = rows["marks"].copy() if self.is_marked else np.full(len(rows), UNCOUNTED, np.uint8)
+        count_off(self._owners(rows["code"]), self.window.every, self.counters, marks)
+        return rows.having({"marks": marks})
 
     def _owners(self, codes: Codes) -> Codes:
         """Whose windows the rows of these groups close."""
@@ -130,7 +135,7 @@ class PerRow(Windower):
 
     def amend(self, rows: Rows, groups: int) -> None:
         states = self._states_of(rows)
-        self.timeline.amend(states.times, states.codes, states.state, groups)
+        self.timeline.amend(states["place"], states["code"], state_of(states), groups)
         keep_values(self.rows_kept, self.plan, rows)
 
     # Late rows
@@ -154,8 +159,7 @@ class PerRow(Windower):
         assert self.past is not None
         ahead = None
         if self.has_closed:
-            waiting = self.waiting.content()
-            ahead = self._ends_of(waiting.sorted(waiting.marks == CLOSED), CLOSED)
+            ahead = self._ends_of(self.waiting.where(lambda rows: rows["marks"] == CLOSED).sorted("place"), CLOSED)
         return self.past.missed(times, bounds, self._owners(codes), ahead)
 
     def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
@@ -191,8 +195,8 @@ class PerRow(Windower):
         late, self.expected = self.expected, None
         released = self._counted(self.waiting.take_below(bound), groups, SlideBy.RANK)
         values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
-        for piece in released.pieces(PIECE):
-            self.timeline.append(piece.times, piece.codes, piece.state)
+        for piece in pieces(released, PIECE):
+            self.timeline.append(piece["place"], piece["code"], state_of(piece))
             ends = self._ends(piece)
             for answers in self.timeline.slide(ends, groups):
                 ended = ends.times[answers.windows - ends.first]
@@ -204,20 +208,20 @@ class PerRow(Windower):
         self.timeline.forget()
         self.rows_kept.forget(END if bound == END else bound - self.timeline.reach + 1)
 
-    def _ends(self, rows: RowStates) -> Ends:
+    def _ends(self, rows: RowBlock) -> Ends:
         """The windows that end with these rows and are still to be reported."""
         ends = self._ends_of(rows, CLOSES)
         if self.past is not None:
             known = self._ends_of(rows, CLOSES, CLOSED) if self.is_marked else ends
-            self.past.append(known)
+            self.past.add(known)
             self.ended += len(known.times)
         else:
             self.ended += len(ends.times)
         return ends
 
-    def _ends_of(self, rows: RowStates, *marks: int) -> Ends:
-        chosen = np.isin(rows.marks, marks) if len(rows.marks) else slice(None)
-        return Ends(rows.times[chosen], self._owners(rows.codes[chosen]), self.ended)
+    def _ends_of(self, rows: RowBlock, *marks: int) -> Ends:
+        chosen = np.isin(rows["marks"], marks) if "marks" in rows else slice(None)
+        return Ends(rows["place"][chosen], self._owners(rows["code"][chosen]), self.ended)
 
     def close_groups(self, codes: Codes, ahead: GroupBounds, groups: int) -> Iterator[Closed]:
         """Their rows wait on for the bound of all, like rows that close nothing: later windows hold them."""
@@ -226,7 +230,7 @@ class PerRow(Windower):
         bounds = np.full(groups, START)
         bounds[codes] = ahead.closed[codes]
         self._go_ahead()
-        waiting = self.waiting.take_groups(bounds).by_group()
+        waiting = self.waiting.take_groups(bounds).ordered("code", "place")
         released = self._counted(waiting, groups, SlideBy.RANK)
         ends = self._ends_of(released, CLOSES)
         if len(ends.times):
@@ -234,19 +238,16 @@ class PerRow(Windower):
             values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
             for answers in alone.slide(ends, groups):
                 yield from values.closed(answers, ends.times[answers.windows - ends.first], self.window.range)
-        marks = np.where(released.marks == CLOSES, CLOSED, released.marks).astype(np.uint8)
-        self.waiting.add(replace(released, marks=marks))
+        self.waiting.append(_remarked(released, CLOSES, CLOSED))
 
     def forget(self, closed: int, reported: int | None) -> None:
         """Ends of which no late row and no empty window asks any more."""
         if self.past is None:
             return
-        until = self._floor(closed)
-        if reported is None or not self.has_gaps:
-            self.past.forget_below(until + 1)
-        else:
-            number = self.past.first + int(np.searchsorted(self.past.content().times, until + 1))
-            self.past.forget(min(number, reported + 1))
+        gone = self.past.search(self._floor(closed) + 1)
+        if reported is not None and self.has_gaps:
+            gone = min(gone, max(0, reported + 1 - self.past.first))
+        self.past.forget(gone)
 
     # What the numbers of windows mean
 
@@ -273,16 +274,16 @@ class PerRow(Windower):
     # Groups and values
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
-        self.waiting.change(lambda rows: replace(rows, state=convert(rows.state)))
+        self.waiting.change(converting(convert))
         self.timeline.regrow(convert)
 
     def codes_in_use(self) -> Codes:
         counting = np.empty(0, np.int32) if self.shared else np.flatnonzero(self.counters).astype(np.int32)
-        used = [counting, self.waiting.content().codes, self.timeline.codes_in_use(), *self.rows_kept.codes_in_use()]
+        used = [counting, self.waiting.column("code"), self.timeline.codes_in_use(), *self.rows_kept.codes_in_use()]
         return np.unique(np.concatenate(used))
 
     def remap(self, mapping: Codes, groups: int) -> None:
-        self.waiting.change(lambda rows: replace(rows, codes=mapping[rows.codes]))
+        self.waiting.remap("code", mapping)
         self.timeline.remap(mapping, groups)
         self.rows_kept.remap(mapping)
         if self.shared:
@@ -293,12 +294,19 @@ class PerRow(Windower):
             counters[mapping[counting]] = self.counters[counting]
             self.counters = counters
         if self.past is not None:
-            self.past.remap(mapping)
+            self.past.remap("code", mapping)
 
-    def kept_values(self, part: Values) -> RowLog:
+    def kept_values(self, part: Values) -> ValueLog:
         return self.rows_kept.logs[part]
 
     # State
+
+    def hold(self, waiting: pa.Table) -> None:
+        """The rows that waited when state was saved."""
+        self.is_marked = "marks" in waiting.column_names
+        self.waiting = self._none_waiting()
+        self.waiting.fill(waiting)
+        self.has_closed = self.is_marked and bool((self.waiting.column("marks") == CLOSED).any())
 
     def state(self) -> dict[str, Saved]:
         return save_per_row(self)
@@ -314,3 +322,8 @@ class PerRow(Windower):
     @property
     def open_windows(self) -> int:
         return len(self.waiting) // self.window.every
+
+
+def _remarked(rows: RowBlock, mark: int, instead: int) -> RowBlock:
+    marks = rows["marks"]
+    return rows.having({"marks": np.where(marks == mark, instead, marks).astype(np.uint8)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,8 @@ from windrow.operators.kernels.rows.per_row import insert_rows, insert_states, p
 from windrow.operators.state.cells import Codes
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
-from windrow.operators.store.waiting_rows import RowStates
+from windrow.operators.store.cell_rows import cell_rows, state_of
+from windrow.operators.store.row_block import RowBlock
 
 _FARTHEST = 1 << 62
 """No two times lie this far apart."""
@@ -98,14 +99,13 @@ class RowTimeline(Timeline):
         plan_ends(*rows, *windows, self.reach, self.by_group, steps)
         return steps
 
-    def of_groups(self, chosen: npt.NDArray[np.bool_], rows: RowStates, groups: int) -> RowTimeline:
+    def of_groups(self, chosen: npt.NDArray[np.bool_], rows: RowBlock, groups: int) -> RowTimeline:
         """Another one with the rows of chosen groups that later windows need, and with more of these groups."""
         alone = RowTimeline(self.layout, self.reach, shared=False, by_group=True)
         known = self.content(chosen)
-        none = rows.marks[:0]
-        held = RowStates(known.panes, known.codes, known.state, none)
-        ordered = RowStates.joined([held, replace(rows, marks=none)]).by_group()
-        alone.append(ordered.times, ordered.codes, ordered.state)
+        both = RowBlock.joined([cell_rows(known.panes, known.codes, known.state), rows])
+        ordered = both.ordered("code", "place")
+        alone.append(ordered["place"], ordered["code"], state_of(ordered))
         return alone
 
     def _slide_one(self, ends: Ends) -> tuple[Answers, int]:

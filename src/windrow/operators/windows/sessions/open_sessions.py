@@ -19,10 +19,12 @@ from windrow.operators.kernels.rows.sessions import assign_rows, label_sessions
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_rows_kept, load_sessions, save_rows_kept, save_sessions
+from windrow.operators.state.saving import load_rows_kept, save_rows_kept
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueRows
+from windrow.operators.store.cell_rows import cell_rows, converting, state_of
+from windrow.operators.store.row_block import RowBlock
 from windrow.operators.windows.base import Closed, Plan, Rows
 from windrow.operators.windows.rowwise import keep_values
 from windrow.semantics.progress.policies import END
@@ -30,19 +32,24 @@ from windrow.semantics.windows.kinds import Session
 
 
 class Sessions:
-    """Open sessions sorted by (group, start)."""
+    """Sessions as rows: their group, start (`place`), last row and state, sorted by group and start."""
 
     def __init__(self, window: Session, plan: Plan) -> None:
         self.gap = window.gap
         self.plan = plan
         self.layout = plan.layout
-        self.codes: Codes = np.empty(0, np.int32)
-        self.starts: Integers = np.empty(0, np.int64)
-        self.lasts: Integers = np.empty(0, np.int64)
-        self.cells = self.layout.empty(0)
+        self.open = self._none()
         self.rows_kept = ValueRows(list(plan.values), plan.custom)
         self.closed = self.spans
         """Those that the last `close` closed."""
+
+    def _none(self) -> RowBlock:
+        none = np.empty(0, np.int64)
+        return self._fresh(none.astype(np.int32), none, none, self.layout.empty(0))
+
+    def _fresh(self, codes: Codes, starts: Integers, lasts: Integers, state: Table) -> RowBlock:
+        """Sessions of rows that have come now."""
+        return cell_rows(starts, codes, state).having({"last": lasts})
 
     def add(self, rows: Rows) -> None:
         codes = rows.group_codes()
@@ -56,29 +63,28 @@ class Sessions:
         self.layout.scatter(rows.lifted, slots, table)
         self.layout.settle(table)
         edges = np.searchsorted(labels, np.arange(count + 1))
-        self._merge(sorted_codes[edges[:-1]], times[edges[:-1]], times[edges[1:] - 1], table)
+        self._merge(self._fresh(sorted_codes[edges[:-1]], times[edges[:-1]], times[edges[1:] - 1], table))
         keep_values(self.rows_kept, self.plan, rows)
 
-    def _merge(self, codes: Codes, starts: Integers, lasts: Integers, table: Table) -> tuple[Integers, Integers]:
-        """Take sessions in; in which order those there are now stand among old and new, and where each begins there."""
-        codes = np.concatenate([self.codes, codes])
-        starts, lasts = np.concatenate([self.starts, starts]), np.concatenate([self.lasts, lasts])
-        both = Table.joined([self.cells, table])
-        order = np.lexsort((starts, codes))
-        codes, starts, lasts, both = codes[order], starts[order], lasts[order], both.take(order)
-        labels = np.empty(len(codes), np.int64)
-        count = label_sessions(codes, starts, lasts, self.gap, labels)
-        merged = self.layout.empty(count)
-        merged.combine(labels, both)
-        first = np.searchsorted(labels, np.arange(count))
-        self.codes, self.starts, self.cells = codes[first], starts[first], merged
-        self.lasts = np.maximum.reduceat(lasts, first) if count else lasts
-        return order, first
+    def _merge(self, fresh: RowBlock) -> None:
+        """Take sessions in; those at most a gap apart become one."""
+        rows = RowBlock.joined([self.open, fresh]).ordered("code", "place")
+        labels = np.empty(len(rows), np.int64)
+        count = label_sessions(rows["code"], rows["place"], rows["last"], self.gap, labels)
+        if count:
+            self.open = self._merged(rows, labels, np.searchsorted(labels, np.arange(count)))
+
+    def _merged(self, rows: RowBlock, labels: Integers, first: Integers) -> RowBlock:
+        """One session for each label of sorted ones; `first` is where each begins."""
+        merged = self.layout.empty(len(first))
+        merged.combine(labels, state_of(rows))
+        lasts = np.maximum.reduceat(rows["last"], first)
+        return self._fresh(rows["code"][first], rows["place"][first], lasts, merged)
 
     def over(self, bounds: Integers) -> npt.NDArray[np.bool_]:
         """Which sessions no row can join any more, at these bounds of the groups, by their codes."""
-        limits = bounds[self.codes]
-        found: npt.NDArray[np.bool_] = (limits == END) | (self.lasts + self.gap < limits)
+        limits = bounds[self.open["code"]]
+        found: npt.NDArray[np.bool_] = (limits == END) | (self.open["last"] + self.gap < limits)
         return found
 
     def close(self, bounds: Integers) -> Iterator[Closed]:
@@ -88,16 +94,12 @@ class Sessions:
         if not over.any():
             return
         closed = self._answers(over, leave=True)
-        self._keep(~over)
+        self.open = self.open.take(~over)
         yield closed.by_end()
-
-    def _keep(self, staying: npt.NDArray[np.bool_]) -> None:
-        self.codes, self.starts, self.lasts = self.codes[staying], self.starts[staying], self.lasts[staying]
-        self.cells = self.cells.take(staying)
 
     def _answers(self, chosen: npt.NDArray[np.bool_], *, leave: bool) -> Closed:
         """The answers of some sessions; where they leave, so do the values that are kept for them."""
-        cells, spans = self.cells.take(chosen), self.spans.take(chosen)
+        cells, spans = state_of(self.open).take(chosen), self.spans.take(chosen)
         lowered = self.plan.lower(
             np.arange(len(cells), dtype=np.int32),
             cells,
@@ -110,12 +112,11 @@ class Sessions:
     def _multiset(self, part: Values, spans: Spans, leave: bool) -> Multiset:
         """The values of each session, under its number."""
         log = self.rows_kept.logs[part]
-        times, codes, keys = log.content()
-        inside, number = spans.rows(codes, times)
-        found = Multiset.of(number.astype(np.int32), keys[inside])
+        rows = log.content()
+        inside, number = spans.rows(rows["code"], rows["place"])
         if leave:
-            log.keep(_without(len(codes), inside))
-        return found
+            log.replace(rows.take(_without(len(rows), inside)))
+        return Multiset.of(number.astype(np.int32), rows["key"][inside])
 
     def _states(self, part: Custom, spans: Spans, leave: bool) -> tuple[Codes, CustomState]:
         """The states of each session that has any, under its number."""
@@ -131,25 +132,25 @@ class Sessions:
     @property
     def spans(self) -> Spans:
         """Those that are open."""
-        return Spans(self.codes, self.starts, self.lasts)
+        return Spans(self.open["code"], self.open["place"], self.open["last"])
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
-        self.cells = convert(self.cells)
+        self.open = converting(convert)(self.open)
 
     def remap(self, mapping: Codes) -> None:
-        self.codes = mapping[self.codes]
+        self.open = self.open.remapped("code", mapping)
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, pa.Table]:
-        return {**save_sessions(self), **save_rows_kept(self.rows_kept)}
+        return {"sessions": self.open.table(), **save_rows_kept(self.rows_kept)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_sessions(self, tables)
+        self.open = self._none().like(tables["sessions"])
         load_rows_kept(self.rows_kept, tables)
 
     @property
     def nbytes(self) -> int:
-        return self.cells.nbytes + self.codes.nbytes + 2 * self.starts.nbytes + self.rows_kept.nbytes
+        return self.open.nbytes + self.rows_kept.nbytes
 
 
 @dataclass(frozen=True)

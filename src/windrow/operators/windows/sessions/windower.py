@@ -19,7 +19,7 @@ from windrow.operators.late.judging import Verdict, below
 from windrow.operators.late.session_floors import SessionFloors
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.values.multisets import RowLog
+from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.windows.base import Closed, Plan, Rows, Windower
 from windrow.operators.windows.sessions.open_sessions import Sessions
 from windrow.operators.windows.sessions.revised_sessions import RevisedSessions
@@ -117,14 +117,14 @@ class SessionWindows(Windower):
 
     def codes_in_use(self) -> Codes:
         known = [floors.codes_in_use() for floors in self._floors().values()]
-        return np.unique(np.concatenate([self.sessions.codes, *known]))
+        return np.unique(np.concatenate([self.sessions.open["code"], *known]))
 
     def remap(self, mapping: Codes, groups: int) -> None:
         self.sessions.remap(mapping)
         for floors in self._floors().values():
             floors.remap(mapping)
 
-    def kept_values(self, part: Values) -> RowLog:
+    def kept_values(self, part: Values) -> ValueLog:
         return self.sessions.rows_kept.logs[part]
 
     def state(self) -> dict[str, pa.Table]:
@@ -141,4 +141,4 @@ class SessionWindows(Windower):
 
     @property
     def open_windows(self) -> int:
-        return len(self.sessions.codes)
+        return len(self.sessions.open)

@@ -53,10 +53,6 @@ class Packed:
         offsets = self.offsets[rows]
         return Packed(self.base, offsets, len(offsets))
 
-    def at(self, place: int) -> int:
-        """One of them."""
-        return self.base + (int(self.offsets[place]) if len(self.offsets) else 0)
-
     def search(self, value: int) -> int:
         """How many are below a value, where they are sorted."""
         above = value - self.base
@@ -65,10 +61,6 @@ class Packed:
         if len(self.offsets) == 0 or above >> 8 * self.offsets.itemsize:
             return self.size
         return int(self.offsets.searchsorted(self.offsets.dtype.type(above)))
-
-    def without_first(self, count: int) -> Packed:
-        """All but the first ones, in room of their own."""
-        return Packed(self.base, self.offsets[count:].copy(), self.size - count)
 
     @property
     def most(self) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.operators.state.values.packed import Packed, joined
+from windrow.operators.store.packed import Packed, joined
 
 WORDS = st.lists(
     st.one_of(st.integers(-5, 300), st.integers(-(1 << 63), (1 << 63) - 1), st.just(1_700_000_000_000_000)), max_size=20
@@ -49,20 +49,12 @@ def test_sorted_columns_are_searched_as_they_are(values: list[int], value: int) 
     ordered = sorted(values)
     packed = Packed.of(np.array(ordered, np.int64))
     assert sum(v < value for v in ordered) == packed.search(value)
-    assert ordered == [packed.at(i) for i in range(len(ordered))]
-
-
-@given(WORDS, st.integers(0, 20))
-def test_the_first_ones_leave_and_give_their_room_back(values: list[int], gone: int) -> None:
-    rest = Packed.of(np.array(values, np.int64)).without_first(min(gone, len(values)))
-    assert values[gone:] == rest.read().tolist()
-    assert rest.offsets.base is None
 
 
 def test_a_column_whose_least_values_left_is_packed_anew_when_it_grows() -> None:
     """Panes go on for ever: without that, offsets would widen with the age of the stream."""
     column = Packed.of(np.arange(10**9, 10**9 + 10))
     for pane in range(10**9 + 10, 10**9 + 2000):
-        column = joined([column.without_first(1), Packed.constant(pane, 1)])
+        column = joined([column.take(slice(1, None)), Packed.constant(pane, 1)])
     assert list(range(10**9 + 1990, 10**9 + 2000)) == column.read().tolist()
     assert 10 == column.nbytes

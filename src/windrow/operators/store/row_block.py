@@ -1,0 +1,196 @@
+"""Some rows as equally long columns, never changed: what a store is made of, and what it takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.arrays import arrow, concatenated
+from windrow.aggregates.kinds.base import Array, Integers
+from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
+from windrow.operators.store.packed import Packed, joined
+
+Column: TypeAlias = npt.NDArray[Any] | Packed
+"""One row, or one line of a matrix, for each row."""
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Chosen: TypeAlias = npt.NDArray[Any] | slice
+"""Places, a mask, or a stretch of rows."""
+_WHOLE = "."
+"""Before the names of whole rows in tables, so that none is taken for a column of ours."""
+
+
+class RowBlock:
+    """Columns of numbers by name, and whole rows in Arrow where these are given back."""
+
+    __slots__ = ("_spans", "columns", "data", "first", "size")
+
+    def __init__(self, columns: Mapping[str, Column], data: pa.RecordBatch | None = None, first: int = 0) -> None:
+        self.columns = columns
+        self.data = data
+        self.first = first
+        """The number of its first row, where rows are numbered."""
+        self._spans: dict[str, tuple[int, int]] = {}
+        column = next(iter(columns.values()))
+        self.size = column.size if isinstance(column, Packed) else len(column)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        column = self.columns[name]
+        return column.read() if isinstance(column, Packed) else column
+
+    def part(self, name: str, rows: Chosen) -> npt.NDArray[Any]:
+        """A column of some rows."""
+        return RowBlock({name: _taken(self.columns[name], rows)})[name]
+
+    @property
+    def rows(self) -> pa.RecordBatch:
+        """The whole rows, which there must be."""
+        assert self.data is not None
+        return self.data
+
+    def take(self, rows: Chosen) -> RowBlock:
+        columns = {name: _taken(column, rows) for name, column in self.columns.items()}
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            data = None if self.data is None else self.data.slice(start, stop - start)
+            return RowBlock(columns, data, self.first + start)
+        if self.data is None:
+            return RowBlock(columns)
+        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return RowBlock(columns, self.data.take(arrow(places)))
+
+    def having(self, columns: Mapping[str, Column]) -> RowBlock:
+        """The same rows with these columns in addition, or in place of those of the same names."""
+        return RowBlock({**self.columns, **columns}, self.data, self.first)
+
+    def remapped(self, name: str, mapping: npt.NDArray[Any]) -> RowBlock:
+        """The same rows with `mapping[value]` in place of each value of a column."""
+        values = mapping[self[name]]
+        return self.having({name: Packed.of(values) if isinstance(self.columns[name], Packed) else values})
+
+    def without(self, name: str) -> RowBlock:
+        return RowBlock({n: column for n, column in self.columns.items() if n != name}, self.data, self.first)
+
+    def numbered(self, first: int) -> RowBlock:
+        """The same rows, numbered on from here."""
+        return RowBlock(self.columns, self.data, first)
+
+    def packed(self) -> RowBlock:
+        """The same rows with each number in as few bytes as the column needs."""
+        columns = {n: c if isinstance(c, Packed) else Packed.of(c) for n, c in self.columns.items()}
+        return RowBlock(columns, self.data, self.first)
+
+    def sorted(self, by: str) -> RowBlock:
+        """By a column, equal values as they are."""
+        column = self.columns[by]
+        places = column.offsets if isinstance(column, Packed) else column
+        if len(places) and (places[1:] < places[:-1]).any():
+            return self.take(value_order(places) if places.dtype == np.int64 else np.argsort(places, kind="stable"))
+        return self
+
+    def ordered(self, *names: str) -> RowBlock:
+        """By several columns, the first before all."""
+        return self.take(np.lexsort([self[name] for name in reversed(names)]))
+
+    def search(self, name: str, value: int) -> int:
+        """How many rows are below a value of a column by which they are sorted."""
+        column = self.columns[name]
+        return column.search(value) if isinstance(column, Packed) else int(column.searchsorted(value))
+
+    def span(self, name: str) -> tuple[int, int]:
+        """The least and the greatest value of a column; there must be one."""
+        if name not in self._spans:
+            values = self[name]
+            self._spans[name] = int(values.min()), int(values.max())
+        return self._spans[name]
+
+    @staticmethod
+    def joined(blocks: Sequence[RowBlock]) -> RowBlock:
+        """Rows of the same columns, one after the other; there must be a block."""
+        if len(blocks) == 1:
+            return blocks[0]
+        columns = {name: _joined([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+        data = [block.data for block in blocks if block.data is not None]
+        return RowBlock(columns, concatenated(data) if data else None, blocks[0].first)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(c.nbytes for c in self.columns.values()) + (0 if self.data is None else int(self.data.nbytes))
+
+    # Tables
+
+    def table(self) -> pa.Table:
+        """The rows as a table; the columns of a matrix are called after it."""
+        arrays = {name: array for own in self.columns for name, array in _arrays(own, self[own]).items()}
+        whole = {} if self.data is None else {_WHOLE + n: self.data.column(n) for n in self.data.schema.names}
+        return pa.table({**arrays, **whole})
+
+    @staticmethod
+    def of_table(table: pa.Table, matrices: Mapping[str, npt.NDArray[Any]] | None = None) -> RowBlock:
+        """The rows of a table; `matrices` are like those that some of its columns make up."""
+        parts = {name: matrix_names(name, like) for name, like in (matrices or {}).items()}
+        own = [name for name in table.column_names if not name.startswith(_WHOLE)]
+        columns: dict[str, Column] = {n: _numbers(table, n) for n in own if not any(n in p for p in parts.values())}
+        columns |= {name: matrix_of(table, name, like) for name, like in (matrices or {}).items()}
+        whole = {n.removeprefix(_WHOLE): table[n].combine_chunks() for n in table.column_names if n.startswith(_WHOLE)}
+        arrays: list[Any] = list(whole.values())
+        return RowBlock(columns, pa.record_batch(arrays, names=list(whole)) if whole else None)
+
+    def like(self, table: pa.Table) -> RowBlock:
+        """The rows of a table in the columns that these have."""
+        found = RowBlock.of_table(table, {name: self[name] for name in self.columns if self[name].ndim == 2})
+        if self.data is None:
+            return found
+        fields = zip(self.data.schema, found.rows.schema.types, strict=True)
+        schema = pa.schema([field.with_type(kind) for field, kind in fields])
+        return RowBlock(found.columns, pa.record_batch(found.rows.columns, schema=schema))
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """No rows of a schema."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def value_order(values: Integers) -> Integers:
+    """The order of rows by value, equal ones as they came.
+
+    Sorting values with the place of the row in their low bits is several times quicker than sorting places.
+    """
+    bits = len(values).bit_length()
+    if len(values) == 0 or int(values.max()) - int(values.min()) >= 1 << (63 - bits):
+        return np.argsort(values, kind="stable")
+    keys: Integers = (values - values.min()) << bits
+    keys |= np.arange(len(values))
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return keys
+
+
+def _taken(column: Column, rows: Chosen) -> Column:
+    if isinstance(column, Packed):
+        return column.take(rows)
+    if column.ndim == 1 or isinstance(rows, slice) or rows.dtype == np.bool_:
+        return column[rows]
+    return np.take(column, rows, axis=0)  # knows that a line is a block of memory; indexing copies item by item
+
+
+def _joined(columns: Sequence[Any]) -> Column:
+    return joined(columns) if isinstance(columns[0], Packed) else np.concatenate(columns)
+
+
+def _arrays(name: str, values: npt.NDArray[Any]) -> dict[str, Array]:
+    """The columns of a table that a column, or a matrix, makes up."""
+    return {name: arrow(values)} if values.ndim == 1 else matrix_columns(name, values)
+
+
+def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False))

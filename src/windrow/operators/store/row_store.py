@@ -1,0 +1,255 @@
+"""Rows that are kept: one store for all operators, whatever they keep rows for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.store.row_block import Mask, RowBlock
+
+Test: TypeAlias = Callable[[RowBlock], Mask | bool]
+"""Which rows of a block are meant; one answer may stand for all of them."""
+MANY = 8
+"""Blocks of about one size that are joined."""
+LARGE = 1 << 16
+"""Blocks of so many rows are not joined any more, unless all rows are read at once."""
+
+
+def below(name: str, value: int) -> Test:
+    """Rows whose column is below a value; most blocks are not looked into."""
+
+    def test(rows: RowBlock) -> Mask | bool:
+        least, most = rows.span(name)
+        return rows[name] < value if least < value <= most else most < value
+
+    return test
+
+
+def between(name: str, start: int, end: int) -> Test:
+    """Rows with start <= column < end."""
+
+    def test(rows: RowBlock) -> Mask | bool:
+        least, most = rows.span(name)
+        if end <= least or most < start or (start <= least and most < end):
+            return start <= least and most < end
+        values = rows[name]
+        return (values >= start) & (values < end)
+
+    return test
+
+
+class RowStore:
+    """Rows in blocks, as they came, or sorted `by` a column; each block is never changed.
+
+    Rows are numbered as they come and keep their number until rows between others leave: so they are found again by
+    number after the first of them, or whole blocks, were let go. The list of blocks is never changed either, only
+    replaced: another thread may go on reading the one that it has.
+    """
+
+    def __init__(self, nothing: RowBlock, *, by: str | None = None) -> None:
+        """`nothing` says which columns there are."""
+        self.nothing = nothing
+        self.by = by
+        self.blocks: list[RowBlock] = []
+        self.count = 0
+        """The number of the next row."""
+        self._forgotten = 0
+        """Rows that the first block still has in memory in front of it."""
+        self._apart = 0
+        """Blocks at the front that are sorted already, and not joined with those that came since."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    @property
+    def first(self) -> int:
+        """The number of the first row."""
+        return self.blocks[0].first if self.blocks else self.count
+
+    # Rows in
+
+    def append(self, rows: RowBlock) -> None:
+        """Rows at the end. Blocks of like size are joined, so that there are few however rows come."""
+        if len(rows) == 0:
+            return
+        blocks = [*self.blocks, rows.numbered(self.count)]
+        self.count += len(rows)
+        while len(blocks) - self._apart >= MANY and _are_alike(blocks[-MANY:]):
+            blocks[-MANY:] = [RowBlock.joined(blocks[-MANY:])]
+        self.blocks = blocks
+
+    def insert(self, rows: RowBlock) -> None:
+        """Rows into their places, after those of equal value; costs the rows from the least of them on."""
+        assert self.by is not None
+        if len(rows) == 0:
+            return
+        start, size = self.search(rows.span(self.by)[0] + 1), len(self)
+        if start < size:
+            rows = RowBlock.joined([self.read(start, size), rows])
+            self.blocks, self.count = self.parts(0, start), self.count - (size - start)
+        self.append(rows.sorted(self.by))
+
+    def sort(self) -> None:
+        """Put rows that were appended into their places."""
+        fresh, self.blocks, self._apart = self.blocks[self._apart :], self.blocks[: self._apart], 0
+        self.count -= sum(map(len, fresh))
+        self.insert(RowBlock.joined(fresh or [self.nothing]))
+        self._apart = len(self.blocks)
+
+    def replace(self, rows: RowBlock, first: int = 0) -> None:
+        """Hold exactly these rows, numbered on from here."""
+        self.blocks, self.count, self._forgotten, self._apart = [], first, 0, 0
+        self.append(rows)
+
+    # Reading
+
+    def scan(self) -> Iterator[RowBlock]:
+        """All rows, block by block."""
+        return iter(self.blocks)
+
+    def content(self) -> RowBlock:
+        """All rows in one block, numbered on; costs a copy of all when there are several."""
+        if len(self.blocks) > 1:
+            self.blocks, self._forgotten, self._apart = [RowBlock.joined(self.blocks)], 0, 0
+        return self.blocks[0] if self.blocks else self.nothing
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        return np.concatenate([self.nothing[name], *(block[name] for block in self.blocks)])
+
+    def read(self, start: int, stop: int) -> RowBlock:
+        """The rows from one place to another, counted from the first."""
+        return RowBlock.joined(self.parts(start, stop) or [self.nothing])
+
+    def parts(self, start: int, stop: int) -> list[RowBlock]:
+        """The same rows, block by block."""
+        parts, at = [], 0
+        for block in self.blocks:
+            low, high = max(start - at, 0), min(stop - at, len(block))
+            if low < high:
+                parts.append(block if high - low == len(block) else block.take(slice(low, high)))
+            at += len(block)
+        return parts
+
+    def search(self, value: int) -> int:
+        """How many rows are below a value, where they are sorted."""
+        assert self.by is not None
+        before = 0
+        for block in self.blocks:
+            place = block.search(self.by, value)
+            if place < len(block):
+                return before + place
+            before += place
+        return before
+
+    def at(self, place: int) -> int:
+        """The value that a row is sorted by; there must be one."""
+        assert self.by is not None
+        return int(self.read(place, place + 1)[self.by][0])
+
+    def placed(self, numbers: Integers) -> tuple[list[tuple[RowBlock, Integers]], Integers]:
+        """The blocks of rows by number with the places there, and the order in which these are given."""
+        blocks = self.blocks
+        if len(numbers) == 0:
+            return [], numbers
+        firsts = np.array([block.first for block in blocks])
+        low, high = np.searchsorted(firsts, (numbers.min(), numbers.max()), side="right") - 1
+        if low == high:  # so it is for most rows that are found together
+            return [(blocks[low], numbers - firsts[low])], np.arange(len(numbers))
+        owners = np.searchsorted(firsts, numbers, side="right") - 1
+        order = np.argsort(owners, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(owners[order])) + 1)
+        return [(blocks[owners[part[0]]], numbers[part] - firsts[owners[part[0]]]) for part in parts], order
+
+    def gather(self, name: str, numbers: Integers) -> npt.NDArray[Any]:
+        """A column of rows by number."""
+        placed, order = self.placed(numbers)
+        out = np.empty(len(numbers), self.nothing[name].dtype)
+        out[order] = np.concatenate([self.nothing[name], *(block[name][places] for block, places in placed)])
+        return out
+
+    def where(self, test: Test) -> RowBlock:
+        """A copy of some rows."""
+        found = [_chosen(block, test(block)) for block in self.blocks]
+        return RowBlock.joined([part for part in found if len(part)] or [self.nothing])
+
+    # Rows out
+
+    def take(self, test: Test) -> RowBlock:
+        """Remove and return some rows."""
+        leaving, staying = [], []
+        for block in self.blocks:
+            found = test(block)
+            leaving.append(_chosen(block, found))
+            staying.append(_chosen(block, not found if isinstance(found, bool) else ~found))
+        self._keep(staying)
+        return RowBlock.joined([part for part in leaving if len(part)] or [self.nothing])
+
+    def drop(self, test: Test) -> None:
+        """Remove some rows."""
+        tested = [(block, test(block)) for block in self.blocks]
+        self._keep([_chosen(block, not found if isinstance(found, bool) else ~found) for block, found in tested])
+
+    def _keep(self, parts: list[RowBlock]) -> None:
+        """Only these of its rows; they are numbered anew."""
+        if sum(map(len, parts)) == len(self):
+            return
+        self.replace(self.nothing)
+        for part in parts:
+            self.append(part)
+
+    def forget(self, count: int) -> None:
+        """Let the first rows go. Whole blocks leave at once, a part of one when it is half of it."""
+        blocks = list(self.blocks)
+        while blocks and count >= len(blocks[0]):
+            count -= len(blocks.pop(0))
+            self._forgotten, self._apart = 0, max(0, self._apart - 1)
+        if blocks and count:
+            rest, self._forgotten = blocks[0].take(slice(count, None)), self._forgotten + count
+            if self._forgotten >= len(rest):  # now it is worth a copy
+                rest, self._forgotten = rest.take(np.arange(len(rest))).numbered(rest.first), 0
+            blocks[0] = rest
+        self.blocks = blocks
+
+    def forget_below(self, value: int) -> None:
+        """Rows below a value of what they are sorted by."""
+        self.forget(self.search(value))
+
+    # Groups, values, state
+
+    def change(self, convert: Callable[[RowBlock], RowBlock]) -> None:
+        """Do something to all rows that keeps their order."""
+        self.blocks, self.nothing = [convert(block) for block in self.blocks], convert(self.nothing)
+
+    def remap(self, name: str, mapping: npt.NDArray[Any]) -> None:
+        """Codes or keys have changed: `mapping[old] = new`."""
+        self.blocks = [block.remapped(name, mapping) for block in self.blocks]
+
+    def table(self) -> pa.Table:
+        return self.content().table()
+
+    def fill(self, table: pa.Table, first: int = 0) -> None:
+        """Hold exactly the rows of a table, numbered on from here."""
+        self.replace(self.nothing.like(table), first)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(block.nbytes for block in self.blocks)
+
+
+def _are_alike(blocks: list[RowBlock]) -> bool:
+    """Whether blocks are of about one size, small, and nothing between them is gone."""
+    first, last = blocks[0], blocks[-1]
+    rows = last.first + len(last) - first.first
+    return len(first) <= min(LARGE, MANY * len(last)) and rows == sum(map(len, blocks))
+
+
+def _chosen(block: RowBlock, chosen: Mask | bool) -> RowBlock:
+    """Some rows of a block, itself when they are all."""
+    if isinstance(chosen, bool):
+        return block if chosen else block.take(slice(0))
+    return block if chosen.all() else block.take(chosen)
