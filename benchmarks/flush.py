@@ -17,7 +17,7 @@ from _figures import Figure, Unit
 from _harness import Settings, benchmark, verdict
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.semantics.progress.policies import END
 
@@ -44,7 +44,7 @@ def elements(groups: int, windows: int) -> Iterator[pa.RecordBatch | wr.Punctuat
 def runner(flush: str) -> Runner:
     source = wr.stream([], time="ts", progress=wr.punctuated(), schema=SCHEMA)
     asked = source.group_by("k").window(range=WINDOW).agg(n=wr.count(), total=wr.sum("x"))
-    return Runner(asked.plan, asked.sources, Options(flush=flush))
+    return Runner(asked.plan, asked.sources, LocalOptions(flush=flush))
 
 
 def stalls(groups: int, flush: str, windows: int) -> tuple[list[float], list[float]]:

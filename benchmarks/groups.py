@@ -15,7 +15,7 @@ from _figures import Figure, Unit, amount, ratios
 from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
-from windrow.engines.local import Options, Receiver, run
+from windrow.engines.local import LocalOptions, Receiver, run
 from windrow.generate import trades
 
 ROWS = 4_000_000
@@ -47,7 +47,7 @@ def query(data: pa.Table, ratio: int) -> wr.Query:
 
 def answer(asked: wr.Query, threads: int = 1) -> pa.Table:
     results: list[pa.RecordBatch] = []
-    run([asked.plan], asked.sources, Receiver.of_one(results.append), Options(threads=threads))
+    run([asked.plan], asked.sources, Receiver.of_one(results.append), LocalOptions(threads=threads))
     return pa.Table.from_batches(results)
 
 

@@ -20,9 +20,9 @@ from _harness import Settings, benchmark, side_by_side, verdict
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.engines.local import Options, Receiver, run
+from windrow.engines.local import LocalOptions, Receiver, run
 from windrow.operators.baselines.handshake_simulation import balance
-from windrow.operators.handshake.blocks import Rows
+from windrow.operators.handshake.blocks import BlockRows
 from windrow.operators.handshake.codes import coded_bounds
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import PROBES
@@ -83,7 +83,7 @@ def plain_loop(rate: int) -> tuple[float, float]:
     return comparisons / (time.perf_counter() - started), comparisons / (time.process_time() - worked)
 
 
-def scan_all(codes: list[Any], times: Integers, probing: Rows, shifts: list[int]) -> int:
+def scan_all(codes: list[Any], times: Integers, probing: BlockRows, shifts: list[int]) -> int:
     places = np.empty(1 << 16, np.int64), np.empty(1 << 16, np.int64)
     bounds: list[Any] = []
     for code, low, width, shift in zip(codes, probing.lows, probing.widths, shifts, strict=True):
@@ -94,10 +94,10 @@ def scan_all(codes: list[Any], times: Integers, probing: Rows, shifts: list[int]
     return found
 
 
-def probes_of(operator: HandshakeJoin, side: int, batch: Any) -> Rows:
+def probes_of(operator: HandshakeJoin, side: int, batch: Any) -> BlockRows:
     encoder = operator.encoders[side]
     encoded = encoder.encode(operator.columns.renamed(batch.data, side), batch.times)
-    return Rows.of(np.arange(len(batch)), encoded, encoder.probes(encoded, operator.window))
+    return BlockRows.of(np.arange(len(batch)), encoded, encoder.probes(encoded, operator.window))
 
 
 PREDICATES = {"(a.k + b.k) % 1000 = 1": 40_000, "a.x * b.x < 0.001": 40_000, "none": 20_000}
@@ -130,7 +130,7 @@ def tried(predicate: str, rows: int, way: str) -> Callable[[], int]:
     near = f"b.ts BETWEEN a.ts - {rows // 10} AND a.ts + {rows // 10}"
     on = near if predicate == "none" else f"{near} AND {predicate}"
     query = wr.sql(f"SELECT a.k AS one, b.k AS other, a.ts FROM a JOIN b ON {on} STRATEGY {way}", **sides)
-    return lambda: run([query.plan], query.sources, Receiver.of_one(lambda _: None), Options(threads=2))[1].results
+    return lambda: run([query.plan], query.sources, Receiver.of_one(lambda _: None), LocalOptions(threads=2))[1].results
 
 
 def long_chains(settings: Settings) -> None:

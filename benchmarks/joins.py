@@ -24,7 +24,7 @@ from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
-from windrow.engines.local import Options, Receiver, run
+from windrow.engines.local import LocalOptions, Receiver, run
 from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
 from windrow.physical.how import How
@@ -72,7 +72,7 @@ def answered(query: wr.Query, threads: int = 1) -> int:
         nonlocal found
         found += len(batch)
 
-    run([query.plan], query.sources, Receiver.of_one(note), Options(threads=threads))
+    run([query.plan], query.sources, Receiver.of_one(note), LocalOptions(threads=threads))
     return found
 
 

@@ -16,7 +16,7 @@ from _figures import Figure, Unit
 from _harness import Settings, benchmark, verdict
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.generate import trades
 
@@ -50,7 +50,7 @@ def runner(ratio: int, schema: pa.Schema) -> Runner:
         .window(range=f"{ratio * SLIDE} us", slide=f"{SLIDE} us")
         .agg(number=wr.count(), volume=wr.sum("volume"), price=wr.max("price"))
     )
-    return Runner(asked.plan, asked.sources, Options())
+    return Runner(asked.plan, asked.sources, LocalOptions())
 
 
 def latencies(ratio: int, fed: list[pa.RecordBatch | int]) -> tuple[list[float], float]:

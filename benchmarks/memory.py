@@ -22,7 +22,7 @@ from _figures import Figure, Unit, amount, duration
 from _harness import Settings, benchmark, verdict
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.query import Query
 
@@ -76,7 +76,7 @@ class Footprint:
 
 def footprint(rows: int) -> Footprint:
     asked = query()
-    runner = Runner(asked.plan, asked.sources, Options())
+    runner = Runner(asked.plan, asked.sources, LocalOptions())
     state, before, started = 0, 0, time.perf_counter()
     for number, batch in enumerate(batches(rows)):
         runner.feed("stream", batch)

@@ -16,7 +16,7 @@ from _figures import amount, ratios
 from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
-from windrow.engines.local import Options, Receiver, run
+from windrow.engines.local import LocalOptions, Receiver, run
 from windrow.generate import trades
 
 ROWS = 4_000_000
@@ -39,7 +39,7 @@ def answer(data: pa.Table, length: int, slide: int, order_by: str | None) -> pa.
     stream = wr.stream(data, time="time", progress=wr.slack("30 s"))
     window = stream.window(rows=length, slide=f"{slide} rows", partition="symbol", order_by=order_by)
     asked = window.agg(number=wr.count(), volume=wr.sum("volume"), price=wr.max("price"))
-    run([asked.plan], asked.sources, Receiver.of_one(results.append), Options())
+    run([asked.plan], asked.sources, Receiver.of_one(results.append), LocalOptions())
     return pa.Table.from_batches(results)
 
 

@@ -20,7 +20,7 @@ from _harness import Settings, benchmark, side_by_side, verdict
 from numba import njit
 
 import windrow as wr
-from windrow.engines.local import Options, Receiver, run
+from windrow.engines.local import LocalOptions, Receiver, run
 
 ROWS = 2_000_000
 STEP = 10
@@ -68,7 +68,7 @@ def query(data: pa.Table, bins: int, what: str, grouped: bool) -> wr.Query:
 
 def answer(asked: wr.Query) -> pa.Table:
     results: list[pa.RecordBatch] = []
-    run([asked.plan], asked.sources, Receiver.of_one(results.append), Options(threads=1))
+    run([asked.plan], asked.sources, Receiver.of_one(results.append), LocalOptions(threads=1))
     return pa.Table.from_batches(results)
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,23 @@ def test_files_and_functions_keep_their_budget(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
     lengths = [(f.name, (f.end_lineno or f.lineno) - f.lineno + 1) for f in functions_of(path)]
     assert [] == [(name, length) for name, length in lengths if length > 40]
+
+
+def test_a_room_has_few_files() -> None:
+    folders = {path.parent for path in [*SOURCES, *(ROOT / "tests").rglob("*.py")]}
+    assert [] == [str(folder) for folder in folders if len(list(folder.glob("*.py"))) > 15]
+
+
+def test_one_name_is_one_class() -> None:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES)
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert [] == [name for name, count in names.items() if count > 1 and not name.startswith("_")]
+
+
+def test_what_names_spark_is_less_than_a_tenth() -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    spark = sum(count for path, count in lines.items() if "spark" in path.parts)
+    assert spark < 0.1 * (sum(lines.values()) - spark)
 
 
 def test_importing_windrow_is_light() -> None:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
-from windrow.operators.rowwise.sort import Sort
+from windrow.operators.rowwise.sort import SortOperator
 from windrow.physical.grid import Grid
 from windrow.pipeline.accounts import state_bytes
 from windrow.pipeline.build import build
@@ -53,7 +53,9 @@ def in_order(plan: Node, lateness: Lateness = Lateness.CONSISTENT) -> Pipeline:
     assert isinstance(narrow, WindowAggregate)
     pipeline = build(narrow)
     (window,) = (stage for stage in pipeline.stages if isinstance(stage.operator, WindowAggregateOperator))
-    sort = Stage(Sort(shape_of(narrow.input).schema, lateness=lateness), f"{len(pipeline.stages)} sort", [(window, 0)])
+    sort = Stage(
+        SortOperator(shape_of(narrow.input).schema, lateness=lateness), f"{len(pipeline.stages)} sort", [(window, 0)]
+    )
     for stage in pipeline.stages:
         stage.after = [(sort if above is window else above, port) for above, port in stage.after]
         if isinstance(stage.operator, Input):

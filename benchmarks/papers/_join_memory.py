@@ -12,8 +12,8 @@ from _pictures import Panel
 
 import windrow as wr
 from windrow.operators.input.input import Input
-from windrow.operators.rowwise.meld import Meld
-from windrow.operators.rowwise.sort import Sort
+from windrow.operators.rowwise.meld import MeldOperator
+from windrow.operators.rowwise.sort import SortOperator
 from windrow.physical.grid import Grid
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage
@@ -28,9 +28,11 @@ MakePlan = Callable[[dict[str, wr.Query]], Node]
 def merging(plan: Node) -> Pipeline:
     """The query with every union in order: what has passed one waits in a sort for the slowest of its inputs."""
     pipeline = build(prune(plan))
-    for stage in [stage for stage in pipeline.stages if isinstance(stage.operator, Meld)]:
-        assert isinstance(stage.operator, Meld)
-        sort = Stage(Sort(stage.operator.schema), f"{len(pipeline.stages)} sort", stage.after, queries=stage.queries)
+    for stage in [stage for stage in pipeline.stages if isinstance(stage.operator, MeldOperator)]:
+        assert isinstance(stage.operator, MeldOperator)
+        sort = Stage(
+            SortOperator(stage.operator.schema), f"{len(pipeline.stages)} sort", stage.after, queries=stage.queries
+        )
         stage.after = [(sort, 0)]
         pipeline.stages.append(sort)
     for stage in pipeline.stages:

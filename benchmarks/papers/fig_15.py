@@ -22,7 +22,7 @@ from _figures import amount
 from _harness import begin, table
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.handshake.blocks import Block, Rows, Unsigned
+from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
 from windrow.operators.handshake.driver import MakeLocal
 from windrow.operators.handshake.outlet import Outlet
 from windrow.operators.handshake.scanning import PROBES, Scan
@@ -91,7 +91,7 @@ class Values(Scan):
             self.report(side, probing.ids[kept[:, 0]], ids[kept[:, 1]])
 
 
-def bounds(columns: list[Unsigned], probing: Rows) -> Iterator[Any]:
+def bounds(columns: list[Unsigned], probing: BlockRows) -> Iterator[Any]:
     """Two columns of values, and the least and greatest that each probe admits of them."""
     yield from (column.view(np.int32) for column in columns)
     for low, width in zip(probing.lows, probing.widths, strict=True):
@@ -99,7 +99,7 @@ def bounds(columns: list[Unsigned], probing: Rows) -> Iterator[Any]:
         yield (low + width).view(np.int32)
 
 
-def within(probing: Rows, times: Integers, found: Any) -> Any:
+def within(probing: BlockRows, times: Integers, found: Any) -> Any:
     moments, probes = times[found[:, 1]], found[:, 0]
     return found[(probing.firsts[probes] <= moments) & (moments <= probing.lasts[probes])]
 

@@ -23,7 +23,7 @@ from _in_order import recorded
 from _pictures import Panel, save
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.generate import bids
 from windrow.query import Query
@@ -43,7 +43,7 @@ def seconds(query: Query, repeats: int) -> tuple[float, int]:
     """Seconds of the processor, and the number of answers."""
     taken = []
     for _ in range(repeats):
-        runner = Runner(query.plan, query.sources, Options(batch_rows=BATCH_ROWS))
+        runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=BATCH_ROWS))
         gc.collect()
         started = time.process_time()
         metrics = runner.run()

@@ -27,7 +27,7 @@ from _figures import amount, duration
 from _harness import Settings, begin, table, verdict
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Element
@@ -74,7 +74,7 @@ class Run:
 
 def timed(query: Query) -> float:
     """Seconds of the processor for one run."""
-    runner = Runner(query.plan, query.sources, Options(batch_rows=BATCH_ROWS))
+    runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=BATCH_ROWS))
     gc.collect()
     started = time.process_time()
     runner.run()
@@ -83,7 +83,7 @@ def timed(query: Query) -> float:
 
 def weighed(query: Query) -> tuple[int, int, float]:
     """The number of answers, the most bytes of state after any element, and the latency."""
-    runner = Runner(query.plan, query.sources, Options(batch_rows=BATCH_ROWS))
+    runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=BATCH_ROWS))
     feed, states, latencies = runner.feed, [0], timing(runner)
 
     def feed_and_weigh(name: str, element: pa.RecordBatch | Punctuation) -> None:

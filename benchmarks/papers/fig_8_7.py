@@ -24,7 +24,7 @@ from _harness import Settings, begin, table
 from _pictures import Panel, save
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.pipeline.graph import Pipeline
@@ -56,7 +56,7 @@ def elements(groups: int, rows: int) -> list[pa.RecordBatch | wr.Punctuation]:
 def runner(flush: str, cells: int) -> Runner:
     source = wr.stream([], time="ts", progress=wr.punctuated(), schema=SCHEMA)
     asked = source.group_by("src", "dst").window(range=WINDOW).agg(packets=wr.count())
-    return Runner(asked.plan, asked.sources, Options(flush=flush, flush_rows=FLUSH_ROWS, flush_cells=cells))
+    return Runner(asked.plan, asked.sources, LocalOptions(flush=flush, flush_rows=FLUSH_ROWS, flush_cells=cells))
 
 
 def drain(pipeline: Pipeline) -> None:

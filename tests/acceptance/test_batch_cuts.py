@@ -42,7 +42,7 @@ def query(data: Any, policy: Policy | None, window: dict[str, Any], **settings: 
     return stream.where("x IS NULL OR x <> 5").group_by("k").window(**window).agg(**AGGREGATES).late("side")
 
 
-def by_definition(elements: Sequence[Any], asked: wr.Query) -> oracle.Answer:
+def by_definition(elements: Sequence[Any], asked: wr.Query) -> oracle.OracleAnswer:
     """The oracle's answer for the plan of `query` over rows and punctuations."""
     node = asked.plan
     assert isinstance(node, WindowAggregate)
@@ -58,7 +58,7 @@ def by_definition(elements: Sequence[Any], asked: wr.Query) -> oracle.Answer:
     )
 
 
-def check(expected: oracle.Answer, asked: wr.Query, cuts: Sequence[int] = CUTS) -> None:
+def check(expected: oracle.OracleAnswer, asked: wr.Query, cuts: Sequence[int] = CUTS) -> None:
     """Every way to cut the batches gives the answer, the late rows and the counts of the oracle."""
     outcomes = [outcome(asked, batch_rows=size) for size in cuts]
     for found in outcomes:

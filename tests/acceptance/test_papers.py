@@ -20,7 +20,7 @@ from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import AtEnd, Ordered, Policy, Slack
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.evaluate import evaluate
-from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
 
 PAPERS = Path(__file__).parents[1] / "golden" / "papers"
 RUNNING = sorted(path.stem for path in PAPERS.glob("*.sql"))
@@ -78,7 +78,7 @@ def by_definition(query: wr.Query, data: list[list[dict[str, Any]]]) -> tuple[li
     plan = query.plan
     node = plan.input if isinstance(plan, Project) else plan
     assert isinstance(node, WindowAggregate)
-    assert isinstance(node.window, (Sliding, Landmark, SlideByTuple, Rows))
+    assert isinstance(node.window, (Sliding, Landmark, SlideByTuple, RowsWindow))
     where = node.input.predicate if isinstance(node.input, Filter) else None
     stream = streams_of(query)[0]
     slack = slack_of(stream.policy, stream)
@@ -141,9 +141,9 @@ def test_windows_of_rows_in_order_of_time(window: str, seconds: int) -> None:
     check(with_slack(text, seconds), seed=seconds)
 
 
-def _pace_of(window: Sliding | Landmark | SlideByTuple | Rows) -> int:
+def _pace_of(window: Sliding | Landmark | SlideByTuple | RowsWindow) -> int:
     """How far one source is read ahead of another."""
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         return 1
     return window.range if isinstance(window, SlideByTuple) else window.slide
 

@@ -26,7 +26,7 @@ from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.oracle.sketch import approximate
 from windrow.semantics.oracle.sketch import precision_for as oracle_precision
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 COLUMNS: dict[str, pa.DataType] = {"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "w": pa.string()}
 SCHEMA = pa.schema(COLUMNS)
@@ -118,7 +118,7 @@ def test_the_same_answer_by_every_way(window: str, strategy: str, batch_rows: in
 
 def test_last_rows() -> None:
     given = rows("last rows")
-    expected = oracle.answer(given, Rows(20, 7), aggregates=CALLS).results
+    expected = oracle.answer(given, RowsWindow(20, 7), aggregates=CALLS).results
     query = wr.stream(pa.Table.from_pylist(given, SCHEMA), time="t").window(range="20 rows", slide="7 rows")
     for batch_rows in (1, 64):
         found = query.agg(**SPECS).collect(engine="local", batch_rows=batch_rows).to_pylist()

@@ -130,7 +130,7 @@ class Reference:
             self.found.late += [late_row(node, *missed) for missed in found.missed]
         return found.results
 
-    def _oracle(self, node: WindowAggregate, elements: Iterable[Any]) -> oracle.Answer:
+    def _oracle(self, node: WindowAggregate, elements: Iterable[Any]) -> oracle.OracleAnswer:
         within = within_of(node, shape_of(node.input).domain) if node.late is Late.REVISE else None
         return oracle.answer(
             elements,

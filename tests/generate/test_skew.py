@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from windrow.errors import ConfigurationError
-from windrow.generate.skew import Groups, Skew, Uniform, Zipf, parse_skew
+from windrow.generate.skew import Skew, SkewedGroups, Uniform, Zipf, parse_skew
 
 
 def sample(skew: Skew, rows: int, keys: int = 10) -> list[int]:
@@ -38,12 +38,12 @@ def test_zipf_shares_fall_with_the_rank() -> None:
     ],
 )
 def test_groups_have_the_shares_of_table_6_2(small: float, expected: tuple[int, int, int]) -> None:
-    kinds = np.unique(sample(Groups(small), 400_000)) % 3
+    kinds = np.unique(sample(SkewedGroups(small), 400_000)) % 3
     assert expected == pytest.approx([100 * np.mean(kinds == kind) for kind in range(3)], abs=2)
 
 
 def test_group_sizes_are_1_and_15_and_300_on_average() -> None:
-    keys, sizes = np.unique(sample(Groups(), 400_000), return_counts=True)
+    keys, sizes = np.unique(sample(SkewedGroups(), 400_000), return_counts=True)
     means = [sizes[keys % 3 == kind].mean() for kind in range(3)]
     assert [1, 15, 300] == pytest.approx(means, rel=0.06)
 
@@ -51,8 +51,8 @@ def test_group_sizes_are_1_and_15_and_300_on_average() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("uniform", Uniform()), ("zipf", Zipf()), ("zipf 1.2", Zipf(1.2)), ("groups", Groups()),
-        ("groups 9%", Groups(0.09)),
+        ("uniform", Uniform()), ("zipf", Zipf()), ("zipf 1.2", Zipf(1.2)), ("groups", SkewedGroups()),
+        ("groups 9%", SkewedGroups(0.09)),
     ],
 )  # fmt: skip
 def test_parse_skew(text: str, expected: Skew) -> None:
@@ -82,4 +82,4 @@ def test_shares_must_add_up() -> None:
         r"Hint: write 5 percent as 0\.05\.$"
     )
     with pytest.raises(ConfigurationError, match=pattern):
-        Groups(0.9)
+        SkewedGroups(0.9)

@@ -13,7 +13,7 @@ from windrow.plan.conditions import conjuncts
 from windrow.plan.nodes import Filter, Join, JoinTime, Project, Stream, Union, WindowAggregate
 from windrow.semantics.joins import Between, JoinWindow, SameWindow
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.semantics.windows.kinds import Landmark, Rows, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideBy, SlideByTuple, Sliding, Window
 
 PAPERS = Path(__file__).parents[1] / "golden" / "papers"
 
@@ -36,8 +36,8 @@ EXPECTED: dict[str, tuple[Window, tuple[str, ...], dict[str, str], tuple[str, ..
     "004-q1-2": (Sliding("ts", MINUTE, MINUTE), (), {"count": "count(*)"}, ("Control", "Main1", "Main2")),
     "004-q2-1": (Sliding("ts", 1, 1), ("srcIP",), {"count": "count(*)"}, ("Main1",)),
     "004-q5-1": (TEN_BY_ONE, ("srcIP",), {"count": "count(*)"}, ("Main",)),
-    "004-q5-2": (Rows(1000, 10, ("srcIP",)), ("srcIP",), {"max_length": "max(length)"}, ("Main",)),
-    "004-q5-3": (Rows(1000, 10), ("srcIP",), {"max_length": "max(length)"}, ("Main",)),
+    "004-q5-2": (RowsWindow(1000, 10, ("srcIP",)), ("srcIP",), {"max_length": "max(length)"}, ("Main",)),
+    "004-q5-3": (RowsWindow(1000, 10), ("srcIP",), {"max_length": "max(length)"}, ("Main",)),
     "004-q5-4": (Landmark("ts", MINUTE), ("srcIP",), {"count": "count(*)"}, ("Main1",)),
     "004-q5-5": (SlideByTuple("ts", 5 * MINUTE, 1), (), {"max_length": "max(length)"}, ("Main",)),
     "004-q5-6": (SlideByTuple("ts", 5 * MINUTE, 5, SlideBy.RANK), (), {"count": "count(*)"}, ("Main",)),

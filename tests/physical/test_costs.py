@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from windrow.physical.costs import MEASURED, Shape, Source, Statistics, estimates, state_bytes, thesis_time
+from windrow.physical.costs import MEASURED, LaggingSource, StateShape, Statistics, estimates, state_bytes, thesis_time
 from windrow.plan.nodes import Strategy
 from windrow.semantics.windows.kinds import Sliding
 
@@ -38,60 +38,62 @@ def test_a_slide_of_several_panes_closes_as_many() -> None:
 
 
 def test_few_rows_are_less_than_cells_and_many_are_more() -> None:
-    memory = Shape(adds=2, arguments=1).memory(Sliding("ts", 10, 10))
+    memory = StateShape(adds=2, arguments=1).memory(Sliding("ts", 10, 10))
     surplus = memory.surplus(np.array([1, 1000]), np.array([1, 1]))
     assert surplus[0] < 0.5 < 1 < surplus[1]
 
 
-@pytest.mark.parametrize("shape", [Shape(), Shape(adds=8, pairs=4, arguments=3)])
+@pytest.mark.parametrize("shape", [StateShape(), StateShape(adds=8, pairs=4, arguments=3)])
 @pytest.mark.parametrize("window", [Sliding("ts", 10, 10), Sliding("ts", 60, 10)])
-def test_the_least_rows_are_where_the_burden_begins(window: Sliding, shape: Shape) -> None:
+def test_the_least_rows_are_where_the_burden_begins(window: Sliding, shape: StateShape) -> None:
     memory = shape.memory(window)
     least = memory.least_rows(1.0)
     assert 1.0 == pytest.approx(memory.burden(np.array([least]), np.array([1]))[0])
 
 
 def test_values_that_weigh_more_than_rows_leave_a_group_lazy() -> None:
-    memory = Shape(arguments=1, values=1).memory(Sliding("ts", 10, 10))
+    memory = StateShape(arguments=1, values=1).memory(Sliding("ts", 10, 10))
     assert float("inf") == memory.least_rows(1.0)
     assert memory.burden(np.array([10**6]), np.array([1]))[0] < 1
 
 
 def test_rows_that_are_read_for_many_windows_are_a_burden_though_they_are_less() -> None:
     rows = np.array([1000])
-    few, many = (Shape().memory(Sliding("ts", 1000, slide)) for slide in (500, 1))
+    few, many = (StateShape().memory(Sliding("ts", 1000, slide)) for slide in (500, 1))
     assert few.surplus(rows, rows)[0] < 1
     assert few.burden(rows, rows)[0] < 1 < many.burden(rows, rows)[0]
 
 
 def test_a_known_weight_of_rows_is_taken() -> None:
-    assert 17.0 == Shape().memory(Sliding("ts", 10, 5), row=17.0).row
+    assert 17.0 == StateShape().memory(Sliding("ts", 10, 5), row=17.0).row
 
 
 @pytest.mark.parametrize("rows", [0.01, 0.3, 5.0, 500.0])
 @pytest.mark.parametrize("window", [Sliding("ts", 10, 10), Sliding("ts", 100, 10), Sliding("ts", 9, 6)])
 def test_adaptive_never_takes_more_than_panes(window: Sliding, rows: float) -> None:
-    found = state_bytes(window, Shape(adds=2, maxs=1, arguments=2), Statistics(1000, rows))
+    found = state_bytes(window, StateShape(adds=2, maxs=1, arguments=2), Statistics(1000, rows))
     assert found[Strategy.ADAPTIVE] <= found[Strategy.PANES]
 
 
 def test_wid_grows_with_range_over_slide_and_panes_do_not() -> None:
     stats = Statistics(groups=1000, rows=0.01)
-    few, many = (state_bytes(Sliding("ts", 600, slide), Shape(), stats) for slide in (60, 10))
+    few, many = (state_bytes(Sliding("ts", 600, slide), StateShape(), stats) for slide in (60, 10))
     assert 5 * few[Strategy.WID] < many[Strategy.WID]
 
 
 def test_sources_that_lag_leave_fewer_rows_to_buffer() -> None:
     """Eq. 6.7: what has not come yet is not kept, while windows stay open for the slowest source."""
     window, lag = Sliding("ts", 100, 10), 5.0
-    together = state_bytes(window, Shape(), Statistics(100, 3.0, lag))
-    apart = state_bytes(window, Shape(), Statistics(100, 3.0, lag, (Source(0.5, 0.0), Source(0.5, lag))))
+    together = state_bytes(window, StateShape(), Statistics(100, 3.0, lag))
+    apart = state_bytes(
+        window, StateShape(), Statistics(100, 3.0, lag, (LaggingSource(0.5, 0.0), LaggingSource(0.5, lag)))
+    )
     assert (15 - 2.5) / 15 == pytest.approx(apart[Strategy.BUFFER] / together[Strategy.BUFFER])
     assert apart[Strategy.WID] == together[Strategy.WID]
 
 
 def test_every_strategy_has_an_estimate() -> None:
-    found = estimates(Sliding("ts", 600, 10), Shape(), Statistics(1000, 20.0))
+    found = estimates(Sliding("ts", 600, 10), StateShape(), Statistics(1000, 20.0))
     assert {*Strategy} - {Strategy.AUTO} == set(found)
     assert found[Strategy.PANES].time < found[Strategy.WID].time < found[Strategy.BUFFER].time
     assert found[Strategy.ADAPTIVE] == replace(found[Strategy.PANES], memory=found[Strategy.ADAPTIVE].memory)

@@ -10,10 +10,18 @@ from tests.engines.local.answers.test_oracle import STREAM
 from windrow.errors import ConfigurationError
 from windrow.physical.how import Flush, How, When
 from windrow.physical.make import make, make_divided
-from windrow.physical.nodes import LastRowsWindow, PanedWindow, Read, Sessions, SharedPanes, SmoothedWindow, TrialWindow
+from windrow.physical.nodes import (
+    LastRowsWindow,
+    PanedWindow,
+    Read,
+    SessionWindow,
+    SharedPanes,
+    SmoothedWindow,
+    TrialWindow,
+)
 from windrow.plan.nodes import AggregateCall, Late, WindowAggregate
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Rows, Session, Sliding
+from windrow.semantics.windows.kinds import RowsWindow, Session, Sliding
 
 PLAIN = WindowAggregate(STREAM, Sliding("ts", 20, 10), (("k", Column("k")),), (AggregateCall("n", "count"),))
 LONGER = replace(PLAIN, window=Sliding("ts", 60, 30))
@@ -27,8 +35,8 @@ SLOW = Flush(When.SLOW)
         (TrialWindow, PLAIN, How(trial=True)),
         (PanedWindow, replace(PLAIN, late=Late.REVISE), How(trial=True)),
         (SmoothedWindow, PLAIN, How(trial=True, flush=SLOW)),
-        (Sessions, replace(PLAIN, window=Session("ts", 5)), How(trial=True)),
-        (LastRowsWindow, replace(PLAIN, window=Rows(5, 5)), How()),
+        (SessionWindow, replace(PLAIN, window=Session("ts", 5)), How(trial=True)),
+        (LastRowsWindow, replace(PLAIN, window=RowsWindow(5, 5)), How()),
     ],
 )
 def test_the_way_depends_on_the_window_and_on_what_the_engine_asks_for(

@@ -15,7 +15,7 @@ from windrow.physical.planner import CLEARLY, choose, decided
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import AggregateCall, Filter, Late, Strategy, Stream, Union, WindowAggregate
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, Sliding, Window
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, Sliding, Window
 
 STREAM = Stream("s", pa.schema([("ts", pa.timestamp("us"))]), "ts")
 NUMBERS = Stream("s", pa.schema([("ts", pa.int64())]), "ts")
@@ -44,7 +44,7 @@ def test_the_reason_names_what_they_share() -> None:
 
 def test_windows_of_rows_have_panes_of_rows() -> None:
     calls = (AggregateCall("n", "count"), AggregateCall("m", "median", Column("ts")))
-    chosen = choose(WindowAggregate(NUMBERS, Rows(10, 4), (), calls))
+    chosen = choose(WindowAggregate(NUMBERS, RowsWindow(10, 4), (), calls))
     assert Strategy.PANES is chosen.strategy
     assert (
         "each row goes into one pane of 2 rows, whatever RANGE/SLIDE is; a window is 5 panes",
@@ -55,14 +55,14 @@ def test_windows_of_rows_have_panes_of_rows() -> None:
 
 @pytest.mark.parametrize("strategy", [Strategy.WID, Strategy.BUFFER, Strategy.ADAPTIVE])
 def test_windows_of_rows_have_one_strategy(strategy: Strategy) -> None:
-    node = WindowAggregate(NUMBERS, Rows(5, 5), (), (AggregateCall("n", "count"),), strategy=strategy)
+    node = WindowAggregate(NUMBERS, RowsWindow(5, 5), (), (AggregateCall("n", "count"),), strategy=strategy)
     message = r"\A`strategy` must be auto or panes for windows of rows, got .*\. Hint: leave the strategy out\.\Z"
     with pytest.raises(UnsupportedError, match=message):
         choose(node)
 
 
 def test_windows_of_rows_are_not_corrected() -> None:
-    node = WindowAggregate(NUMBERS, Rows(5, 5, (), "ts"), (), (AggregateCall("n", "count"),), late=Late.REVISE)
+    node = WindowAggregate(NUMBERS, RowsWindow(5, 5, (), "ts"), (), (AggregateCall("n", "count"),), late=Late.REVISE)
     message = r"\A`late` is not available for windows of rows \(one of drop, side\), got revise\. Hint: .*\Z"
     with pytest.raises(UnsupportedError, match=message):
         choose(node)

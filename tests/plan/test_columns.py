@@ -9,7 +9,7 @@ from windrow.plan.columns import columns_read, prune, prune_together
 from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Stream, Union
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Rows, Sliding
+from windrow.semantics.windows.kinds import RowsWindow, Sliding
 
 EVERYTHING = ["symbol", "price", "tags", "time", "promise"]
 TOTAL = AggregateCall("total", "sum", call("+", Column("price"), 1))
@@ -26,7 +26,9 @@ DEAR = call(">", Column("price"), 10)
         pytest.param(windowed(trades(), keys=("symbol",)), ["symbol", "time"], id="keys"),
         pytest.param(windowed(trades(), aggregates=(TOTAL,)), ["price", "time"], id="arguments"),
         pytest.param(windowed(Filter(trades(), DEAR)), ["price", "time"], id="filters"),
-        pytest.param(windowed(trades(), Rows(3, 1, ("symbol",)), ("symbol",)), ["symbol", "time"], id="partitions"),
+        pytest.param(
+            windowed(trades(), RowsWindow(3, 1, ("symbol",)), ("symbol",)), ["symbol", "time"], id="partitions"
+        ),
         pytest.param(windowed(trades(), late=Late.SIDE), EVERYTHING, id="late rows are whole"),
         pytest.param(windowed(trades(), late=Late.REVISE), EVERYTHING, id="rows too late to correct are whole"),
         pytest.param(windowed(Distinct(trades())), EVERYTHING, id="compared before they are counted"),

@@ -5,7 +5,7 @@ import pytest
 
 from tests.plan.streams import columns
 from windrow.language import parse_expression
-from windrow.plan.conditions import Band, Conditions, Equality, conditions_of, split_interval
+from windrow.plan.conditions import BandCondition, Conditions, Equality, conditions_of, split_interval
 from windrow.semantics.joins import LEFT, RIGHT, Between
 from windrow.semantics.scalars.expressions import Column
 
@@ -41,25 +41,25 @@ def test_what_cannot_be_looked_up_remains(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("x BETWEEN v - 10 AND v + 10", Band(Column("x"), Column("v"), RIGHT, -10, 10)),
-        ("v - 10 <= x AND v + 10 >= x", Band(Column("x"), Column("v"), RIGHT, -10, 10)),
-        ("v > x - 10 AND v < x + 10", Band(Column("x"), Column("v"), LEFT, -9, 9)),
-        ("x >= v AND x < 5 + v", Band(Column("x"), Column("v"), RIGHT, 0, 4)),
-        ("y > w - 0.5 AND y <= w + 1", Band(Column("y"), Column("w"), RIGHT, -0.5, 1, low_open=True)),
+        ("x BETWEEN v - 10 AND v + 10", BandCondition(Column("x"), Column("v"), RIGHT, -10, 10)),
+        ("v - 10 <= x AND v + 10 >= x", BandCondition(Column("x"), Column("v"), RIGHT, -10, 10)),
+        ("v > x - 10 AND v < x + 10", BandCondition(Column("x"), Column("v"), LEFT, -9, 9)),
+        ("x >= v AND x < 5 + v", BandCondition(Column("x"), Column("v"), RIGHT, 0, 4)),
+        ("y > w - 0.5 AND y <= w + 1", BandCondition(Column("y"), Column("w"), RIGHT, -0.5, 1, low_open=True)),
         (
             "a_ts BETWEEN b_ts - INTERVAL '1' SECOND AND b_ts",
-            Band(Column("a_ts"), Column("b_ts"), RIGHT, -1_000_000, 0),
+            BandCondition(Column("a_ts"), Column("b_ts"), RIGHT, -1_000_000, 0),
         ),
     ],
 )
-def test_bands(text: str, expected: Band) -> None:
+def test_bands(text: str, expected: BandCondition) -> None:
     assert Conditions((), (expected,)) == _conditions(text)
 
 
 def test_everything_at_once() -> None:
     found = _conditions("a_k = b_k AND x <= v + 1 AND lower(a_k) <> b_k AND x >= v AND x >= v - 3")
     assert found.equalities == (Equality(Column("a_k"), Column("b_k")),)
-    assert found.bands == (Band(Column("x"), Column("v"), RIGHT, 0, 1),)
+    assert found.bands == (BandCondition(Column("x"), Column("v"), RIGHT, 0, 1),)
     assert str(found.rest) == "((lower(a_k) <> b_k) AND (x >= (v - 3)))"
 
 

@@ -50,7 +50,7 @@ from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import END, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
 from windrow.sharded.chunks import Known, load, save
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
@@ -172,7 +172,9 @@ def test_other_operators_save_all_that_changed(data: st.DataObject, elements: li
 @given(data=st.data(), elements=streams.elements(late=True, extremes=False))
 def test_counted_windows_save_all_that_changed(data: st.DataObject, elements: list[Any]) -> None:
     partition = data.draw(st.sampled_from(((), ("k",), ("g",))))
-    last_rows = st.builds(Rows, st.integers(1, 9), st.integers(1, 9), st.just(partition), st.sampled_from((None, "ts")))
+    last_rows = st.builds(
+        RowsWindow, st.integers(1, 9), st.integers(1, 9), st.just(partition), st.sampled_from((None, "ts"))
+    )
     window = data.draw(st.one_of(last_rows, streams.slide_by_tuple(partition=partition)))
     keys = tuple((name, Column(name)) for name in partition or ("g",))
     calls = calls_of(data)

@@ -19,14 +19,14 @@ from windrow.plan.checks.joins import joined_names
 from windrow.plan.nodes import AggregateCall, Join, JoinKind, Strategy, WindowAggregate
 from windrow.semantics.joins import Between
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding, Window
 from windrow.sharded.chunks import Known, digest, load, save
 from windrow.sharded.task_progress import Progress, Sighting
 
 NAMES = joined_names([SCHEMA, SCHEMA], ("a", "b"))
 WINDOWS = (
-    Rows(20, 2, ("k",)),
-    Rows(20, 2, ("k",), "ts"),
+    RowsWindow(20, 2, ("k",)),
+    RowsWindow(20, 2, ("k",), "ts"),
     SlideByTuple("ts", 30, partition=("k",)),
     Sliding("ts", 30, 10),
 )

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import EXTREME_FLOATS
-from windrow.physical.division.replication import WIDER, Cells, Copies, Lanes, copies_of
+from windrow.physical.division.replication import WIDER, BandCells, Copies, Lanes, copies_of
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, Stream
 from windrow.semantics.joins import AsOf, Between, JoinWindow
@@ -113,7 +113,7 @@ def test_a_band_without_end_is_not_divided_by(high: float) -> None:
 
 def test_a_band_is_divided_by_cells() -> None:
     left, right = copies_of(joined(near("a_x", "b_y", -2, 3), JoinKind.RIGHT))
-    assert (Cells(Column("x"), 40.0, (-3.0, 2.0)), Cells(Column("y"), 40.0, None)) == (left, right)
+    assert (BandCells(Column("x"), 40.0, (-3.0, 2.0)), BandCells(Column("y"), 40.0, None)) == (left, right)
 
 
 @pytest.mark.parametrize("units", [("s", "us"), ("ns", "ms"), ("us", "us")])
@@ -127,7 +127,7 @@ def test_times_of_any_unit_meet_in_the_cell_of_their_microseconds(units: tuple[s
     on = Call("and", (Call(">=", (Column("a_at"), low)), Call("<=", (Column("a_at"), high))))
     node = Join(sides[0], sides[1], JoinKind.LEFT, Between(0, 9), on, names, ("a", "b"))
     left, right = copies_of(node)
-    assert Cells(Column("at"), 8e7, None) == left
+    assert BandCells(Column("at"), 8e7, None) == left
     moments = [datetime(2024, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=s) for s in range(0, 300, 3)]
     found = []
     for how, side in zip((left, right), sides, strict=True):

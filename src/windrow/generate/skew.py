@@ -40,7 +40,7 @@ class Zipf:
 
 
 @dataclass(frozen=True)
-class Groups:
+class SkewedGroups:
     """Small, medium and large groups as in Table 6-2 of the thesis; the number of keys grows with the stream.
 
     A small group has one row, a medium one 15 on average, a large one 300. `small` and `medium` are shares of the
@@ -74,7 +74,7 @@ class _GroupSampler:
     The key of group `g` of size class `c` is `3 * g + c`, so that classes never meet.
     """
 
-    def __init__(self, groups: Groups, rng: np.random.Generator) -> None:
+    def __init__(self, groups: SkewedGroups, rng: np.random.Generator) -> None:
         self.edges = np.array([groups.small, groups.small + groups.medium])
         self.rng = rng
         self.dealt = [0, 0, 0]
@@ -92,7 +92,7 @@ class _GroupSampler:
         return keys
 
 
-Skew: TypeAlias = Uniform | Zipf | Groups
+Skew: TypeAlias = Uniform | Zipf | SkewedGroups
 
 
 def parse_skew(text: str) -> Skew:
@@ -108,7 +108,7 @@ def parse_skew(text: str) -> Skew:
         if kind == "zipf":
             return Zipf(float(rest)) if rest else Zipf()
         if kind == "groups":
-            return Groups(float(rest.rstrip("% ")) / 100) if rest else Groups()
+            return SkewedGroups(float(rest.rstrip("% ")) / 100) if rest else SkewedGroups()
     except ConfigurationError:
         raise
     except ValueError:

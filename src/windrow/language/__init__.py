@@ -3,7 +3,7 @@
 from windrow.language.expressions.positions import find_name
 from windrow.language.grammar.clauses import StreamDeclaration
 from windrow.language.queries.script import (
-    Script,
+    ParsedScript,
     StreamNames,
     declared_paths,
     parse,
@@ -15,7 +15,7 @@ from windrow.language.render.queries import to_sql
 from windrow.language.render.windows import stream_sql
 
 __all__ = [
-    "Script",
+    "ParsedScript",
     "StreamDeclaration",
     "StreamNames",
     "declared_paths",

@@ -103,7 +103,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Shape:
+class StateShape:
     """What a query keeps: state columns that add, that keep the greatest, that keep pairs; arguments; values a row."""
 
     adds: int = 1
@@ -137,7 +137,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Source:
+class LaggingSource:
     """One of several sources: its share of the rows, and how far, in panes, it lags behind the first one."""
 
     share: float
@@ -155,7 +155,7 @@ class Statistics:
     groups: float
     rows: float
     lag: float = 0.0
-    sources: tuple[Source, ...] = ()
+    sources: tuple[LaggingSource, ...] = ()
     kinds: tuple[tuple[float, float], ...] = ()
 
     def by_kind(self) -> list[Statistics]:
@@ -194,7 +194,7 @@ def thesis_time(
 
 
 def estimates(
-    window: Sliding, shape: Shape, stats: Statistics, constants: Constants = MEASURED
+    window: Sliding, shape: StateShape, stats: Statistics, constants: Constants = MEASURED
 ) -> dict[Strategy, Estimate]:
     """Time a window and memory of each strategy, added up over the kinds of groups."""
     parts = [_estimates(window, shape, part, constants) for part in stats.by_kind()]
@@ -204,7 +204,7 @@ def estimates(
     }
 
 
-def _estimates(window: Sliding, shape: Shape, stats: Statistics, constants: Constants) -> dict[Strategy, Estimate]:
+def _estimates(window: Sliding, shape: StateShape, stats: Statistics, constants: Constants) -> dict[Strategy, Estimate]:
     """For groups of one kind. To the formulas comes what the thesis leaves out: WID's cells leave as panes' do.
 
     Panes subtract, or use two stacks, which cost the same but for a third step: Eq. 6.2 for all aggregates. In
@@ -227,7 +227,7 @@ def _estimates(window: Sliding, shape: Shape, stats: Statistics, constants: Cons
 
 
 def state_bytes(
-    window: Sliding, shape: Shape, stats: Statistics, constants: Constants = MEASURED
+    window: Sliding, shape: StateShape, stats: Statistics, constants: Constants = MEASURED
 ) -> dict[Strategy, float]:
     """Eq. 6.5 and 6.8 for each strategy: bytes at the most."""
     size = gcd(window.range, window.slide)
@@ -247,7 +247,7 @@ def state_bytes(
     return {strategy: stats.groups * bytes_a_group for strategy, bytes_a_group in each.items()}
 
 
-def _is_lazy(window: Sliding, shape: Shape, stats: Statistics, constants: Constants) -> bool:
+def _is_lazy(window: Sliding, shape: StateShape, stats: Statistics, constants: Constants) -> bool:
     panes = window.range // gcd(window.range, window.slide) + stats.lag
     rows, cells = _rows(panes, stats), panes * _share_filled(stats.rows)
     burden = shape.memory(window, constants=constants).burden(np.array([rows]), np.array([cells]))

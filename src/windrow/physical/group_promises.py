@@ -8,7 +8,7 @@ from windrow.plan.nodes import Join, Node, Project, Stream, WindowAggregate
 from windrow.plan.tree import inputs_of
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column, Expression
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 Keys = frozenset[str]
 
@@ -19,7 +19,7 @@ def usable_keys(node: WindowAggregate) -> Keys:
     Windows that count rows close for the groups whose rows are counted alone, in order of time.
     """
     window = node.window
-    if isinstance(window, SlideByTuple) or (isinstance(window, Rows) and window.order is not None):
+    if isinstance(window, SlideByTuple) or (isinstance(window, RowsWindow) and window.order is not None):
         return frozenset(window.partition)
     if not isinstance(window, (Sliding, Landmark, Session)):
         return frozenset()

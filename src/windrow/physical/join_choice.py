@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from windrow.errors import UnsupportedError
 from windrow.plan.checks.joins import conditions
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.conditions import Band, Conditions
+from windrow.plan.conditions import BandCondition, Conditions
 from windrow.plan.nodes import Join, JoinStrategy, JoinTime
 from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import RIGHT, AsOf, LastRows
@@ -57,7 +57,7 @@ def _looked_up(found: Conditions) -> Iterator[str]:
         yield f"tried on what was found: {found.rest}"
 
 
-def describe_band(band: Band) -> str:
+def describe_band(band: BandCondition) -> str:
     value, center = (band.left, band.right) if band.around == RIGHT else (band.right, band.left)
     return f"{value} from {center} {band.low:+} to {center} {band.high:+}"
 

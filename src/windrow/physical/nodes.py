@@ -87,7 +87,7 @@ class Select(Physical):
 
 
 @dataclass(frozen=True)
-class Project(Physical):
+class ProjectRows(Physical):
     """New columns, row by row."""
 
     asked: logical.Project
@@ -105,7 +105,7 @@ class Meld(Physical):
 
 
 @dataclass(frozen=True)
-class Distinct(Physical):
+class DistinctRows(Physical):
     """Each different row once, remembered until no window that could hold it is open."""
 
     asked: logical.Distinct
@@ -195,7 +195,7 @@ class SmoothedWindow(SlidingWindow):
 
 
 @dataclass(frozen=True)
-class Sessions(Window):
+class SessionWindow(Window):
     """Rows are merged into open sessions."""
 
 
@@ -242,7 +242,7 @@ class DividedGroups(Physical):
 
 
 @dataclass(frozen=True)
-class Join(Physical):
+class PhysicalJoin(Physical):
     """A join: what it looks partners up by, and what it tries on those that were found."""
 
     asked: logical.Join
@@ -253,19 +253,19 @@ class Join(Physical):
 
 
 @dataclass(frozen=True)
-class IndexJoin(Join):
+class IndexJoin(PhysicalJoin):
     """Partners are looked up by hash, or in cells as wide as a band."""
 
 
 @dataclass(frozen=True)
-class ScanJoin(Join):
+class ScanJoin(PhysicalJoin):
     """Every pair in the window is tried."""
 
     strategy: ClassVar[JoinStrategy] = JoinStrategy.SCAN
 
 
 @dataclass(frozen=True)
-class Handshake(Join):
+class Handshake(PhysicalJoin):
     """Rows of both sides pass each other on a chain of workers, which look up or try what they hold."""
 
     looks_up: bool = True
@@ -273,12 +273,12 @@ class Handshake(Join):
 
 
 @dataclass(frozen=True)
-class InOrderJoin(Join):
+class InOrderJoin(PhysicalJoin):
     """Left rows wait until all that they can meet is there, so that results are in order."""
 
     strategy: ClassVar[JoinStrategy] = JoinStrategy.OPIB
 
 
 @dataclass(frozen=True)
-class AsOfJoin(Join):
+class AsOfJoin(PhysicalJoin):
     """Each left row with the one right row as of its time."""

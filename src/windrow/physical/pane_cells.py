@@ -13,7 +13,7 @@ from windrow.physical.planner import choose
 from windrow.plan.checks.nodes import shape_of, walk
 from windrow.plan.nodes import AggregateCall, Late, Node, Strategy, WindowAggregate
 from windrow.plan.types.expressions import type_of
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 
 def pane_of(window: Sliding | Landmark) -> int:
@@ -75,7 +75,7 @@ def _not_smooth(node: WindowAggregate) -> Iterator[str]:
 
 _WITHOUT_PANES: dict[type, str] = {
     Session: "session windows have no panes",
-    Rows: "windows of rows count them one by one",
+    RowsWindow: "windows of rows count them one by one",
     SlideByTuple: "windows that end with rows have no panes",
 }
 

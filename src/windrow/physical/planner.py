@@ -16,7 +16,7 @@ from windrow.plan.nodes import Late, Node, Strategy, WindowAggregate
 from windrow.plan.tree import map_inputs
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import render
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 MOST_PANES = 1_000_000
 """With more panes a window, hardly two rows share one."""
@@ -47,7 +47,7 @@ def choose(node: WindowAggregate, statistics: Statistics | None = None, constant
         return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}", *_told(node)))
     if node.late is Late.REVISE:
         return Choice(Strategy.PANES, ("corrections are put together from panes",))
-    if isinstance(node.window, Rows):
+    if isinstance(node.window, RowsWindow):
         return Choice(
             Strategy.PANES,
             (_pane_of_rows(node.window), *_ways_of(node, kept="keeps values: rows, sorted for each window")),
@@ -145,7 +145,7 @@ def _pane_of(node: WindowAggregate) -> str:
     )
 
 
-def _pane_of_rows(window: Rows) -> str:
+def _pane_of_rows(window: RowsWindow) -> str:
     pane = gcd(window.range, window.slide)
     size = row_count(pane)
     return f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {window.range // pane} panes"
@@ -174,7 +174,7 @@ def _ways_of(
 _NAMES: dict[type, str] = {
     Landmark: "landmark windows",
     Session: "session windows",
-    Rows: "windows of rows",
+    RowsWindow: "windows of rows",
     SlideByTuple: "slide-by-tuple windows",
 }
 
@@ -218,7 +218,7 @@ def refuse_impossible(node: WindowAggregate) -> None:
             value=node.strategy.value,
             hint=f"{_NAMES[type(window)]} have one algorithm; leave the strategy out",
         )
-    if isinstance(window, Rows) and node.strategy not in (Strategy.AUTO, Strategy.PANES):
+    if isinstance(window, RowsWindow) and node.strategy not in (Strategy.AUTO, Strategy.PANES):
         raise UnsupportedError(
             "must be auto or panes for windows of rows",
             parameter="strategy",

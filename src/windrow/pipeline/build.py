@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from windrow.operators.aggregate.frame import WindowAggregateOperator
-from windrow.operators.aggregate.trial import Trial
+from windrow.operators.aggregate.trial import StrategyTrial
 from windrow.operators.base import Operator
-from windrow.operators.baselines.in_order_join import InOrderJoin
+from windrow.operators.baselines.in_order_join import InOrderJoinOperator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
 from windrow.operators.handshake.lookup import Lookup
@@ -17,14 +17,14 @@ from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.input.input import Input
 from windrow.operators.input.lead import LeadLimit
-from windrow.operators.joins.asof import AsOfJoin
+from windrow.operators.joins.asof import AsOfJoinOperator
 from windrow.operators.joins.operator import JoinOperator
-from windrow.operators.panes.shared import SharedPanes
+from windrow.operators.panes.shared import SharedPanesOperator
 from windrow.operators.rowwise.distinct import DupElim
-from windrow.operators.rowwise.meld import Meld
-from windrow.operators.rowwise.project import Project
-from windrow.operators.rowwise.select import Select
-from windrow.operators.rowwise.sort import Sort
+from windrow.operators.rowwise.meld import MeldOperator
+from windrow.operators.rowwise.project import ProjectOperator
+from windrow.operators.rowwise.select import SelectOperator
+from windrow.operators.rowwise.sort import SortOperator
 from windrow.physical import nodes
 from windrow.physical.how import How
 from windrow.physical.join_choice import shapes_below
@@ -156,24 +156,24 @@ def _input(node: nodes.Read) -> Operator:
 
 
 def _select(node: nodes.Select) -> Operator:
-    return Select(node.asked.predicate)
+    return SelectOperator(node.asked.predicate)
 
 
-def _project(node: nodes.Project) -> Operator:
-    return Project(node.asked.columns, shape_of(node.asked).schema)
+def _project(node: nodes.ProjectRows) -> Operator:
+    return ProjectOperator(node.asked.columns, shape_of(node.asked).schema)
 
 
 def _meld(node: nodes.Meld) -> Operator:
-    return Meld(len(node.inputs), shape_of(node.asked).schema, idle=node.idle, silence=node.silence)
+    return MeldOperator(len(node.inputs), shape_of(node.asked).schema, idle=node.idle, silence=node.silence)
 
 
-def _distinct(node: nodes.Distinct) -> Operator:
+def _distinct(node: nodes.DistinctRows) -> Operator:
     return DupElim(shape_of(node.asked).schema, node.grid)
 
 
 def _sort(node: nodes.Sort) -> Operator:
     shape = shape_of(node.asked)
-    return Sort(shape.schema, time=shape.time)
+    return SortOperator(shape.schema, time=shape.time)
 
 
 def _window(node: nodes.Window, choice: Choice | None = None, **options: Any) -> Operator:
@@ -187,7 +187,7 @@ def _sliding(node: nodes.SlidingWindow, **options: Any) -> Operator:
 
 
 def _trial(node: nodes.TrialWindow) -> Operator:
-    return _sliding(node, choice=Choice(node.usual, node.reasons), trial=Trial(node.asked, node.constants))
+    return _sliding(node, choice=Choice(node.usual, node.reasons), trial=StrategyTrial(node.asked, node.constants))
 
 
 def _smoothed(node: nodes.SmoothedWindow) -> Operator:
@@ -195,16 +195,16 @@ def _smoothed(node: nodes.SmoothedWindow) -> Operator:
 
 
 def _panes(node: nodes.SharedPanes) -> Operator:
-    return SharedPanes(node.asked, node.windows, shape_of(node.asked.input), threads=node.threads)
+    return SharedPanesOperator(node.asked, node.windows, shape_of(node.asked.input), threads=node.threads)
 
 
-def _join(node: nodes.Join) -> JoinOperator:
+def _join(node: nodes.PhysicalJoin) -> JoinOperator:
     sides, output = shapes_below(node.asked), shape_of(node.asked)
     return JoinOperator(node.asked, sides, output, node.conditions, threads=node.threads, passes=node.passes)
 
 
 def _in_order(node: nodes.InOrderJoin) -> Operator:
-    return InOrderJoin(_join(node))
+    return InOrderJoinOperator(_join(node))
 
 
 def _handshake(node: nodes.Handshake) -> Operator:
@@ -220,7 +220,7 @@ def _handshake(node: nodes.Handshake) -> Operator:
 
 
 def _as_of(node: nodes.AsOfJoin) -> Operator:
-    return AsOfJoin(node.asked, shapes_below(node.asked), shape_of(node.asked))
+    return AsOfJoinOperator(node.asked, shapes_below(node.asked), shape_of(node.asked))
 
 
 def _divided(node: nodes.DividedGroups) -> Operator:
@@ -240,9 +240,9 @@ def _shapes(node: nodes.Window) -> tuple[Shape, Shape]:
 MAKERS: dict[type[nodes.Physical], tuple[str, Callable[[Any], Operator]]] = {
     nodes.Read: ("input", _input),
     nodes.Select: ("select", _select),
-    nodes.Project: ("project", _project),
+    nodes.ProjectRows: ("project", _project),
     nodes.Meld: ("meld", _meld),
-    nodes.Distinct: ("distinct", _distinct),
+    nodes.DistinctRows: ("distinct", _distinct),
     nodes.Sort: ("sort", _sort),
     nodes.PanedWindow: ("window", _sliding),
     nodes.EagerWindow: ("window", _sliding),
@@ -250,7 +250,7 @@ MAKERS: dict[type[nodes.Physical], tuple[str, Callable[[Any], Operator]]] = {
     nodes.KeptRowsWindow: ("window", _sliding),
     nodes.TrialWindow: ("window", _trial),
     nodes.SmoothedWindow: ("window", _smoothed),
-    nodes.Sessions: ("window", _window),
+    nodes.SessionWindow: ("window", _window),
     nodes.PerRowWindow: ("window", _window),
     nodes.LastRowsWindow: ("window", _window),
     nodes.DividedGroups: ("window", _divided),

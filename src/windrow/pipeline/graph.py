@@ -17,7 +17,7 @@ from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
-from windrow.operators.rowwise.meld import Meld
+from windrow.operators.rowwise.meld import MeldOperator
 from windrow.semantics.progress.policies import Punctuation
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
@@ -138,19 +138,19 @@ class Pipeline:
     def go_by(self, clock: Callable[[], float]) -> None:
         """What idle times by the clock are measured by, from now on."""
         for stage in self.stages:
-            if isinstance(stage.operator, Meld):
+            if isinstance(stage.operator, MeldOperator):
                 stage.operator.go_by(clock)
 
     def pass_time(self) -> None:
         """Time has passed and nothing came: unions with an idle time by the clock may go on."""
         for stage in self.stages:
-            if isinstance(stage.operator, Meld):
+            if isinstance(stage.operator, MeldOperator):
                 self._hand_on(stage, stage.operator.pass_time())
 
     def windows_above(self, stage: Stage) -> Iterator[tuple[Stage, WindowAggregateOperator]]:
         """The window aggregates that take the rows of an input; nothing but unions may lie between."""
         for above, _ in stage.after:
-            if isinstance(above.operator, Meld):
+            if isinstance(above.operator, MeldOperator):
                 yield from self.windows_above(above)
             elif isinstance(above.operator, WindowAggregateOperator):
                 yield above, above.operator
@@ -160,7 +160,7 @@ class Pipeline:
     def join_above(self, stage: Stage) -> tuple[Bounded, int]:
         """The join that takes the rows of an input, with the port there; nothing but unions may lie between."""
         for above, port in stage.after:
-            if isinstance(above.operator, Meld):
+            if isinstance(above.operator, MeldOperator):
                 return self.join_above(above)
             if isinstance(above.operator, Bounded):
                 return above.operator, port

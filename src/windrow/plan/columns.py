@@ -25,7 +25,7 @@ from windrow.plan.nodes import (
 from windrow.semantics.joins import RIGHT, AsOf
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import columns_of
-from windrow.semantics.windows.kinds import Rows, SlideByTuple
+from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple
 
 _Read: TypeAlias = dict[str, set[str]]
 
@@ -107,7 +107,7 @@ def _aggregated(node: WindowAggregate) -> set[str]:
         return _names(node.input)
     expressions = [expression for _, expression in node.keys]
     expressions += [call.argument for call in node.aggregates if call.argument is not None]
-    partition = node.window.partition if isinstance(node.window, (Rows, SlideByTuple)) else ()
+    partition = node.window.partition if isinstance(node.window, (RowsWindow, SlideByTuple)) else ()
     progress = {attribute_of(node.window), shape_of(node.input).time}
     names = {name for expression in expressions for name in columns_of(expression)}
     return names | set(partition) | {name for name in progress if name is not None}

@@ -34,7 +34,7 @@ class Equality:
 
 
 @dataclass(frozen=True)
-class Band:
+class BandCondition:
     """`center + low <= value <= center + high`, where `center` is of the side `around` and the value of the other.
 
     Strict comparisons of integers are made inclusive; of floats they stay `open`.
@@ -57,7 +57,7 @@ class Conditions:
     """A predicate as parts that must all hold."""
 
     equalities: tuple[Equality, ...] = ()
-    bands: tuple[Band, ...] = ()
+    bands: tuple[BandCondition, ...] = ()
     rest: Expression | None = None
 
 
@@ -229,9 +229,9 @@ def _is_number(value: Expression, center: Expression, schema: pa.Schema) -> bool
     return families <= {Family.INTEGER, Family.FLOAT} or families == {Family.TIMESTAMP}
 
 
-def _paired(halves: list[tuple[Expression, _Half]], schema: pa.Schema) -> tuple[list[Band], list[Expression]]:
+def _paired(halves: list[tuple[Expression, _Half]], schema: pa.Schema) -> tuple[list[BandCondition], list[Expression]]:
     """Comparisons from below and above of the same two values are a band; those without a counterpart remain."""
-    bands: list[Band] = []
+    bands: list[BandCondition] = []
     waiting: dict[tuple[Expression, Expression, int, bool], tuple[Expression, _Half]] = {}
     single: list[Expression] = []
     for part, half in halves:
@@ -246,11 +246,11 @@ def _paired(halves: list[tuple[Expression, _Half]], schema: pa.Schema) -> tuple[
     return bands, single + [part for part, _ in waiting.values()]
 
 
-def _band(one: _Half, other: _Half, schema: pa.Schema) -> Band:
+def _band(one: _Half, other: _Half, schema: pa.Schema) -> BandCondition:
     low, high = (one, other) if one.is_lower else (other, one)
     left, right = (low.value, low.center) if low.around == RIGHT else (low.center, low.value)
     whole = Family.FLOAT not in (family_of(type_of(left, schema)), family_of(type_of(right, schema)))
     whole = whole and isinstance(low.offset, int) and isinstance(high.offset, int)
     if whole:
-        return Band(left, right, low.around, low.offset + low.is_open, high.offset - high.is_open)
-    return Band(left, right, low.around, low.offset, high.offset, low.is_open, high.is_open)
+        return BandCondition(left, right, low.around, low.offset + low.is_open, high.offset - high.is_open)
+    return BandCondition(left, right, low.around, low.offset, high.offset, low.is_open, high.is_open)

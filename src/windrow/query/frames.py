@@ -30,12 +30,12 @@ def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str,
 
     check_packages()
     from windrow.engines.spark.query.frames import Settings, frames
-    from windrow.engines.spark.running.options import Options, session_of
+    from windrow.engines.spark.running.options import SparkOptions, session_of
 
     for name in settings:
         if name not in SETTINGS:
             raise ConfigurationError("is not a setting of to_spark", parameter=name, allowed=SETTINGS)
-    session = session_of(query.sources) or Options(spark=spark).session()
+    session = session_of(query.sources) or SparkOptions(spark=spark).session()
     return frames(session, [query.plan], query.sources, Settings(**settings))[0]
 
 

@@ -31,7 +31,7 @@ _PATIENCE = {Domain.TIME: 86_400_000_000, Domain.INTEGER: 1_000_000}
 
 
 @dataclass(frozen=True)
-class Words:
+class LostRowsText:
     """What a user would write, in the language that the query is asked in."""
 
     slack: str
@@ -43,8 +43,8 @@ class Words:
         return template.format(what.upper() if self.capitals else what)
 
 
-PYTHON = Words("a slack of {}", "a lead of {}", '.late("{}")', capitals=False)
-SQL = Words("SLACK {}", "LEAD {}", "LATE {}", capitals=True)
+PYTHON = LostRowsText("a slack of {}", "a lead of {}", '.late("{}")', capitals=False)
+SQL = LostRowsText("SLACK {}", "LEAD {}", "LATE {}", capitals=True)
 
 
 def warn_of_lost_rows(plans: Sequence[Node], each: Sequence[Metrics]) -> None:
@@ -85,7 +85,7 @@ def _enough(losing: Sequence[tuple[int, Node, Metrics]]) -> str | int | None:
     return units if domain is Domain.INTEGER else render(units, domain)
 
 
-def sentences(plan: Node, metrics: Metrics, words: Words = PYTHON) -> list[str]:
+def sentences(plan: Node, metrics: Metrics, words: LostRowsText = PYTHON) -> list[str]:
     """What was lost, what would have helped and what to say; then the rows that moved progress, if there are such."""
     losing = [node for node in walk(plan) if loses_unasked(node, plan)]
     one = metrics.rows_lost == 1
@@ -141,7 +141,7 @@ def _behind(plan: Node, metrics: Metrics) -> Iterator[tuple[str, int, Stream]]:
             yield name, source.behind, streams.get(name) or streams[name.rpartition(" (")[0]]
 
 
-def _slack(plan: Node, metrics: Metrics, words: Words) -> str:
+def _slack(plan: Node, metrics: Metrics, words: LostRowsText) -> str:
     """How much slack of which streams, where that would have kept all rows."""
     enough = list(needed_slack(plan, metrics))
     if len(enough) < len(list(_behind(plan, metrics))):
@@ -161,7 +161,7 @@ def _promised(plan: Node, metrics: Metrics) -> str:
     return f"up to {' and '.join(lags)}" if lags else ""
 
 
-def _remedy(losing: Sequence[Node], metrics: Metrics, words: Words) -> str:
+def _remedy(losing: Sequence[Node], metrics: Metrics, words: LostRowsText) -> str:
     """What to say if that is meant, and what if not; DISTINCT and ordered output cannot be told anything."""
     asked = [node for node in losing if isinstance(node, (WindowAggregate, Join))]
     if any(node.late is Late.REVISE for node in asked):
@@ -181,7 +181,7 @@ def _jump(name: str, metrics: Metrics) -> Jump | None:
     return jump if jump is not None and 2 * jump.rows >= metrics.rows_late else None
 
 
-def _jumps(plan: Node, metrics: Metrics, words: Words) -> Iterator[str]:
+def _jumps(plan: Node, metrics: Metrics, words: LostRowsText) -> Iterator[str]:
     """The rows that moved progress past others, in words."""
     for name, _, stream in _behind(plan, metrics):
         jump = _jump(name, metrics)
@@ -195,7 +195,7 @@ def _jumps(plan: Node, metrics: Metrics, words: Words) -> Iterator[str]:
             )
 
 
-def _lead(jump: Jump, domain: Domain, words: Words) -> str:
+def _lead(jump: Jump, domain: Domain, words: LostRowsText) -> str:
     """The bound that would have set the row aside; punctuations are believed, however far ahead they are."""
     fitting = [lead for lead in _LEADS[domain] if 2 * lead <= jump.ahead]
     if jump.kind == "punctuation" or not fitting:

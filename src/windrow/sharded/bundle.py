@@ -20,11 +20,11 @@ from windrow.physical.how import EAGER, Flush, How
 from windrow.physical.make import make_divided
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
-from windrow.sharded.pre_aggregate import Lowering
+from windrow.sharded.pre_aggregate import PreAggregation
 from windrow.sharded.shard import Job, Merged, Outcome, Shard
 from windrow.sharded.wire import unpack
 
-Reading: TypeAlias = tuple[Lowering, ...]
+Reading: TypeAlias = tuple[PreAggregation, ...]
 """The low levels that read one stream together."""
 
 
@@ -51,13 +51,13 @@ def bundled(
     """Plans divided between the levels; `keys` are the shards, and without `panes` each window has its own."""
     divided = make_divided(plans, How(flush=flush))
     jobs = tuple(_job(plan, one, keys) for plan, one in zip(plans, divided, strict=True))
-    readings: dict[Any, list[Lowering]] = {}
+    readings: dict[Any, list[PreAggregation]] = {}
     for query, job in enumerate(jobs):
         places: dict[Any, int] = {}
         for place, exchange in enumerate(job.divided.exchanges):
             stream = exchange.stream.name, *exchange.stream.schema.names
             places[stream] = places.get(stream, -1) + 1  # a query that reads a stream twice does so twice
-            lowering = Lowering(exchange, place, job.shards, job.divided.own, ((query, place),))
+            lowering = PreAggregation(exchange, place, job.shards, job.divided.own, ((query, place),))
             readings.setdefault((stream, places[stream]), []).append(lowering)
     shared: list[WindowAggregate] = []
     made = [tuple(_sharing(reading, shared) if panes else reading) for reading in readings.values()]
@@ -70,9 +70,9 @@ def _job(plan: Node, divided: Divided, keys: tuple[int, ...]) -> Job:
     return Job(divided, (0,) if divided.one_shard else keys, shape.answer, late_columns(plan), time)
 
 
-def _sharing(lowerings: list[Lowering], shared: list[WindowAggregate]) -> Iterator[Lowering]:
+def _sharing(lowerings: list[PreAggregation], shared: list[WindowAggregate]) -> Iterator[PreAggregation]:
     """The same low levels, with one for all that would send the same, cells of shared panes among it."""
-    alike: dict[Any, list[Lowering]] = {}
+    alike: dict[Any, list[PreAggregation]] = {}
     for low in lowerings:
         one = low.exchange
         sent = one.merging if one.shared is None else id(one.shared)
@@ -86,7 +86,7 @@ def _sharing(lowerings: list[Lowering], shared: list[WindowAggregate]) -> Iterat
             yield replace(low, exchange=replace(low.exchange, merging=common.asked), shared=len(shared) - 1)
 
 
-def _for_all(lowerings: list[Lowering]) -> Lowering:
+def _for_all(lowerings: list[PreAggregation]) -> PreAggregation:
     """The first of them, for the queries of all."""
     return replace(
         lowerings[0],

@@ -39,7 +39,7 @@ def units_a_chunk(first: int, last: int, rows: int) -> int:
     return min((-(-(last - first + 1) // most) - 1).bit_length(), 62)
 
 
-class Grid:
+class ChunkGrid:
     """Which chunk each cell is in. Chunks are numbered along the codes, then along the places."""
 
     def __init__(self, table: Tracked, bits: tuple[int, int] | None) -> None:
@@ -82,7 +82,7 @@ def save_cells(table: Tracked, writer: Writer) -> TableKnown:
         return TableKnown(writer.digests, table.marks.begin(0))
     if known.stamp is table.marks.stamp and known.count == len(table) and not _any_marks(table):
         return known
-    grid = Grid(table, known.grid)
+    grid = ChunkGrid(table, known.grid)
     if known.stamp is table.marks.stamp and known.count and grid.bits == known.grid:
         chunks = _save_changes(table, grid, writer)
     else:
@@ -94,7 +94,7 @@ def _any_marks(table: Tracked) -> bool:
     return bool(table.marks.touched.any() or table.marks.new.any())
 
 
-def _save_all(table: Tracked, grid: Grid, writer: Writer) -> dict[Chunk, ChunkKnown]:
+def _save_all(table: Tracked, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:
     """Compare every chunk; those with patches differ from what they were."""
     chunks: dict[Chunk, ChunkKnown] = {}
     for number, rows in _by_chunk(grid.numbers()):
@@ -114,7 +114,7 @@ def _by_chunk(numbers: Integers) -> Iterator[tuple[int, Integers]]:
         yield int(numbers[rows[0]]), rows
 
 
-def _save_changes(table: Tracked, grid: Grid, writer: Writer) -> dict[Chunk, ChunkKnown]:
+def _save_changes(table: Tracked, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:
     known, new = writer.known, table.marks.new[: len(table)]
     rows = np.flatnonzero(table.marks.touched[: len(table)] | new)
     numbers = grid.numbers(rows)
@@ -138,7 +138,7 @@ def _save_changes(table: Tracked, grid: Grid, writer: Writer) -> dict[Chunk, Chu
     return chunks
 
 
-def _known(known: TableKnown, grid: Grid) -> tuple[Integers, Integers, Integers]:
+def _known(known: TableKnown, grid: ChunkGrid) -> tuple[Integers, Integers, Integers]:
     """Cells, patches and cells in patches of each chunk at the last save."""
     figures = np.zeros((grid.size, 3), np.int64)
     for chunk, one in known.chunks.items():
@@ -148,7 +148,7 @@ def _known(known: TableKnown, grid: Grid) -> tuple[Integers, Integers, Integers]
     return figures[:, 0], figures[:, 1], figures[:, 2]
 
 
-def _staying(writer: Writer, grid: Grid, cells: npt.NDArray[np.int64]) -> dict[Chunk, ChunkKnown]:
+def _staying(writer: Writer, grid: ChunkGrid, cells: npt.NDArray[np.int64]) -> dict[Chunk, ChunkKnown]:
     """The known chunks that still hold cells; the others are removed."""
     staying: dict[Chunk, ChunkKnown] = {}
     for chunk, one in writer.known.chunks.items():

@@ -20,7 +20,7 @@ UNCOUNTED = -1
 _SIZE = 8
 
 
-class Store(Protocol):
+class ChunkStore(Protocol):
     """Where chunks are kept."""
 
     def put(self, key: Key, body: bytes) -> None: ...
@@ -66,7 +66,7 @@ Known: TypeAlias = dict[str, TableKnown]
 class Writer:
     """Writes parts of a table that are not known, and knows them then."""
 
-    def __init__(self, name: str, known: TableKnown, store: Store) -> None:
+    def __init__(self, name: str, known: TableKnown, store: ChunkStore) -> None:
         self.name = name
         self.known = known
         self.digests = dict(known.digests)

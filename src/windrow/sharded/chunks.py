@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from windrow.operators.state.changes import Appended, Saved, Stamped
 from windrow.sharded.cell_chunks import patched, save_cells, units_a_chunk
-from windrow.sharded.chunk_writing import Key, Known, Part, Store, TableKnown, Writer, bytes_of
+from windrow.sharded.chunk_writing import ChunkStore, Key, Known, Part, TableKnown, Writer, bytes_of
 from windrow.sharded.wire import opened
 
-__all__ = ["VERSION", "Key", "Known", "Store", "digest", "load", "save", "without"]
+__all__ = ["VERSION", "ChunkStore", "Key", "Known", "digest", "load", "save", "without"]
 
 VERSION = 7
 """Of the saved state, on every engine. State of another version is refused."""
@@ -36,7 +36,7 @@ _BY_TIME = ("/left", "/right")
 """How the names of tables end that are cut by their column `place`, if they have one."""
 
 
-def save(tables: Mapping[str, Saved], known: Known, store: Store) -> Known:
+def save(tables: Mapping[str, Saved], known: Known, store: ChunkStore) -> Known:
     """Write the chunks that differ from what is known, remove those that are gone; what is known now.
 
     What was known stays as it was, so that a save that fails can be done again.

@@ -25,9 +25,9 @@ from windrow.operators.input.policy import lead_among_rows, slack_rows_of
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import PaneAggregate, Partials
-from windrow.operators.rowwise.meld import Meld
-from windrow.operators.rowwise.project import Project
-from windrow.operators.rowwise.select import Select
+from windrow.operators.rowwise.meld import MeldOperator
+from windrow.operators.rowwise.project import ProjectOperator
+from windrow.operators.rowwise.select import SelectOperator
 from windrow.physical.division.nodes import Exchange
 from windrow.physical.grid import Grid
 from windrow.plan import nodes
@@ -45,7 +45,7 @@ FLUSH_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class Lowering:
+class PreAggregation:
     """The low level of one stream: a description that travels to the workers."""
 
     exchange: Exchange
@@ -72,7 +72,7 @@ class Lowering:
 
 
 def bodies_of(
-    lowerings: Sequence[Lowering],
+    lowerings: Sequence[PreAggregation],
     elements: Iterable[pa.RecordBatch | Punctuation],
     *,
     order: int = 0,
@@ -96,7 +96,7 @@ def bodies_of(
 class Task:
     """The rows of one stream that one task of Spark reads in one micro-batch."""
 
-    def __init__(self, lowering: Lowering, order: int, numbers: tuple[int, int] | None = None) -> None:
+    def __init__(self, lowering: PreAggregation, order: int, numbers: tuple[int, int] | None = None) -> None:
         self.lowering = lowering
         exchange = lowering.exchange
         self.stream = exchange.stream
@@ -306,7 +306,7 @@ def make_known(aggregates: Sequence[UserAggregate]) -> None:
         register(aggregate)
 
 
-def told(lowering: Lowering, seen: Sighting) -> pa.RecordBatch:
+def told(lowering: PreAggregation, seen: Sighting) -> pa.RecordBatch:
     """A body for every shard that says what was seen."""
     note = {**lowering.note("seen", seen.wall), "seen": seen.to_json()}
     body = pack([], pa.schema([]), note)
@@ -318,9 +318,9 @@ def path_operators(path: Sequence[nodes.Node]) -> list[Operator]:
     made: list[Operator] = []
     for node in path:
         if isinstance(node, nodes.Filter):
-            made.append(Select(node.predicate))
+            made.append(SelectOperator(node.predicate))
         elif isinstance(node, nodes.Project):
-            made.append(Project(node.columns, shape_of(node).schema))
+            made.append(ProjectOperator(node.columns, shape_of(node).schema))
         else:
-            made.append(Meld(1, shape_of(node).schema))
+            made.append(MeldOperator(1, shape_of(node).schema))
     return made

@@ -16,7 +16,7 @@ from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
 from windrow.operators.input.times import to_units
 from windrow.operators.state.keys import present
-from windrow.physical.division.replication import FAR, Cells, Lanes
+from windrow.physical.division.replication import FAR, BandCells, Lanes
 from windrow.plan.nodes import LEFT
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -28,13 +28,13 @@ ROUNDING = 2.0**-50
 
 
 @singledispatch
-def places(copies: Cells | Lanes, data: pa.RecordBatch, count: int) -> Places:
+def places(copies: BandCells | Lanes, data: pa.RecordBatch, count: int) -> Places:
     """The shards of rows, of so many as there are."""
     raise NotImplementedError(copies, data, count)
 
 
 @places.register
-def _(copies: Cells, data: pa.RecordBatch, count: int) -> Places:
+def _(copies: BandCells, data: pa.RecordBatch, count: int) -> Places:
     values = _numbers(evaluate(copies.value, data))
     if copies.reach is None:
         yield np.arange(len(data)), _shards(_cells(copies, values), count)
@@ -58,7 +58,7 @@ def _spanned(first: Integers, last: Integers, count: int) -> Places:
             yield rows[fresh], shards[fresh]
 
 
-def _cells(copies: Cells, values: Floats) -> Integers:
+def _cells(copies: BandCells, values: Floats) -> Integers:
     with np.errstate(over="ignore"):
         cells = np.clip(np.floor(values / copies.width), -FAR, FAR)
     return np.where(np.isnan(cells), FAR + 1, cells).astype(np.int64)

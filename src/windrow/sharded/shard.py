@@ -23,7 +23,7 @@ from windrow.operators.kernels.input import span
 from windrow.operators.late.judging import below
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
-from windrow.operators.rowwise.meld import Meld
+from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.state.changes import Saved
 from windrow.physical.division.nodes import Divided, Exchange
 from windrow.pipeline.accounts import (
@@ -135,7 +135,7 @@ class Shard:
         self.pipeline.on_late = lambda batch: self._give(LATE, batch, job.late)
         self.now = 0.0
         """The time of day as the tasks told it, for idle times by the clock."""
-        self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, Meld)]
+        self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, MeldOperator)]
         for meld in self.melds:
             meld.clock = lambda: self.now
         for early, _, _ in self._early():

@@ -11,7 +11,7 @@ from windrow.physical.division.nodes import Divided
 from windrow.physical.explain.joins import describe_join_window
 from windrow.physical.explain.plans import describe_bounds, describe_window
 from windrow.physical.join_choice import shapes_below
-from windrow.physical.nodes import Distinct, Join, Sort, Window
+from windrow.physical.nodes import DistinctRows, PhysicalJoin, Sort, Window
 from windrow.physical.tree import walk
 from windrow.plan import nodes as logical
 from windrow.plan.checks.joins import schema_of
@@ -21,7 +21,7 @@ from windrow.plan.nodes import JoinStrategy, Late, Strategy, WindowAggregate, Wi
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
-from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple, Sliding
 from windrow.sharded.chunks import VERSION
 
 
@@ -33,10 +33,10 @@ def signature(divided: Divided) -> list[str]:
     for node in walk(divided.high):
         if isinstance(node, Window):
             lines.append(_window(node.asked, node.strategy))
-        elif isinstance(node, Join):
+        elif isinstance(node, PhysicalJoin):
             lines.append(_join(node.asked, node.strategy))
-        elif isinstance(node, (Distinct, Sort)):
-            word = "distinct" if isinstance(node, Distinct) else "ordered output"
+        elif isinstance(node, (DistinctRows, Sort)):
+            word = "distinct" if isinstance(node, DistinctRows) else "ordered output"
             lines.append(f"{word} " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node.asked).answer))
     return lines
 
@@ -72,7 +72,7 @@ def _window(node: WindowAggregate, chosen: Strategy) -> str:
 def _window_words(node: WindowAggregate) -> str:
     """The window as `explain` tells it, and all that its state depends on: panes are numbered from the origin."""
     window = node.window
-    domain = Domain.INTEGER if isinstance(window, Rows) else shape_of(node.input).domain
+    domain = Domain.INTEGER if isinstance(window, RowsWindow) else shape_of(node.input).domain
     uneven = isinstance(window, Sliding) and describe_bounds(window, domain)
     counted = f", counted from {value_text(window.origin, domain)}" if uneven and isinstance(window, Sliding) else ""
     return f"{describe_window(window, domain)}{counted}"

@@ -15,7 +15,7 @@ _UNITS = (("milliseconds", 1_000, 1), ("seconds", 1_000_000, 1), ("nanoseconds",
 _LONG_AGO, _RECENT, _FAR = (microseconds(datetime(year, 1, 1)) for year in (1980, 2000, 2200))
 
 
-class Promises:
+class CheckedPromises:
     """Takes note of the times of a source's rows and of what it promises, and refuses what cannot be meant.
 
     A number next to a timestamp column is in microseconds. One in another unit lies decades before all rows and would

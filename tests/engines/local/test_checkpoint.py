@@ -22,7 +22,7 @@ import windrow as wr
 from tests.acceptance.streams import COUNTED, SCHEMA, rows, table
 from tests.strategies import comparable
 from windrow.durable.sealed_files import read_json
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Element, Position, Reader, Sign
@@ -100,7 +100,7 @@ class Collected:
 
 
 def uninterrupted(query: wr.Query, batch_rows: int) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    runner = Runner(query.plan, query.sources, Options(batch_rows=batch_rows))
+    runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=batch_rows))
     found = Collected(runner)
     metrics = runner.run()
     return comparable(found.results), comparable(found.late), {name: getattr(metrics, name) for name in COUNTED}
@@ -110,7 +110,7 @@ def interrupted(
     query: wr.Query, batch_rows: int, folder: Path, breaks: list[int]
 ) -> tuple[list[Any], list[Any], dict[str, Any]]:
     """The same run, broken off after so many elements, again and again; every element is followed by a checkpoint."""
-    options = Options(batch_rows=batch_rows, checkpoint=str(folder), checkpoint_every=1, restore=True)
+    options = LocalOptions(batch_rows=batch_rows, checkpoint=str(folder), checkpoint_every=1, restore=True)
     results: list[Any] = []
     late: list[Any] = []
     for after in [*breaks, 1 << 60]:
@@ -208,7 +208,7 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     interrupted(query, 10, tmp_path, [3])
     (tmp_path / "99.draft").mkdir()
     (tmp_path / "\N{SUPERSCRIPT TWO}").mkdir()  # a digit, but no number
-    runner = Runner(query.plan, query.sources, Options(checkpoint=str(tmp_path), restore=True))
+    runner = Runner(query.plan, query.sources, LocalOptions(checkpoint=str(tmp_path), restore=True))
     assert len(expected[0]) == runner.pipeline.results
 
 
@@ -224,7 +224,7 @@ def test_a_restored_run_may_read_in_batches_of_another_size(tmp_path: Path) -> N
         sources: dict[str, Any] = {
             name: Breaking(source, 1 << 60 if is_last else 3, source.schema) for name, source in query.sources.items()
         }
-        options = Options(batch_rows=batch_rows, checkpoint=str(tmp_path), checkpoint_every=1, restore=True)
+        options = LocalOptions(batch_rows=batch_rows, checkpoint=str(tmp_path), checkpoint_every=1, restore=True)
         runner = Runner(query.plan, sources, options)
         found = Collected(runner)
         with suppress(Broken):
@@ -237,7 +237,7 @@ def test_positions_of_files_are_kept_and_a_file_that_changed_is_refused(tmp_path
     data, folder = tmp_path / "rows.parquet", tmp_path / "state"
     parquet.write_table(table(rows(18, 100), SCHEMA), data, row_group_size=30)
     query = wr.stream(data, time="ts", progress=wr.slack(12)).window(range=10).agg(n=wr.count()).late("drop")
-    options = Options(batch_rows=20, checkpoint=str(folder), checkpoint_every=20)
+    options = LocalOptions(batch_rows=20, checkpoint=str(folder), checkpoint_every=20)
     broken: dict[str, Any] = {name: Breaking(source, 3, source.schema) for name, source in query.sources.items()}
     runner = Runner(query.plan, broken, options)
     runner.deliver(lambda _: None, None)
@@ -262,13 +262,13 @@ CHILD = """
 import json, os, signal, sys
 import pyarrow.parquet as parquet
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 
 data, folder, out, kill_after = sys.argv[1:4] + [int(sys.argv[4])]
 query = wr.stream(data, time="ts", progress=wr.slack(12)).group_by("k").window(range=30, slide=10)
 query = query.agg(n=wr.count(), total=wr.sum("x"), middle=wr.median("y"))
-options = Options(batch_rows=7, checkpoint=folder, checkpoint_every=40, restore=True)
+options = LocalOptions(batch_rows=7, checkpoint=folder, checkpoint_every=40, restore=True)
 runner = Runner(query.plan, query.sources, options)
 fed = 0
 with open(out, "a") as file:

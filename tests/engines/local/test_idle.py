@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import Punctuation
@@ -95,7 +95,7 @@ def union(quiet: Any, busy: Any, **more: Any) -> Node:
 def run(plan: Node, clock: Clock, **scripts: Sequence[Any]) -> list[tuple[float, int, int]]:
     """After how many seconds which window came, with how many rows."""
     sources: dict[str, Any] = {name: Ticking(script, clock) for name, script in scripts.items()}
-    runner = Runner(plan, sources, Options(), clock=clock)
+    runner = Runner(plan, sources, LocalOptions(), clock=clock)
     found: list[tuple[float, int, int]] = []
     began = clock.now
 

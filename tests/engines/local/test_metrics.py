@@ -8,7 +8,7 @@ import pyarrow as pa
 
 import windrow as wr
 from tests.acceptance.streams import rows, table
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.physical.costs import Statistics
 from windrow.pipeline.metrics import Metrics
@@ -53,7 +53,7 @@ def test_each_source_has_its_own_progress() -> None:
 
 def test_the_source_that_holds_the_others_back() -> None:
     query = stream().union(stream([100], name="other")).window(range=10).agg(n=wr.count())
-    runner = Runner(query.plan, query.sources, Options(batch_rows=1))
+    runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=1))
     found = [runner.metrics().held_back_by]
     for name, time in (("s", 40), ("other", 100), ("s", 120)):
         runner.feed(name, pa.record_batch({"t": [time]}))
@@ -84,7 +84,7 @@ def test_state_does_not_grow_with_the_rows() -> None:
         given = table(rows(3, size, step=1))
         stream = wr.stream(given, time="ts", progress=wr.slack(40)).group_by("k").window(range=40, slide=10)
         query = stream.agg(n=wr.count(), m=wr.max("x"))
-        runner = Runner(query.plan, query.sources, Options(batch_rows=50))
+        runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=50))
         sizes = []
         for name, element in runner._elements():
             runner.feed(name, element)

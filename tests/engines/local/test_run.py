@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from windrow.engines.local import Options, Receiver, run
+from windrow.engines.local import LocalOptions, Receiver, run
 from windrow.errors import ConfigurationError
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Stream, Union, WindowAggregate
 from windrow.semantics.progress.policies import External, Ordered
@@ -92,10 +92,10 @@ def test_a_stream_without_data_is_refused() -> None:
 def test_options_below_one_are_refused(name: str) -> None:
     options: dict[str, Any] = {name: 0}
     with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be (a whole number of )?at least 1.*\b0\b"):
-        Options(**options).check()
+        LocalOptions(**options).check()
 
 
 @pytest.mark.parametrize("options", [{"checkpoint_every": 10}, {"restore": True}])
 def test_checkpoints_need_a_folder(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` needs a folder\. Hint: give checkpoint='folder' "):
-        Options(**options).check()
+        LocalOptions(**options).check()

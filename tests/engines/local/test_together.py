@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import KEYS, SCHEMA, STREAM, Split, approximately
-from windrow.engines.local import Metrics, Options, Receiver, run
+from windrow.engines.local import LocalOptions, Metrics, Receiver, run
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
-from windrow.operators.panes.shared import SharedPanes
+from windrow.operators.panes.shared import SharedPanesOperator
 from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
@@ -39,7 +39,7 @@ from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import END, External, Ordered, Policy, Punctuation, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -86,7 +86,7 @@ def alone(plan: Node, sources: dict[str, Any], **options: Any) -> Given:
     found = Given()
     on_result, on_late = found.delivery()
     try:
-        _, found.metrics = run([plan], sources, Receiver.of_one(on_result, on_late), Options(**options))
+        _, found.metrics = run([plan], sources, Receiver.of_one(on_result, on_late), LocalOptions(**options))
     except SumOverflowError:
         found.overflow = True
     return found
@@ -96,7 +96,7 @@ def together(plans: Sequence[Node], sources: dict[str, Any], **options: Any) -> 
     found = [Given() for _ in plans]
     deliveries = [one.delivery() for one in found]
     into = Receiver(lambda query, b: deliveries[query][0](b), lambda query, b: deliveries[query][1](b))
-    each, whole = run(plans, sources, into, Options(**options))
+    each, whole = run(plans, sources, into, LocalOptions(**options))
     for one, metrics in zip(found, each, strict=True):
         one.metrics = metrics
     return found, whole
@@ -135,14 +135,14 @@ def any_queries(draw: st.DrawFn, stream: Stream) -> Node:
         st.one_of(
             streams.windows(),
             streams.slide_by_tuple(),
-            st.builds(Rows, st.integers(1, 6), st.integers(1, 6), st.just(())),
-            st.builds(Rows, st.integers(1, 6), st.integers(1, 6), st.just(("k",)), st.just("ts")),
+            st.builds(RowsWindow, st.integers(1, 6), st.integers(1, 6), st.just(())),
+            st.builds(RowsWindow, st.integers(1, 6), st.integers(1, 6), st.just(("k",)), st.just("ts")),
         )
     )
     calls = streams.calls(draw(streams.aggregate_lists(max_size=2)))
     predicate = draw(st.sampled_from(PREDICATES))
     below: Node = stream if predicate is None else Filter(stream, predicate)
-    keys = ("k",) if isinstance(window, Rows) and window.partition else draw(KEYS)
+    keys = ("k",) if isinstance(window, RowsWindow) and window.partition else draw(KEYS)
     node = WindowAggregate(
         draw(st.sampled_from((below, below, Distinct(below)))),
         window,
@@ -349,8 +349,8 @@ def test_one_query_keeps_a_place_for_each_time_it_reads_a_stream() -> None:
     assert ["meld", "input s", "input s", "window"] == labels(twice, over(STREAM, Session("ts", 5)))
 
 
-def shared(*plans: Node) -> list[SharedPanes]:
-    return [stage.operator for stage in build(*plans).stages if isinstance(stage.operator, SharedPanes)]
+def shared(*plans: Node) -> list[SharedPanesOperator]:
+    return [stage.operator for stage in build(*plans).stages if isinstance(stage.operator, SharedPanesOperator)]
 
 
 def test_panes_are_the_common_divisor_of_all_windows() -> None:

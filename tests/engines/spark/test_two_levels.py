@@ -33,7 +33,7 @@ from windrow.semantics.oracle.in_order import in_order
 from windrow.semantics.progress.policies import END, External, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 from windrow.sharded import chunks
 from windrow.sharded.bundle import Shards, bundled
 from windrow.sharded.chunks import Known
@@ -375,13 +375,13 @@ def counted_windows(draw: st.DrawFn) -> WindowAggregate:
         for c in streams.calls(draw(streams.aggregate_lists()))
     )
     partition = draw(st.sampled_from(((), ("k",), ("g",), ("k", "g"))))
-    window: Rows | SlideByTuple = draw(
+    window: RowsWindow | SlideByTuple = draw(
         st.one_of(
-            st.builds(Rows, LENGTHS, LENGTHS, st.just(partition), st.sampled_from((None, "ts"))),
+            st.builds(RowsWindow, LENGTHS, LENGTHS, st.just(partition), st.sampled_from((None, "ts"))),
             streams.slide_by_tuple(partition=partition),
         )
     )
-    more = draw(st.sampled_from(((), ("g",), ("y",)))) if isinstance(window, Rows) or not partition else ()
+    more = draw(st.sampled_from(((), ("g",), ("y",)))) if isinstance(window, RowsWindow) or not partition else ()
     keys = tuple((name, Column(name)) for name in dict.fromkeys((*more, *partition)))
     emit, late = draw(EMITS), draw(st.sampled_from((Late.DROP, Late.SIDE)))
     return WindowAggregate(STREAM, window, keys, calls, emit=emit, late=late, lateness=draw(st.sampled_from(Lateness)))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.language.streams import PACKETS, STREAMS, TRADES, complaint
 from windrow.errors import QueryError
-from windrow.language import Script, parse, parse_expression
+from windrow.language import ParsedScript, parse, parse_expression
 from windrow.plan.nodes import Stream
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
@@ -33,7 +33,7 @@ def test_declarations_and_queries() -> None:
 
 @pytest.mark.parametrize("text", ["", " \n", "-- nothing\n", ";", ";;"])
 def test_a_text_without_queries(text: str) -> None:
-    assert Script() == parse(text)
+    assert ParsedScript() == parse(text)
 
 
 def test_given_streams_are_known_and_matched_without_case() -> None:

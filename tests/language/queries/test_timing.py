@@ -8,7 +8,7 @@ from tests.language.links import complaint, plan, the_join
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinTime, Project, WindowAggregate
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Rows, Sliding
+from windrow.semantics.windows.kinds import RowsWindow, Sliding
 
 JOIN = "FROM l JOIN r [RANGE TUMBLING 5] ON l.k = r.k"
 WATTR = [
@@ -55,7 +55,7 @@ def test_rows_in_order_of_a_time_choose() -> None:
     text = f"SELECT count(*) [RANGE 10 ROWS ORDER BY r.ts] {JOIN}"
     node = plan(text)
     assert isinstance(node, WindowAggregate)
-    assert Rows(10, 10, (), "r_ts") == node.window
+    assert RowsWindow(10, 10, (), "r_ts") == node.window
     assert JoinTime.RIGHT is the_join(text).time
 
 

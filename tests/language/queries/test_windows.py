@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.language.streams import MINUTE, SECOND, aggregate, complaint
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideBy, SlideByTuple, Sliding, Window
 
 TEN = Sliding("time", 600 * SECOND, 60 * SECOND)
 
@@ -50,15 +50,15 @@ INTEGER_WINDOWS: list[tuple[str, Window]] = [
     ("RANGE 10 SLIDE 3 WA ts", Sliding("ts", 10, 3)),
     ("RANGE 10 ORIGIN 4", Sliding("ts", 10, 10, 4)),
     ("GAP 7", Session("ts", 7)),
-    ("RANGE 100 ROWS", Rows(100, 100)),
-    ("ROWS 100 SLIDE 10 ROWS", Rows(100, 10)),
-    ("RANGE 100 SLIDE 10 WATTR row_num", Rows(100, 10)),
-    ("RANGE 100 rows SLIDE 10 rows WA row-num PA srcIP, destIP", Rows(100, 10, ("srcIP", "destIP"))),
-    ("PA srcIP, RANGE 100 rows", Rows(100, 100, ("srcIP",))),
-    ("RANGE 10 ROWS SLIDE 1 ROW PATTR srcIP ORDER BY ts", Rows(10, 1, ("srcIP",), "ts")),
-    ("order  by ts, RANGE 10 ROWS, PA srcIP, destIP", Rows(10, 10, ("srcIP", "destIP"), "ts")),
-    ("PA srcIP, ORDER BY ts, RANGE 10 ROWS", Rows(10, 10, ("srcIP",), "ts")),
-    ("ROWS 10 ORDER BY ts", Rows(10, 10, (), "ts")),
+    ("RANGE 100 ROWS", RowsWindow(100, 100)),
+    ("ROWS 100 SLIDE 10 ROWS", RowsWindow(100, 10)),
+    ("RANGE 100 SLIDE 10 WATTR row_num", RowsWindow(100, 10)),
+    ("RANGE 100 rows SLIDE 10 rows WA row-num PA srcIP, destIP", RowsWindow(100, 10, ("srcIP", "destIP"))),
+    ("PA srcIP, RANGE 100 rows", RowsWindow(100, 100, ("srcIP",))),
+    ("RANGE 10 ROWS SLIDE 1 ROW PATTR srcIP ORDER BY ts", RowsWindow(10, 1, ("srcIP",), "ts")),
+    ("order  by ts, RANGE 10 ROWS, PA srcIP, destIP", RowsWindow(10, 10, ("srcIP", "destIP"), "ts")),
+    ("PA srcIP, ORDER BY ts, RANGE 10 ROWS", RowsWindow(10, 10, ("srcIP",), "ts")),
+    ("ROWS 10 ORDER BY ts", RowsWindow(10, 10, (), "ts")),
 ]
 
 

@@ -23,7 +23,7 @@ from windrow.plan.nodes import (
 )
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideBy, SlideByTuple, Sliding, Window
 
 FIXTURE = Path(__file__).parent / "fixtures" / "canonical.sql"
 PAIRS = [
@@ -100,8 +100,8 @@ WINDOWS: list[Window] = [
     Sliding("time", 7 * 86_400_000_000, 1500, 1_704_067_230_000_001),
     Landmark("time", 86_400_000_000, 5),
     Session("time", 3_600_000_000),
-    Rows(10, 1),
-    Rows(10, 1, ("symbol", "bid-price")),
+    RowsWindow(10, 1),
+    RowsWindow(10, 1, ("symbol", "bid-price")),
     SlideByTuple("time", 60_000_000),
     SlideByTuple("time", 60_000_000, 5, SlideBy.RANK),
     SlideByTuple("time", 60_000_000, 5, SlideBy.RANK, ("symbol", "bid-price")),
@@ -110,6 +110,10 @@ WINDOWS: list[Window] = [
 
 @pytest.mark.parametrize("window", WINDOWS)
 def test_windows_read_back(window: Window) -> None:
-    keys = tuple((name, Column(name)) for name in window.partition) if isinstance(window, (Rows, SlideByTuple)) else ()
+    keys = (
+        tuple((name, Column(name)) for name in window.partition)
+        if isinstance(window, (RowsWindow, SlideByTuple))
+        else ()
+    )
     node = WindowAggregate(TRADES, window, keys, COUNT)
     assert (node,) == parse(to_sql(node), STREAMS).queries

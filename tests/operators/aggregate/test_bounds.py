@@ -10,9 +10,9 @@ from windrow.errors import DataError
 from windrow.operators.aggregate.bounds import Bounds
 from windrow.operators.base import Batch, GroupPunctuations
 from windrow.operators.state.groups import Groups
-from windrow.operators.windows.base import Rows
+from windrow.operators.windows.base import GroupedRows
 from windrow.semantics.progress.policies import END, START
-from windrow.semantics.windows.kinds import Rows as LastRows
+from windrow.semantics.windows.kinds import RowsWindow as LastRows
 from windrow.semantics.windows.kinds import Session, Sliding, Window
 
 KEYS = pa.schema([("k", pa.string())])
@@ -29,10 +29,10 @@ def promised(**values: int) -> GroupPunctuations:
     return GroupPunctuations(groups, np.array(list(values.values())))
 
 
-def batch_of(times: list[int], codes: list[int], bounds: list[int] | None = None) -> tuple[Batch, Rows]:
+def batch_of(times: list[int], codes: list[int], bounds: list[int] | None = None) -> tuple[Batch, GroupedRows]:
     data = pa.RecordBatch.from_pydict({"t": times})
     met = None if bounds is None else np.array(bounds)
-    return Batch(data, np.array(times), bounds=met), Rows(np.array(times), np.array(codes, np.int32), {})
+    return Batch(data, np.array(times), bounds=met), GroupedRows(np.array(times), np.array(codes, np.int32), {})
 
 
 def test_promises_between_window_ends_close_nothing() -> None:

@@ -21,7 +21,7 @@ from windrow.errors import DataError
 from windrow.plan.nodes import Strategy, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Emit, Rows, SlideByTuple, Window
+from windrow.semantics.windows.kinds import Emit, RowsWindow, SlideByTuple, Window
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -29,7 +29,7 @@ REFUSED = r"^`EMIT EMPTY` must fill no more than"
 
 
 def strategies_of(window: Window) -> tuple[Strategy, ...]:
-    return (Strategy.AUTO,) if isinstance(window, (Rows, SlideByTuple)) else strategies_for(window)
+    return (Strategy.AUTO,) if isinstance(window, (RowsWindow, SlideByTuple)) else strategies_for(window)
 
 
 @settings(max_examples=20_000 if SOAK else 150)

@@ -23,7 +23,7 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Late, WindowAggregate
 from windrow.semantics.progress.policies import END, START, External, Punctuation
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 LATE_AFTER_A_LULL: list[Any] = [{"t": 5}, Punctuation(100), {"t": 47}, Punctuation(200), {"t": 250}]
 NOTHING_IN_TIME: list[Any] = [Punctuation(100), {"t": 47}, Punctuation(200), {"t": 33}, {"t": 250}]
@@ -44,7 +44,9 @@ def test_no_landmark_result_comes_below_the_promise(elements: list[Any], strateg
     assert sum(plain["n"].to_pylist()) == sum(nested["total"].to_pylist())
 
 
-KINDS = st.one_of(streams.windows(), streams.slide_by_tuple(), st.builds(Rows, st.integers(1, 4), st.integers(1, 4)))
+KINDS = st.one_of(
+    streams.windows(), streams.slide_by_tuple(), st.builds(RowsWindow, st.integers(1, 4), st.integers(1, 4))
+)
 
 
 def given_by(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> Iterator[Element]:
@@ -92,8 +94,8 @@ WINDOWS: dict[str, Window] = {
     "landmark": Landmark("ts", 10),
     "session": Session("ts", 4),
     "per row": SlideByTuple("ts", 10, every=2),
-    "last rows": Rows(4, 2),
-    "last rows in order": Rows(4, 2, order="ts"),
+    "last rows": RowsWindow(4, 2),
+    "last rows in order": RowsWindow(4, 2, order="ts"),
 }
 TIMES = [3, 9, 4, 21, 7, 22, 40, 38, 60, 5]
 

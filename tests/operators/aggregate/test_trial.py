@@ -20,7 +20,7 @@ from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.trial import measured
 from windrow.operators.base import Batch
 from windrow.operators.state.changes import whole_tables
-from windrow.operators.windows.base import Rows
+from windrow.operators.windows.base import GroupedRows
 from windrow.physical.how import How
 from windrow.physical.planner import Choice
 from windrow.pipeline.build import build
@@ -137,7 +137,7 @@ def test_a_strategy_that_was_asked_for_is_not_tried(strategy: Strategy) -> None:
 def test_statistics_are_those_of_one_window_by_kind_of_group() -> None:
     """Group 0 has 8 rows in 4 panes, group 1 has one; group 2 comes after the window."""
     times = np.array([0, 1, 10, 11, 20, 21, 30, 39, 5, 45])
-    rows = Rows(times, np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 2], np.int32), {})
+    rows = GroupedRows(times, np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 2], np.int32), {})
     found = measured(rows, Sliding("ts", 40, 10))
     assert 2 == found.groups
     assert found.rows == pytest.approx(4.5 / 4.1)

@@ -14,9 +14,9 @@ from windrow.operators.baselines.handshake_simulation import (
     Action,
     Expiry,
     Meetings,
-    Rows,
     Schedule,
     Settlement,
+    SimulatedRows,
     Simulation,
     balance,
     by_count,
@@ -30,14 +30,14 @@ RUNS = 10_000 if SOAK else 300
 pytestmark = [pytest.mark.soak] if SOAK else []
 
 
-def drawn_blocks(random: Random, sizes: int) -> list[Rows]:
+def drawn_blocks(random: Random, sizes: int) -> list[SimulatedRows]:
     """Blocks of both sides, in one order of time, with ties and lulls; sometimes mostly of one side."""
-    blocks: list[Rows] = []
+    blocks: list[SimulatedRows] = []
     share, time, counts = random.choice([0.5, 0.5, 0.9, 0.1]), 0, [0, 0]
     for _ in range(random.randint(0, 40)):
         side = LEFT if random.random() < share else RIGHT
         time += random.choice([0, 1, 1, 2, 30])
-        blocks.append(Rows(side, counts[side], random.randint(1, sizes), time))
+        blocks.append(SimulatedRows(side, counts[side], random.randint(1, sizes), time))
         counts[side] += 1
     return blocks
 
@@ -69,7 +69,7 @@ def outgoing(script: list[Action]) -> Iterator[Action]:
     """At the end all blocks leave their windows: so the last ones pass each other too."""
     gone = {(action.side, action.number) for action in script if isinstance(action, Expiry)}
     for action in script:
-        if isinstance(action, Rows) and (action.side, action.number) not in gone:
+        if isinstance(action, SimulatedRows) and (action.side, action.number) not in gone:
             yield Expiry(action.side, action.number)
 
 
@@ -92,14 +92,16 @@ def drawn_cores(random: Random) -> int:
     return random.choice([1, 2, 3, random.randint(4, 12), random.randint(1, 64)])
 
 
-def met(script: list[Action], schedule: Schedule, cores: int, make: type[Worker[Rows]]) -> Counter[tuple[int, int]]:
+def met(
+    script: list[Action], schedule: Schedule, cores: int, make: type[Worker[SimulatedRows]]
+) -> Counter[tuple[int, int]]:
     """The pairs of rows that met, by block."""
     locals_ = [Meetings() for _ in range(cores)]
     Simulation(locals_, script, schedule, make).run()
     return sum((one.pairs for one in locals_), Counter())
 
 
-def wrong_runs(seeds: range, make: type[Worker[Rows]] = Worker) -> Iterator[int]:
+def wrong_runs(seeds: range, make: type[Worker[SimulatedRows]] = Worker) -> Iterator[int]:
     """The seeds whose run differs from the definition."""
     for seed in seeds:
         random = Random(seed)
@@ -118,7 +120,7 @@ def test_random_schedules_meet_the_definition(part: int) -> None:
     assert list(wrong_runs(range(part * RUNS // 10, (part + 1) * RUNS // 10))) == []
 
 
-class Forgetful(Worker[Rows]):
+class Forgetful(Worker[SimulatedRows]):
     """Removes a right block as it sends it on, without waiting for the acknowledgement."""
 
     def forward(self, side: int) -> bool:
@@ -135,16 +137,16 @@ class Forgetful(Worker[Rows]):
         return super().receive(side)
 
 
-class Silent(Worker[Rows]):
+class Silent(Worker[SimulatedRows]):
     """Acknowledges only every other block."""
 
-    def _enter(self, side: int, block: Rows) -> None:
+    def _enter(self, side: int, block: SimulatedRows) -> None:
         super()._enter(side, block)
         if side == RIGHT and self.neighbours[RIGHT] is not None and block.number % 2:
             self.outbox[RIGHT].messages.pop()
 
 
-class Unmarked(Worker[Rows]):
+class Unmarked(Worker[SimulatedRows]):
     """Does not mark what it sent on."""
 
     def forward(self, side: int) -> bool:
@@ -154,7 +156,7 @@ class Unmarked(Worker[Rows]):
         return done
 
 
-class Hasty(Worker[Rows]):
+class Hasty(Worker[SimulatedRows]):
     """Lets acknowledgements of the driver pass that find nothing to remove."""
 
     def receive(self, side: int) -> bool:
@@ -165,7 +167,7 @@ class Hasty(Worker[Rows]):
         return super().receive(side)
 
 
-class Eager(Worker[Rows]):
+class Eager(Worker[SimulatedRows]):
     """Takes acknowledgements before the blocks that came earlier."""
 
     def receive(self, side: int) -> bool:
@@ -175,30 +177,30 @@ class Eager(Worker[Rows]):
         return super().receive(side)
 
 
-class Lopsided(Worker[Rows]):
+class Lopsided(Worker[SimulatedRows]):
     """Settles pairs of two fresh blocks on both of their workers."""
 
-    def settle(self, lefts: Iterable[Rows], rights: Iterable[Rows], numbers: Sequence[int]) -> None:
+    def settle(self, lefts: Iterable[SimulatedRows], rights: Iterable[SimulatedRows], numbers: Sequence[int]) -> None:
         self.segments[LEFT].settled_rows = self.segments[LEFT].rows
         super().settle(lefts, rights, numbers)
 
 
 @pytest.mark.parametrize("mutant", [Forgetful, Silent, Unmarked, Hasty, Eager, Lopsided])
-def test_a_worker_that_breaks_the_protocol_is_caught(mutant: type[Worker[Rows]]) -> None:
+def test_a_worker_that_breaks_the_protocol_is_caught(mutant: type[Worker[SimulatedRows]]) -> None:
     assert next(wrong_runs(range(200), mutant), None) is not None
 
 
 def test_a_chain_that_cannot_move_says_so() -> None:
-    never: list[Action] = [Rows(LEFT, 0), Expiry(RIGHT, 0), Expiry(RIGHT, 1), Expiry(RIGHT, 2)]
+    never: list[Action] = [SimulatedRows(LEFT, 0), Expiry(RIGHT, 0), Expiry(RIGHT, 1), Expiry(RIGHT, 2)]
     with pytest.raises(InternalError, match=r"^`chain` does not move, got action 2\.$"):
         Simulation([Meetings()], never, Schedule(Random(1), limit=1)).run()
 
 
 def test_a_removal_out_of_turn_is_an_error() -> None:
     local = Meetings()
-    local.insert(LEFT, Rows(LEFT, 0))
+    local.insert(LEFT, SimulatedRows(LEFT, 0))
     with pytest.raises(InternalError, match=r"^`block` must be the oldest of its side, got 1\.$"):
-        local.remove(LEFT, Rows(LEFT, 1))
+        local.remove(LEFT, SimulatedRows(LEFT, 1))
 
 
 @pytest.mark.parametrize("cores", [1, 2, 24])

@@ -21,7 +21,7 @@ from tests.operators.joins.cases import (
 )
 from tests.operators.joins.test_operator import FLAGS, driven_by
 from windrow.errors import UnsupportedError
-from windrow.operators.baselines.in_order_join import InOrderJoin
+from windrow.operators.baselines.in_order_join import InOrderJoinOperator
 from windrow.physical.join_choice import choose_join
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
@@ -36,7 +36,7 @@ ORDERED = plans().map(
 def test_results_come_in_order(
     plan: Join, arrived: list[Arrival], cuts: list[bool], saves: list[bool], masks: list[bool]
 ) -> None:
-    run = Driven(plan, lambda: InOrderJoin(operator_of(plan)))
+    run = Driven(plan, lambda: InOrderJoinOperator(operator_of(plan)))
     driven_by(run, arrived, cuts, saves, masks)
     assert answered(run.results) == answered(by_definition(plan, arrived))
     place = shape_of(plan).schema.names.index(str(shape_of(plan).time))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.baselines.test_handshake_simulation import drawn_script
-from windrow.operators.baselines.handshake_simulation import Meetings, Rows, Settlement
+from windrow.operators.baselines.handshake_simulation import Meetings, Settlement, SimulatedRows
 from windrow.operators.handshake.chain import Chain
 from windrow.operators.handshake.outlet import PAIRS, Outlet
 from windrow.semantics.joins import LEFT, RIGHT
@@ -31,11 +31,11 @@ def run(steps: Iterator[None]) -> None:
 def test_threads_meet_the_definition(seed: int, cores: int) -> None:
     script, expected = drawn_script(Random(seed))
     locals_ = [Meetings() for _ in range(cores)]
-    chain: Chain[Rows] = Chain(locals_)
+    chain: Chain[SimulatedRows] = Chain(locals_)
     for action in script:
         if isinstance(action, Settlement):
             run(chain.settle())
-        elif isinstance(action, Rows):
+        elif isinstance(action, SimulatedRows):
             run(chain.enter(action.side, action))
         else:
             chain.expire(action.side, action.number)
@@ -45,13 +45,13 @@ def test_threads_meet_the_definition(seed: int, cores: int) -> None:
 
 def test_rows_that_have_met_are_spread_and_do_not_meet_again() -> None:
     locals_ = [Meetings() for _ in range(3)]
-    chain: Chain[Rows] = Chain(locals_)
+    chain: Chain[SimulatedRows] = Chain(locals_)
     for side in (LEFT, RIGHT):
         chain.numbers[side] = 6
-        chain.spread(side, [Rows(side, number) for number in range(6)])
+        chain.spread(side, [SimulatedRows(side, number) for number in range(6)])
     assert [one.rows for one in locals_] == [4, 4, 4]
     assert [block.number for block in locals_[0].held[LEFT]] == [4, 5]
-    run(chain.enter(LEFT, Rows(LEFT, 6)))
+    run(chain.enter(LEFT, SimulatedRows(LEFT, 6)))
     for number in range(6):
         chain.expire(LEFT, number)
     run(chain.settle())
@@ -59,13 +59,13 @@ def test_rows_that_have_met_are_spread_and_do_not_meet_again() -> None:
 
 
 class Broken(Meetings):
-    def compare(self, side: int, block: Rows, start: int, end: int) -> None:
+    def compare(self, side: int, block: SimulatedRows, start: int, end: int) -> None:
         raise ZeroDivisionError("in a worker")
 
 
 def test_what_fails_in_a_worker_fails_where_the_driver_waits() -> None:
-    chain: Chain[Rows] = Chain([Meetings(), Broken()])
-    run(chain.enter(RIGHT, Rows(RIGHT, 0)))
+    chain: Chain[SimulatedRows] = Chain([Meetings(), Broken()])
+    run(chain.enter(RIGHT, SimulatedRows(RIGHT, 0)))
     with pytest.raises(ZeroDivisionError, match=r"^in a worker$"):
         run(chain.settle())
     with pytest.raises(ZeroDivisionError, match=r"^in a worker$"):
@@ -73,11 +73,11 @@ def test_what_fails_in_a_worker_fails_where_the_driver_waits() -> None:
 
 
 def test_threads_start_with_the_first_rows_and_end_with_their_chain() -> None:
-    chain: Chain[Rows] = Chain([Meetings() for _ in range(3)])
+    chain: Chain[SimulatedRows] = Chain([Meetings() for _ in range(3)])
     threads = chain.crew.threads
     run(chain.settle())
     assert not any(thread.is_alive() for thread in threads)
-    run(chain.enter(LEFT, Rows(LEFT, 0)))
+    run(chain.enter(LEFT, SimulatedRows(LEFT, 0)))
     assert all(thread.is_alive() for thread in threads)
     del chain
     gc.collect()
@@ -90,13 +90,13 @@ def test_a_worker_that_found_much_waits_until_it_is_taken() -> None:
     outlet, ids = Outlet(), np.arange(PAIRS)
 
     class Finding(Meetings):
-        def compare(self, side: int, block: Rows, start: int, end: int) -> None:
+        def compare(self, side: int, block: SimulatedRows, start: int, end: int) -> None:
             for _ in range(5):
                 outlet.put((ids, ids))
 
-    chain: Chain[Rows] = Chain([Finding(), Finding()], outlet)
+    chain: Chain[SimulatedRows] = Chain([Finding(), Finding()], outlet)
     for number in range(3):
-        run(chain.enter(LEFT, Rows(LEFT, number)))
+        run(chain.enter(LEFT, SimulatedRows(LEFT, number)))
     taken = [len(outlet.take()) for _ in chain.settle()]
     assert set(taken) == {1}
     assert sum(taken) + len(outlet.take()) >= 5 * 3
@@ -106,13 +106,13 @@ def test_a_worker_that_waits_ends_with_its_chain() -> None:
     outlet, ids = Outlet(), np.arange(PAIRS)
 
     class Finding(Meetings):
-        def compare(self, side: int, block: Rows, start: int, end: int) -> None:
+        def compare(self, side: int, block: SimulatedRows, start: int, end: int) -> None:
             outlet.put((ids, ids))
             outlet.put((ids, ids))
 
-    chain: Chain[Rows] = Chain([Finding()], outlet)
+    chain: Chain[SimulatedRows] = Chain([Finding()], outlet)
     threads = chain.crew.threads
-    run(chain.enter(LEFT, Rows(LEFT, 0)))
+    run(chain.enter(LEFT, SimulatedRows(LEFT, 0)))
     del chain
     gc.collect()
     for thread in threads:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.operators.handshake.kept import Kept
+from windrow.operators.handshake.kept import HandshakeRows
 from windrow.operators.joins.results import Picked
 from windrow.semantics.progress.policies import END
 
@@ -24,7 +24,7 @@ def names(picked: Picked) -> list[int]:
 
 @given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=9), max_size=12), st.integers(0, 30), st.data())
 def test_rows_are_found_and_leave_once(parts: list[list[int]], limit: int, data: st.DataObject) -> None:
-    kept, times, met = Kept(), list[int](), set[int]()
+    kept, times, met = HandshakeRows(), list[int](), set[int]()
     for part in parts:
         assert kept.add(rows(part, len(times))).tolist() == list(range(len(times), len(times) + len(part)))
         times += part
@@ -41,7 +41,7 @@ def test_rows_are_found_and_leave_once(parts: list[list[int]], limit: int, data:
 
 
 def test_a_block_in_the_middle_leaves_and_ids_stay() -> None:
-    kept = Kept()
+    kept = HandshakeRows()
     for start, time in ((0, 50), (8, 1), (10, 50)):
         kept.add(rows([time] * (8 if start == 0 else 2), start))
     assert [names(gone) for gone in kept.leave(2)] == [[8, 9]]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from windrow.operators.handshake.blocks import Block, Rows
+from windrow.operators.handshake.blocks import Block, BlockRows
 from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.outlet import Outlet
 from windrow.operators.handshake.scanning import ROOM, Held, Scan
@@ -20,10 +20,10 @@ def _an_outlet_that_takes_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("windrow.operators.handshake.outlet.PAIRS", 1 << 40)
 
 
-def drawn(random: np.random.Generator, count: int, columns: int, spread: int, start: int = 0) -> Rows:
+def drawn(random: np.random.Generator, count: int, columns: int, spread: int, start: int = 0) -> BlockRows:
     kinds: list[Any] = [np.uint32, np.uint64, np.uint32]
     times = random.integers(0, 50, count)
-    return Rows(
+    return BlockRows(
         np.arange(start, start + count),
         times,
         tuple(random.integers(0, spread, count).astype(kinds[i]) for i in range(columns)),
@@ -34,7 +34,7 @@ def drawn(random: np.random.Generator, count: int, columns: int, spread: int, st
     )
 
 
-def expected(probing: Rows, stored: Rows) -> set[tuple[int, int]]:
+def expected(probing: BlockRows, stored: BlockRows) -> set[tuple[int, int]]:
     found = set()
     for p in range(len(probing)):
         near = (probing.firsts[p] <= stored.times) & (stored.times <= probing.lasts[p])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.plan.streams import columns
 from windrow.operators.base import Batch, LateRows
-from windrow.operators.joins.asof import AsOfJoin
+from windrow.operators.joins.asof import AsOfJoinOperator
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Stream
@@ -32,8 +32,8 @@ def _node(window: AsOf, kind: JoinKind = JoinKind.INNER, keyed: bool = True, lat
     return Join(*sides, kind, window, SAME if keyed else None, names, ("a", "b"), late=late)
 
 
-def _operator(node: Join) -> AsOfJoin:
-    return AsOfJoin(node, (shape_of(node.left), shape_of(node.right)), shape_of(node))
+def _operator(node: Join) -> AsOfJoinOperator:
+    return AsOfJoinOperator(node, (shape_of(node.left), shape_of(node.right)), shape_of(node))
 
 
 def _batch(rows: list[Row], side: int) -> Batch:
@@ -199,7 +199,7 @@ def test_a_column_may_be_called_place() -> None:
     one, other = (Stream(name, columns(ts=pa.int64(), place=pa.string()), "ts") for name in "ab")
     names = joined_names([one.schema, other.schema], ("a", "b"))
     node = Join(one, other, JoinKind.INNER, AsOf(), None, names, ("a", "b"))
-    operator = AsOfJoin(node, (shape_of(node.left), shape_of(node.right)), shape_of(node))
+    operator = AsOfJoinOperator(node, (shape_of(node.left), shape_of(node.right)), shape_of(node))
     data = pa.record_batch([pa.array([1]), pa.array(["here"])], names=["ts", "place"])
     list(operator.process(Batch(data, np.array([1]), None, "b"), 1))
     tables = operator.state()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from windrow.operators.evaluate import mask
 from windrow.operators.joins.scales import Interval, Scale
-from windrow.plan.conditions import Band
+from windrow.plan.conditions import BandCondition
 from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
@@ -36,7 +36,7 @@ OFFSETS = st.one_of(st.integers(-12, 12), st.sampled_from((0.1, -0.1, 2.5, 1e-30
 KINDS = st.sampled_from((*WHOLE, *FLOATS))
 
 
-def predicate(band: Band) -> Expression:
+def predicate(band: BandCondition) -> Expression:
     value, center = ("l", "r") if band.around == RIGHT else ("r", "l")
     low, high = (Call("+", (Column(center), Literal(offset))) for offset in (band.low, band.high))
     above = Call(">" if band.low_open else ">=", (Column(value), low))
@@ -54,9 +54,9 @@ def test_a_band_admits_what_its_predicate_says(
     low_open: bool,
     high_open: bool,
 ) -> None:
-    band = Band(Column("l"), Column("r"), around, low, high, low_open, high_open)
+    band = BandCondition(Column("l"), Column("r"), around, low, high, low_open, high_open)
     if not any(kind in FLOATS for kind in (left, right)) and isinstance(low, int) and isinstance(high, int):
-        band = Band(Column("l"), Column("r"), around, low, high)
+        band = BandCondition(Column("l"), Column("r"), around, low, high)
     pairs = data.draw(st.lists(st.tuples(values(left), values(right)), min_size=1, max_size=30))
     columns = pa.array([a for a, _ in pairs], left), pa.array([b for _, b in pairs], right)
     expected = mask(predicate(band), pa.record_batch(list(columns), names=["l", "r"])).tolist()

@@ -9,7 +9,7 @@ import pyarrow as pa
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch, Element, GroupPunctuations
-from windrow.operators.panes.shared import SharedCells, SharedPanes
+from windrow.operators.panes.shared import SharedCells, SharedPanesOperator
 from windrow.operators.windows.panes import PanedWid
 from windrow.physical.rules.share_panes import shared_node, windows_of
 from windrow.plan.checks.nodes import shape_of
@@ -29,8 +29,8 @@ def batch(*rows: tuple[int, str, int | None, float]) -> Batch:
     return Batch(data, data.column("ts").to_numpy())
 
 
-def made() -> SharedPanes:
-    return SharedPanes(shared_node([SUMS, AVERAGES]), windows_of([SUMS, AVERAGES]), shape_of(STREAM))
+def made() -> SharedPanesOperator:
+    return SharedPanesOperator(shared_node([SUMS, AVERAGES]), windows_of([SUMS, AVERAGES]), shape_of(STREAM))
 
 
 def cells(elements: list[Element]) -> list[SharedCells]:

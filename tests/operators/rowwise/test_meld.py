@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.operators.base import GroupPunctuations
-from windrow.operators.rowwise.meld import Meld
+from windrow.operators.rowwise.meld import MeldOperator
 from windrow.semantics.progress.policies import START, Punctuation
 
 
@@ -52,7 +52,7 @@ class Melding:
 
     def __init__(self, *silence: float | None) -> None:
         self.now = 100.0
-        self.meld = Meld(len(silence), pa.schema({"t": pa.int64()}), silence=silence)
+        self.meld = MeldOperator(len(silence), pa.schema({"t": pa.int64()}), silence=silence)
         self.meld.go_by(lambda: self.now)
 
     def promise(self, port: int, value: int) -> list[Any]:
@@ -109,11 +109,11 @@ def test_a_group_has_come_as_far_as_its_slowest_input(
 ) -> None:
     kinds: dict[str, pa.DataType] = {"k": pa.string(), "t": pa.int64()}
     schema = pa.schema(kinds)
-    meld = Meld(3, schema)
+    meld = MeldOperator(3, schema)
     linear, groups, told = [START] * 3, [dict.fromkeys("abc", START) for _ in range(3)], dict.fromkeys("abc", START)
     for i, (port, group, advance) in enumerate(steps):
         if i in restarts:
-            fresh = Meld(3, schema)
+            fresh = MeldOperator(3, schema)
             fresh.restore(meld.state())
             meld = fresh
         if group is None:

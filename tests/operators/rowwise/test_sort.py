@@ -16,8 +16,8 @@ from tests.engines.local.answers.test_oracle import SCHEMA
 from tests.plan.streams import columns
 from windrow.operators.base import Batch, Counters, Element, Operator, Stateless
 from windrow.operators.input.input import Input
-from windrow.operators.rowwise.meld import Meld
-from windrow.operators.rowwise.sort import Sort
+from windrow.operators.rowwise.meld import MeldOperator
+from windrow.operators.rowwise.sort import SortOperator
 from windrow.operators.state.changes import whole_tables
 from windrow.physical.grid import Grid
 from windrow.pipeline.graph import Pipeline, Stage
@@ -49,13 +49,13 @@ class Listener(Stateless):
         return [element for element in self.heard if not isinstance(element, Punctuation)]
 
 
-def sorting(sort: Sort, policies: Sequence[Policy]) -> tuple[Pipeline, Listener]:
+def sorting(sort: SortOperator, policies: Sequence[Policy]) -> tuple[Pipeline, Listener]:
     """Inputs, a union where there are several, a sort, and someone who listens."""
     listener = Listener()
     pipeline = Pipeline()
     top = Stage(sort, "sort", [(Stage(listener, "listener"), 0)])
     if len(policies) > 1:
-        top = Stage(Meld(len(policies), SCHEMA), "meld", [(top, 0)])
+        top = Stage(MeldOperator(len(policies), SCHEMA), "meld", [(top, 0)])
     for place, policy in enumerate(policies):
         slack = int(policy.amount.number) if isinstance(policy, Slack) else 0
         stage = Stage(Input(f"s{place}", "ts", policy, slack=slack, grid=Grid()), "input", [(top, place)])
@@ -80,12 +80,12 @@ def test_a_sort_does_what_the_definition_says(
     elements: list[Any], cuts: Collection[int], restarts: Collection[int], data: st.DataObject
 ) -> None:
     lateness = data.draw(st.sampled_from(Lateness))
-    pipeline, listener = sorting(Sort(SCHEMA, lateness=lateness), [External()])
+    pipeline, listener = sorting(SortOperator(SCHEMA, lateness=lateness), [External()])
     (entry,) = pipeline.inputs["input0"]
     ((top, _),) = entry.after
     for number, piece in enumerate(in_batches(elements, cuts)):
         if number in restarts:
-            fresh = Sort(SCHEMA, lateness=lateness)
+            fresh = SortOperator(SCHEMA, lateness=lateness)
             restored(top.operator, fresh)
             top.operator = fresh
         pipeline.push("input0", piece if isinstance(piece, Punctuation) else Batch.unread(piece))
@@ -120,7 +120,7 @@ def test_slack_in_time_and_in_rows_drops_what_comes_later_than_it(
     elements: list[Any], policy: Policy, cuts: Collection[int]
 ) -> None:
     rows = [element for element in elements if not isinstance(element, Punctuation)]
-    pipeline, listener = sorting(Sort(SCHEMA), [policy])
+    pipeline, listener = sorting(SortOperator(SCHEMA), [policy])
     for piece in in_batches(rows, cuts):
         pipeline.push("input0", piece if isinstance(piece, Punctuation) else Batch.unread(piece))
     expected = [row for step in in_order(punctuated(rows, policy), "ts") for row in step.leaving]
@@ -132,7 +132,7 @@ def test_slack_in_time_and_in_rows_drops_what_comes_later_than_it(
 def test_a_merge_waits_for_its_slowest_input_and_loses_nothing(
     left: list[Any], right: list[Any], data: st.DataObject
 ) -> None:
-    pipeline, listener = sorting(Sort(SCHEMA), [External(), External()])
+    pipeline, listener = sorting(SortOperator(SCHEMA), [External(), External()])
     ports = {"input0": list(in_batches(left, data.draw(CUTS))), "input1": list(in_batches(right, data.draw(CUTS)))}
     reached = dict.fromkeys(ports, START)
     given: list[dict[str, Any]] = []
@@ -155,7 +155,7 @@ def test_a_merge_waits_for_its_slowest_input_and_loses_nothing(
 def test_rows_of_equal_time_leave_in_the_order_of_an_answer_where_that_is_asked_for() -> None:
     schema = columns(k=pa.dictionary(pa.int32(), pa.string()), t=pa.int64())
     data = pa.record_batch([pa.array(["b", "a", None, "c"]).dictionary_encode(), pa.array([2, 2, 2, 1])], schema=schema)
-    sort = Sort(columns(k=pa.string(), t=pa.int64()), time="t")
+    sort = SortOperator(columns(k=pa.string(), t=pa.int64()), time="t")
     assert [] == list(sort.process(Batch(data, data.column("t").to_numpy())))
     batch, promise = sort.punctuate(Punctuation(3))
     assert isinstance(batch, Batch)
@@ -164,7 +164,7 @@ def test_rows_of_equal_time_leave_in_the_order_of_an_answer_where_that_is_asked_
 
 
 def test_rows_that_wait_count_as_state() -> None:
-    sort = Sort(SCHEMA)
+    sort = SortOperator(SCHEMA)
     row = pa.RecordBatch.from_pylist([{"ts": 5, "k": "a", "g": 1, "x": 1, "y": 1.0}], SCHEMA)
     list(sort.process(Batch(row, row.column("ts").to_numpy())))
     assert sort.state_bytes >= row.nbytes
@@ -174,7 +174,7 @@ def test_rows_that_wait_count_as_state() -> None:
 
 @pytest.mark.parametrize("lateness", Lateness)
 def test_a_row_at_the_bound_is_in_time(lateness: Lateness) -> None:
-    sort = Sort(pa.schema({"t": pa.int64()}), lateness=lateness)
+    sort = SortOperator(pa.schema({"t": pa.int64()}), lateness=lateness)
     list(sort.punctuate(Punctuation(5)))
     row = pa.record_batch({"t": pa.array([5])})
     assert [] == list(sort.process(Batch(row, row.column("t").to_numpy())))

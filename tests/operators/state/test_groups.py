@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.state.groups import COMPACT_ABOVE, Groups
@@ -124,7 +124,7 @@ def test_corrected_groups_are_forgotten_and_keep_their_numbers() -> None:
     columns: dict[str, Any] = {"t": times, "k": texts}
     stream = wr.stream(pa.table(columns), time="t", progress=wr.ordered()).group_by("k")
     query = stream.window(range=20).agg(n=wr.count(), all=wr.collect("k")).late("revise", within=200)
-    runner = Runner(query.plan, query.sources, Options(batch_rows=500))
+    runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=500))
     found: list[dict[str, Any]] = []
     runner.deliver(lambda batch: found.extend(batch.to_pylist()), lambda _: None)
     runner.run()

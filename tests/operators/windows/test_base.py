@@ -17,7 +17,7 @@ from windrow.operators.windows.base import Closed, Windower
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Strategy, Stream, WindowAggregate
 from windrow.semantics.progress.policies import External
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 STREAM = Stream("s", pa.schema([("t", pa.int64())]), "t", External())
 
@@ -50,7 +50,7 @@ def test_landmark_windows_have_no_beginning() -> None:
 
 
 def test_windows_of_rows_are_complete_when_they_are_full() -> None:
-    windower = windower_of(Rows(4, 2))
+    windower = windower_of(RowsWindow(4, 2))
     assert [False, True] == windower.is_complete(closed_of(windower, 1, 2), first=0).tolist()
 
 
@@ -64,7 +64,7 @@ def test_sessions_have_no_numbers(ask: Callable[[Windower], Any]) -> None:
         ask(sessions)
 
 
-@pytest.mark.parametrize("window", [Session("t", 3), SlideByTuple("t", 3), Rows(3, 1)], ids=str)
+@pytest.mark.parametrize("window", [Session("t", 3), SlideByTuple("t", 3), RowsWindow(3, 1)], ids=str)
 def test_early_results_come_from_panes_or_rows(window: Window) -> None:
     windower = windower_of(window)
     with pytest.raises(InternalError, match=rf"\A`{type(windower).__name__}` must have panes or rows to look into"):

@@ -26,7 +26,17 @@ from windrow.plan.nodes import (
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Align, Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import (
+    Align,
+    Emit,
+    Landmark,
+    RowsWindow,
+    Session,
+    SlideBy,
+    SlideByTuple,
+    Sliding,
+    Window,
+)
 
 
 @dataclass(frozen=True)
@@ -184,7 +194,7 @@ def test_policies_in_words(expected: str, policy: Any) -> None:
         ),
         ("RANGE UNBOUNDED SLIDE 1 min on t", Landmark("t", MINUTE), Domain.TIME),
         ("GAP 1 min on t, a window ends when no row comes for that long", Session("t", MINUTE), Domain.TIME),
-        ("RANGE 5 rows SLIDE 2 rows per key, by arrival", Rows(5, 2, ("key",)), Domain.INTEGER),
+        ("RANGE 5 rows SLIDE 2 rows per key, by arrival", RowsWindow(5, 2, ("key",)), Domain.INTEGER),
         (
             "RANGE 1 min on t SLIDE 3 rows, counted by rank",
             SlideByTuple("t", MINUTE, 3, SlideBy.RANK),
@@ -247,7 +257,7 @@ def test_the_day_on_which_weeks_begin_is_told(told: bool, window: Window) -> Non
 
 def test_windows_of_rows_are_explained() -> None:
     calls = (AggregateCall("n", "count"), AggregateCall("m", "median", Column("x")))
-    node = windowed(counters(), Rows(10, 4), aggregates=calls, emit=Emit.COMPLETE)
+    node = windowed(counters(), RowsWindow(10, 4), aggregates=calls, emit=Emit.COMPLETE)
     assert """\
 WindowAggregate
 │  window    RANGE 10 rows SLIDE 4 rows, by arrival
@@ -261,7 +271,7 @@ WindowAggregate
 
 
 def test_windows_of_rows_in_order_of_time_wait_for_promises() -> None:
-    node = windowed(counters(), Rows(1, 3, ("key",), "seq"), ("key",), late=Late.SIDE)
+    node = windowed(counters(), RowsWindow(1, 3, ("key",), "seq"), ("key",), late=Late.SIDE)
     text = explain(node)
     assert "RANGE 1 row SLIDE 3 rows per key, in order of seq, ties by arrival" in text
     assert "late      given out on the side; the rows after them are counted already" in text

@@ -21,7 +21,7 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Filter, Late, Node, Project, Strategy, Union
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideBy, SlideByTuple, Sliding, Window
 
 TIME = shape_of(trades())
 INTEGER = shape_of(counters())
@@ -39,10 +39,10 @@ POSITIVE = call(">", Column("number"), 0)
         (Landmark("time", MINUTE), WindowSpec("unbounded", "1 min")),
         (Landmark("time", MINUTE, 7), WindowSpec("ALL", "1 min", origin="7 us")),
         (Session("time", 30_000_000), WindowSpec(gap="30 s")),
-        (Rows(100, 10), WindowSpec("100 rows", "10 rows")),
-        (Rows(100, 100, ("symbol",)), WindowSpec("100 rows", partition=("symbol",))),
-        (Rows(100, 10), WindowSpec("100 rows", 10)),
-        (Rows(9, 1, ("symbol",), "time"), WindowSpec("9 rows", "1 row", partition=("symbol",), order_by="time")),
+        (RowsWindow(100, 10), WindowSpec("100 rows", "10 rows")),
+        (RowsWindow(100, 100, ("symbol",)), WindowSpec("100 rows", partition=("symbol",))),
+        (RowsWindow(100, 10), WindowSpec("100 rows", 10)),
+        (RowsWindow(9, 1, ("symbol",), "time"), WindowSpec("9 rows", "1 row", partition=("symbol",), order_by="time")),
         (Sliding("time", MINUTE, MINUTE), WindowSpec("1 min", partition=("symbol",))),
         (SlideByTuple("time", MINUTE), WindowSpec("1 min", "1 row")),
         (SlideByTuple("time", MINUTE, 5, SlideBy.RANK), WindowSpec("1 min", "5 rows", by="rank")),

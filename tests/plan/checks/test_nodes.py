@@ -24,7 +24,7 @@ from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import External, Idle, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column, Literal
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 ZURICH = pa.timestamp("us", tz="Europe/Zurich")
 
@@ -123,7 +123,7 @@ def test_integer_windows_are_reported_in_64_bits_and_naive_times_stay_naive() ->
     ends = [
         shape_of(windowed(counters(), Sliding("seq", 10, 5))).schema.field("window_end").type,
         shape_of(windowed(naive)).schema.field("window_end").type,
-        shape_of(windowed(trades(), Rows(5, 5))).schema.field("window_end").type,
+        shape_of(windowed(trades(), RowsWindow(5, 5))).schema.field("window_end").type,
     ]
     assert [pa.int64(), pa.timestamp("us"), pa.int64()] == ends
 
@@ -191,22 +191,22 @@ def bare(node: Node) -> Node:
             windowed(trades(), Sliding("price", 10, 10)),
         ),
         (r"`tiem` is not a column .*\. Hint: did you mean time\? .*", windowed(trades(), Sliding("tiem", 10, 10))),
-        (r"`who` is not a column of the input\. .*", windowed(trades(), Rows(5, 5, ("who",)))),
+        (r"`who` is not a column of the input\. .*", windowed(trades(), RowsWindow(5, 5, ("who",)))),
         (
             r"`partition` must be among the groups, or results of different keys could not be told apart, got symbol\. "
             r"Hint: group by symbol too\.",
-            windowed(trades(), Rows(5, 5, ("symbol",))),
+            windowed(trades(), RowsWindow(5, 5, ("symbol",))),
         ),
         (
             r"`order_by` must be the progressing attribute, which is time, got price\. "
             r"Hint: rows wait for its punctuations; leave it out to count rows as they arrive\.",
-            windowed(trades(), Rows(5, 5, (), "price")),
+            windowed(trades(), RowsWindow(5, 5, (), "price")),
         ),
         (
             r"`order_by` must be the progressing attribute, which is not among the columns, got price\. Hint: .*",
-            windowed(bare(trades()), Rows(5, 5, (), "price")),
+            windowed(bare(trades()), RowsWindow(5, 5, (), "price")),
         ),
-        (r"`tiem` is not a column of the input\. .*", windowed(trades(), Rows(5, 5, (), "tiem"))),
+        (r"`tiem` is not a column of the input\. .*", windowed(trades(), RowsWindow(5, 5, (), "tiem"))),
         (r"`range` must be positive, got 0\. Hint: .*", windowed(trades(), Sliding("time", 0, 10))),
         (
             r"`tags` must group by plain values, got list<.*>\. Hint: group by a field or a CAST of it\.",
@@ -286,7 +286,7 @@ def test_what_is_no_node_is_our_own_mistake() -> None:
             r"`gap` must be positive, got 0\. Hint: a session ends after a silence, as in GAP 30 SECONDS\.",
             Session("t", 0),
         ),
-        (r"`range` must be positive, got 0\. .*", Rows(0, 1)),
+        (r"`range` must be positive, got 0\. .*", RowsWindow(0, 1)),
         (
             r"`slide` must be positive, got -1\. Hint: every n-th row closes a window, as in SLIDE 1 ROW\.",
             SlideByTuple("t", 5, -1),
@@ -325,15 +325,15 @@ def test_a_partition_of_windows_per_row_is_the_groups() -> None:
         shape_of(replace(partitioned, keys=()))
 
 
-@pytest.mark.parametrize("window", [Rows(5, 5), Rows(5, 1, ("symbol",)), Rows(5, 1, (), "time")])
-def test_windows_of_rows_end_at_numbers(window: Rows) -> None:
+@pytest.mark.parametrize("window", [RowsWindow(5, 5), RowsWindow(5, 1, ("symbol",)), RowsWindow(5, 1, (), "time")])
+def test_windows_of_rows_end_at_numbers(window: RowsWindow) -> None:
     node = windowed(trades(), window, window.partition)
     check_supported(node)
     assert [pa.int64()] * 2 == [shape_of(node).schema.field(name).type for name in ("window_start", "window_end")]
 
 
 def test_rows_are_counted_whether_or_not_their_time_is_kept() -> None:
-    assert "window_end" == shape_of(windowed(bare(trades()), Rows(5, 5))).time
+    assert "window_end" == shape_of(windowed(bare(trades()), RowsWindow(5, 5))).time
 
 
 def test_windows_over_corrected_results_are_refused_at_planning() -> None:

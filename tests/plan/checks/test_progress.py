@@ -13,7 +13,7 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.nodes import Distinct, Filter, Node, Project, Union, WindowTime
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 BY_END = windowed(trades())
 BY_START = replace(BY_END, time=WindowTime.START)
@@ -48,7 +48,7 @@ def test_unions_have_a_time_that_all_have() -> None:
     assert mixed == timed_by(mixed, "window_start")
 
 
-@pytest.mark.parametrize("window", [SlideByTuple("seq", 5), Rows(5, 2)])
+@pytest.mark.parametrize("window", [SlideByTuple("seq", 5), RowsWindow(5, 2)])
 def test_windows_of_one_length_have_starts(window: Window) -> None:
     assert "window_start" == shape_of(timed_by(windowed(counters(), window), "window_start")).time
 

@@ -6,7 +6,7 @@ from tests.plan.streams import counters, trades, windowed
 from windrow.plan.checks.windows import attribute_of, within_of
 from windrow.plan.nodes import Late
 from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_windows_are_corrected_for_whole_slides() -> None:
 
 
 def test_count_windows_are_on_no_attribute() -> None:
-    assert ["time", None] == [attribute_of(Sliding("time", 10, 5)), attribute_of(Rows(5, 5))]
+    assert ["time", None] == [attribute_of(Sliding("time", 10, 5)), attribute_of(RowsWindow(5, 5))]

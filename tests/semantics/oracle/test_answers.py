@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.strategies import AggregateCall, calls, comparable
 from windrow.errors import QueryError
-from windrow.semantics.oracle.answers import Answer, answer
+from windrow.semantics.oracle.answers import OracleAnswer, answer
 from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.policies import END, Punctuation
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 COUNT = [AggregateCall("n", "count")]
 BY_K = (("k", Column("k")),)
@@ -25,7 +25,7 @@ def ts(*values: int) -> list[Any]:
     return [{"ts": t} for t in values]
 
 
-def spans(found: Answer) -> list[tuple[Any, ...]]:
+def spans(found: OracleAnswer) -> list[tuple[Any, ...]]:
     """(start, end, count) of every result."""
     return [(r["window_start"], r["window_end"], r["n"]) for r in found.results]
 
@@ -186,7 +186,7 @@ def test_empty_windows_between_a_groups_first_and_last() -> None:
 def test_empty_windows_of_other_kinds() -> None:
     rows: list[Any] = [{"ts": t, "k": k} for t, k in ((1, "a"), (4, "b"), (7, "a"))]
     for window, expected in (
-        (Rows(range=1, slide=1), [(1, "a", 1), (2, "a", 0), (2, "b", 1), (3, "a", 1)]),
+        (RowsWindow(range=1, slide=1), [(1, "a", 1), (2, "a", 0), (2, "b", 1), (3, "a", 1)]),
         (SlideByTuple("ts", range=2), [(1, "a", 1), (4, "a", 0), (4, "b", 1), (7, "a", 1)]),
         (Session("ts", gap=2), [(3, "a", 1), (6, "b", 1), (9, "a", 1)]),
     ):
@@ -214,7 +214,7 @@ def test_complete_windows_start_no_earlier_than_the_first_row(expected: list[Any
 def test_complete_windows_of_other_kinds() -> None:
     rows = ts(1, 4, 7)
     for window, expected in (
-        (Rows(range=2, slide=1), [(0, 2, 2), (1, 3, 2)]),
+        (RowsWindow(range=2, slide=1), [(0, 2, 2), (1, 3, 2)]),
         (Landmark("ts", slide=5), [(None, 5, 2), (None, 10, 3)]),
         (Session("ts", gap=1), [(1, 2, 1), (4, 5, 1), (7, 8, 1)]),
         (SlideByTuple("ts", range=4), [(0, 4, 2), (3, 7, 2)]),
@@ -224,12 +224,12 @@ def test_complete_windows_of_other_kinds() -> None:
 
 def test_partitions_have_windows_of_their_own() -> None:
     rows: list[Any] = [{"k": "a"}, {"k": "b"}, {"k": "a"}]
-    found = answer(rows, Rows(range=2, slide=2, partition=("k",)), keys=BY_K, aggregates=COUNT)
+    found = answer(rows, RowsWindow(range=2, slide=2, partition=("k",)), keys=BY_K, aggregates=COUNT)
     assert [{"k": "a", "window_start": 0, "window_end": 2, "n": 2}] == found.results
 
 
 def test_no_rows_no_results() -> None:
-    assert Answer([], Account(), []) == answer([Punctuation(5)], TEN, aggregates=COUNT)
+    assert OracleAnswer([], Account(), []) == answer([Punctuation(5)], TEN, aggregates=COUNT)
 
 
 FEW = strategies.aggregate_lists(max_size=2)
@@ -326,6 +326,8 @@ def test_errors(message: str, options: dict[str, Any]) -> None:
 
 def test_a_row_below_the_bound_has_no_number_when_rows_are_in_order_of_time() -> None:
     rows: list[Any] = [{"ts": 5, "k": "a"}, Punctuation(7), {"ts": 6, "k": "b"}, {"ts": 7, "k": "c"}]
-    found = answer(rows, Rows(range=2, slide=1, order="ts"), aggregates=[AggregateCall("last", "last", Column("k"))])
+    found = answer(
+        rows, RowsWindow(range=2, slide=1, order="ts"), aggregates=[AggregateCall("last", "last", Column("k"))]
+    )
     assert ["a", "c"] == [result["last"] for result in found.results]
     assert (Account(used=2, late=1), [(rows[2], 1, [])]) == (found.account, found.missed)

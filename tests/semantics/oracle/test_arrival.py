@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from windrow.errors import DataError, UnsupportedError
-from windrow.semantics.oracle.arrival import Arrival, Bounds, arrivals
+from windrow.semantics.oracle.arrival import Arrival, ArrivalBounds, arrivals
 from windrow.semantics.progress.lead import EarlyRow
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.semantics.windows.kinds import Rows, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple, Sliding, Window
 
 WINDOW = Sliding("ts", 10, 10)
 
@@ -30,7 +30,7 @@ def test_a_row_whose_filter_is_not_true_is_filtered() -> None:
 
 
 def test_a_group_has_the_larger_of_both_bounds() -> None:
-    bounds = Bounds().after(Punctuation(5)).after(Punctuation(9, ("a",))).after(Punctuation(3, ("b",)))
+    bounds = ArrivalBounds().after(Punctuation(5)).after(Punctuation(9, ("a",))).after(Punctuation(3, ("b",)))
     assert (9, 5, 5) == (bounds.of(("a",)), bounds.of(("b",)), bounds.of(("c",)))
     assert 12 == bounds.after(Punctuation(12)).of(("a",))
 
@@ -42,7 +42,7 @@ def test_equal_keys_are_one_group() -> None:
 
 
 def test_rows_windows_count_arrivals() -> None:
-    arrived, _, _ = arrive([{"k": "a"}, {"k": "x"}, {"k": "b"}], Rows(2, 1))
+    arrived, _, _ = arrive([{"k": "a"}, {"k": "x"}, {"k": "b"}], RowsWindow(2, 1))
     assert [0, 1] == [a.t for a in arrived]
 
 
@@ -52,7 +52,7 @@ def test_punctuations_never_go_back() -> None:
             arrive(elements)
 
 
-@pytest.mark.parametrize("window", [SlideByTuple("ts", 5), Rows(2, 1, (), "ts")])
+@pytest.mark.parametrize("window", [SlideByTuple("ts", 5), RowsWindow(2, 1, (), "ts")])
 def test_groups_need_a_window_of_their_own(window: Window) -> None:
     message = r"^`punctuation` of one group needs a window that rows of other groups say nothing about, got \('a',\)\. "
     with pytest.raises(UnsupportedError, match=message):

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tests import strategies
 from windrow.semantics.progress.policies import Punctuation
 from windrow.semantics.windows import framework
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideBy, SlideByTuple, Sliding, Window
 
 KINDS: dict[str, st.SearchStrategy[Window]] = {
     "sliding": strategies.sliding(),
     "landmark": strategies.landmarks(),
     "session": strategies.sessions(),
-    "rows": st.builds(Rows, st.integers(1, 9), st.integers(1, 9), st.sampled_from(((), ("k",), ("k", "g")))),
+    "rows": st.builds(RowsWindow, st.integers(1, 9), st.integers(1, 9), st.sampled_from(((), ("k",), ("k", "g")))),
     "rows in order": st.builds(
-        Rows, st.integers(1, 9), st.integers(1, 9), st.sampled_from(((), ("k",))), st.just("ts")
+        RowsWindow, st.integers(1, 9), st.integers(1, 9), st.sampled_from(((), ("k",))), st.just("ts")
     ),
     "slide_by_tuple": st.builds(
         SlideByTuple,

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from windrow.semantics.windows.kinds import Context, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Context, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 
 def test_context_of_each_kind() -> None:
     assert Context.FREE is Sliding("ts", 2, 1).context
     assert Context.FREE is Landmark("ts", 2).context
-    assert Context.FREE is Rows(2, 1).context
-    assert Context.BACKWARD is Rows(2, 1, ("k",)).context
+    assert Context.FREE is RowsWindow(2, 1).context
+    assert Context.BACKWARD is RowsWindow(2, 1, ("k",)).context
     assert Context.FORWARD is Session("ts", 2).context
     assert Context.FORWARD is SlideByTuple("ts", 2).context
 

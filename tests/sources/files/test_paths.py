@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from windrow.errors import SourceError
-from windrow.sources.files.paths import Kind, find_files, kind_of
+from windrow.sources.files.paths import FileKind, find_files, kind_of
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -16,33 +16,40 @@ def touch(folder: Path, *names: str) -> None:
 
 def test_a_folder_is_its_visible_files_by_name(tmp_path: Path) -> None:
     touch(tmp_path, "b.csv", "a.csv", "_SUCCESS", ".a.csv.crc")
-    assert ((tmp_path / "a.csv", tmp_path / "b.csv"), Kind.CSV) == find_files(tmp_path, "s")
+    assert ((tmp_path / "a.csv", tmp_path / "b.csv"), FileKind.CSV) == find_files(tmp_path, "s")
 
 
 def test_a_pattern_is_the_files_that_match(tmp_path: Path) -> None:
     touch(tmp_path, "b.csv", "a.csv", "a.parquet")
-    assert ((tmp_path / "a.csv", tmp_path / "b.csv"), Kind.CSV) == find_files(str(tmp_path / "*.csv"), "s")
+    assert ((tmp_path / "a.csv", tmp_path / "b.csv"), FileKind.CSV) == find_files(str(tmp_path / "*.csv"), "s")
 
 
 def test_a_relative_pattern_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     touch(tmp_path, "a.csv")
     monkeypatch.chdir(tmp_path)
-    assert ((Path("a.csv"),), Kind.CSV) == find_files("*.csv", "s")
+    assert ((Path("a.csv"),), FileKind.CSV) == find_files("*.csv", "s")
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_itself(tmp_path: Path) -> None:
     touch(tmp_path, "a[1].csv", "a1.csv")
-    assert ((tmp_path / "a[1].csv",), Kind.CSV) == find_files(tmp_path / "a[1].csv", "s")
+    assert ((tmp_path / "a[1].csv",), FileKind.CSV) == find_files(tmp_path / "a[1].csv", "s")
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("a.parquet", Kind.PARQUET), ("a.PQ", Kind.PARQUET), ("a.csv", Kind.CSV), ("a.csv.gz", Kind.CSV),
-        ("a.tsv", Kind.TSV), ("a.jsonl", Kind.JSON), ("a.ndjson", Kind.JSON), ("a.json", Kind.JSON), ("a.txt", None),
+        ("a.parquet", FileKind.PARQUET),
+        ("a.PQ", FileKind.PARQUET),
+        ("a.csv", FileKind.CSV),
+        ("a.csv.gz", FileKind.CSV),
+        ("a.tsv", FileKind.TSV),
+        ("a.jsonl", FileKind.JSON),
+        ("a.ndjson", FileKind.JSON),
+        ("a.json", FileKind.JSON),
+        ("a.txt", None),
     ],
-)  # fmt: skip
-def test_kinds_by_ending(name: str, kind: Kind | None) -> None:
+)
+def test_kinds_by_ending(name: str, kind: FileKind | None) -> None:
     assert kind == kind_of(Path(name))
 
 

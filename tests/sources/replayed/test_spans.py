@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.sources import open_source
-from windrow.sources.replayed.spans import LEAST_ROWS, Span, cut_span, offset, seams_of, span_between
+from windrow.sources.replayed.spans import LEAST_ROWS, RowSpan, cut_span, offset, seams_of, span_between
 
 HALF = LEAST_ROWS // 2
 
 
 def test_the_end_lies_in_the_span_that_first_knows_of_it() -> None:
-    assert Span(0, 10) == span_between(offset(0, False), offset(10, False))
-    assert Span(10, 12, True) == span_between(offset(10, False), offset(12, True))
-    assert Span(0, 0, True) == span_between(offset(0, False), offset(0, True))
-    assert Span(12, 12) == span_between(offset(12, True), offset(12, True))
+    assert RowSpan(0, 10) == span_between(offset(0, False), offset(10, False))
+    assert RowSpan(10, 12, True) == span_between(offset(10, False), offset(12, True))
+    assert RowSpan(0, 0, True) == span_between(offset(0, False), offset(0, True))
+    assert RowSpan(12, 12) == span_between(offset(12, True), offset(12, True))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_end_lies_in_the_span_that_first_knows_of_it() -> None:
 def test_a_span_is_cut_at_seams_into_pieces_that_are_worth_a_task(
     bounds: list[int], rows: int, pieces: int, seams: list[int] | None
 ) -> None:
-    cut = cut_span(Span(0, rows, True), pieces, seams)
+    cut = cut_span(RowSpan(0, rows, True), pieces, seams)
 
     assert bounds == [cut[0].first, *(piece.last for piece in cut)]
     assert [False] * (len(cut) - 1) + [True] == [piece.ends for piece in cut]
@@ -53,7 +53,7 @@ def test_a_span_is_cut_at_seams_into_pieces_that_are_worth_a_task(
     st.none() | st.lists(st.integers(0, 1 << 21), max_size=20).map(sorted),
 )
 def test_pieces_put_together_are_the_span(first: int, rows: int, pieces: int, seams: list[int] | None) -> None:
-    cut = cut_span(Span(first, first + rows, True), pieces, seams)
+    cut = cut_span(RowSpan(first, first + rows, True), pieces, seams)
 
     assert len(cut) <= pieces
     assert [first, *(piece.last for piece in cut[:-1])] == [piece.first for piece in cut]

@@ -14,7 +14,7 @@ from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.layout import Layout
 from windrow.operators.state.timeline import Timeline
 from windrow.operators.windows.adaptive.windower import AdaptWid
-from windrow.operators.windows.base import Plan, Rows
+from windrow.operators.windows.base import GroupedRows, Plan
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
@@ -34,15 +34,15 @@ def _plan() -> Plan:
     return Plan(Layout((AggregateCall("s", "sum", _X),), pa.schema({"x": pa.int64()})))
 
 
-def _rows(groups: int = GROUPS) -> Rows:
+def _rows(groups: int = GROUPS) -> GroupedRows:
     """Rows of all panes of one window, spread over the groups."""
     chance = np.random.default_rng(1)
     times = np.sort(chance.integers(0, PANES * 1000, ROWS))
     values = Lifted(chance.integers(0, 1000, ROWS), np.empty(0, np.int64), np.empty(0, np.uint8), False, times)
-    return Rows(times, chance.integers(0, groups, ROWS).astype(np.int32), {_X: values}, valid={_X: values.valid})
+    return GroupedRows(times, chance.integers(0, groups, ROWS).astype(np.int32), {_X: values}, valid={_X: values.valid})
 
 
-def _nanoseconds(windower: PanedWid | Wid | Buffer, rows: Rows, groups: int) -> tuple[float, float]:
+def _nanoseconds(windower: PanedWid | Wid | Buffer, rows: GroupedRows, groups: int) -> tuple[float, float]:
     """To add rows, and to close all their windows."""
     started = time.process_time_ns()
     windower.witness(rows.span[1])

@@ -29,9 +29,9 @@ from windrow.durable.sealed_files import (
     read_json,
     write_json,
 )
-from windrow.engines.local.ledger import Ledger
+from windrow.engines.local.ledger import LocalLedger
 from windrow.engines.local.other_query import first_difference, words_of
-from windrow.engines.local.state_files import Kept, StateFiles, States
+from windrow.engines.local.state_files import KeptState, StateFiles, States
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
 from windrow.pipeline.graph import Pipeline
@@ -55,13 +55,13 @@ class Checkpoints:
         self.folder = Path(folder)
         self.query = fingerprint(*plans)
         self.words = words_of(plans)
-        self.ledger = Ledger(self.folder)
+        self.ledger = LocalLedger(self.folder)
         self.state = StateFiles(self.folder)
         self.last: int | None = None
         """The checkpoint that this run began with or wrote last."""
         self.shards = 1
         """Among how many operators groups are divided."""
-        self.found: tuple[int, dict[str, Any], tuple[Kept, States]] | None = None
+        self.found: tuple[int, dict[str, Any], tuple[KeptState, States]] | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / ".writable").touch()
@@ -107,7 +107,7 @@ class Checkpoints:
 
     def _write(
         self, number: int, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]
-    ) -> tuple[Path, Kept]:
+    ) -> tuple[Path, KeptState]:
         draft = self.folder / f"{number}.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
@@ -176,7 +176,7 @@ class Checkpoints:
         with self._readable():
             yield from self.ledger.replay(kind)
 
-    def _newest_whole(self) -> tuple[int, dict[str, Any], tuple[Kept, States]] | None:
+    def _newest_whole(self) -> tuple[int, dict[str, Any], tuple[KeptState, States]] | None:
         """The newest checkpoint of which every bit is as it was written; nothing is changed before one is found."""
         damages: list[Damaged] = []
         reached: int | None = None  # what the last one had read, where its manifest still tells

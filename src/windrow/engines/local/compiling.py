@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.local.run import Options, run
+from windrow.engines.local.run import LocalOptions, run
 from windrow.engines.run import Receiver
 from windrow.operators.divided.routing import shards_of
 from windrow.physical.pane_cells import why_not_smooth
@@ -30,7 +30,7 @@ from windrow.semantics.joins import Between
 from windrow.semantics.progress.policies import Lead, Policy, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 from windrow.sources import open_source
 
 _KINDS: dict[str, pa.DataType] = {
@@ -77,10 +77,10 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     yield "values", _query(sliding, slack, _HOLISTIC, keys=("k",))
     yield "corrections", _query(sliding, rows, ("max", "first"), keys=("k",), late=Late.REVISE)
     yield "sessions", _query(Session("ts", 5), slack, (*_BOUNDED, "median"), keys=("k",))
-    by_arrival, by_time = Rows(6, 2, ("k",)), Rows(6, 2, ("k",), "ts")
+    by_arrival, by_time = RowsWindow(6, 2, ("k",)), RowsWindow(6, 2, ("k",), "ts")
     yield "rows", _query(by_arrival, slack, (*_BOUNDED, *_HOLISTIC), keys=("k", "d"))
     yield "rows in order", _query(by_time, slack, _BOUNDED, keys=("k",))
-    yield "rows of all", _query(Rows(6, 2), slack, ("max",), keys=())
+    yield "rows of all", _query(RowsWindow(6, 2), slack, ("max",), keys=())
     yield "landmarks", _query(Landmark("ts", 20), slack, ("max", "last"), keys=("k",))
     yield "per row", _query(SlideByTuple("ts", 12), slack, (*_BOUNDED, "median"), keys=("k",))
     yield (
@@ -136,6 +136,6 @@ def compile_for(plan: Node) -> None:
     nodes = [node for node in walk(plan) if isinstance(node, WindowAggregate)]
     for flush in ("eager", "slow") if any(why_not_smooth(node) is None for node in nodes) else ("eager",):
         source = open_source(small_data(), name="s")
-        run([plan], {"s": source}, Receiver.of_one(lambda _: None), Options(flush=flush, batch_rows=16))
+        run([plan], {"s": source}, Receiver.of_one(lambda _: None), LocalOptions(flush=flush, batch_rows=16))
     columns = [column.combine_chunks() for column in small_data().columns]
     shards_of(columns, len(columns[0]), 2)

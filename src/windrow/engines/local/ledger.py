@@ -24,7 +24,7 @@ def kind_of(kind: str, query: int) -> str:
     return f"{kind}.{query}" if query else kind
 
 
-class Ledger:
+class LocalLedger:
     """Batches given out, by kind, in files named after the checkpoint that made them count."""
 
     def __init__(self, folder: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.durable.folder_lock import CheckpointLock
 from windrow.engines.base import within
 from windrow.engines.local.checkpoint import Checkpoints
-from windrow.engines.local.ledger import LATE, RESULTS, Ledger, kind_of
+from windrow.engines.local.ledger import LATE, RESULTS, LocalLedger, kind_of
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ClosableReader, ReadAheadReader, Reading, interleaved
 from windrow.engines.run import Outcome, Receiver, Requests
@@ -47,7 +47,7 @@ _PROGRESS_EVERY = 0.2
 
 
 @dataclass(frozen=True)
-class Options:
+class LocalOptions:
     """How to run: threads, rows a batch, where and how often (in rows) to write checkpoints.
 
     Single rows of an iterator wait at most `batch_wait` for others; None: until a batch is full, or the iterator ends.
@@ -94,7 +94,7 @@ class Runner:
         self,
         plans: Node | Sequence[Node],
         sources: Mapping[str, Source],
-        options: Options,
+        options: LocalOptions,
         requests: Requests | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -121,7 +121,7 @@ class Runner:
             self.checkpoints.begin()
         self.readings = {name: self._reading(name, positions.get(name, {}), clock) for name in self.sources}
 
-    def _how(self, options: Options) -> How:
+    def _how(self, options: LocalOptions) -> How:
         """Groups are divided among as many shards as there are threads, or as there were when state was saved."""
         found = self.checkpoints.look() if self.checkpoints is not None and options.restore else None
         shards = options.threads if found is None else found
@@ -277,7 +277,7 @@ def _seconds(wait: str | timedelta | None) -> float | None:
     return amount.resolve(Domain.TIME, "batch_wait") / 1e6
 
 
-def _flush(options: Options) -> Flush:
+def _flush(options: LocalOptions) -> Flush:
     return flush_of(options.flush, options.flush_rows, options.flush_windows, options.flush_cells)
 
 
@@ -295,7 +295,7 @@ def _progress_of(source: Input) -> SourceMetrics:
     )
 
 
-def _noting(ledger: Ledger, kind: str, deliver: Deliver) -> Deliver:
+def _noting(ledger: LocalLedger, kind: str, deliver: Deliver) -> Deliver:
     def note(batch: pa.RecordBatch) -> None:
         ledger.note(kind, batch)
         deliver(batch)
@@ -319,7 +319,7 @@ def run(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
     receiver: Receiver,
-    options: Options = Options(),  # noqa: B008 - frozen
+    options: LocalOptions = LocalOptions(),  # noqa: B008 - frozen
     requests: Requests | None = None,
 ) -> Outcome:
     """Run plans over the sources they share, in as few passes as may be; what they give is handed on as it comes."""

@@ -32,7 +32,7 @@ States: TypeAlias = "dict[str, dict[str, pa.Table]]"
 
 
 @dataclass(frozen=True)
-class Place:
+class ChunkPlace:
     """Where a chunk is: in the file of which checkpoint, and where in there."""
 
     file: int
@@ -41,24 +41,24 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptState:
     """The state of one checkpoint: what is known of its chunks, where they are, and the seals of the files."""
 
     known: Known
-    places: Mapping[Key, Place]
+    places: Mapping[Key, ChunkPlace]
     seals: Mapping[int, Seal]
 
 
 class _ChunkFile:
     """Chunks on their way into a new file, and where all of them are then."""
 
-    def __init__(self, number: int, out: Sealing, places: Mapping[Key, Place]) -> None:
+    def __init__(self, number: int, out: Sealing, places: Mapping[Key, ChunkPlace]) -> None:
         self.number = number
         self.places = dict(places)
         self._out = out
 
     def put(self, key: Key, body: bytes) -> None:
-        self.places[key] = Place(self.number, self._out.size, len(body))
+        self.places[key] = ChunkPlace(self.number, self._out.size, len(body))
         self._out.write(body)
 
     def remove(self, key: Key) -> None:
@@ -70,12 +70,12 @@ class StateFiles:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.kept = Kept({}, {}, {})
+        self.kept = KeptState({}, {}, {})
         """Of the last checkpoint."""
         self._files: dict[int, Collection[int]] = {}
         """Which files each checkpoint needs."""
 
-    def write(self, number: int, pipeline: Pipeline) -> tuple[Kept, dict[str, Any]]:
+    def write(self, number: int, pipeline: Pipeline) -> tuple[KeptState, dict[str, Any]]:
         """The state in the file of a checkpoint that does not count yet, and what its manifest must tell of it."""
         before = self._tidied()
         with write_sealed(self.path(number)) as out:
@@ -85,10 +85,10 @@ class StateFiles:
             out.write(_directory(file.places))
         seals = {**before.seals, number: out.seal()}
         needed = {number} | {place.file for place in file.places.values()}
-        kept = Kept(known, file.places, {file: seals[file] for file in sorted(needed)})
+        kept = KeptState(known, file.places, {file: seals[file] for file in sorted(needed)})
         return kept, {"files": {file: asdict(seal) for file, seal in kept.seals.items()}, "directory": start}
 
-    def _tidied(self) -> Kept:
+    def _tidied(self) -> KeptState:
         """What is known without that in the oldest file, if it is time for it to go: it will be written anew."""
         kept = self.kept
         live, total = sum(place.size for place in kept.places.values()), sum(seal.size for seal in kept.seals.values())
@@ -97,14 +97,14 @@ class StateFiles:
         oldest = min(kept.seals)
         known = without(kept.known, [key for key, place in kept.places.items() if place.file == oldest])
         counted = {(name, *part) for name, table in known.items() for part in table.digests}
-        return Kept(known, {key: place for key, place in kept.places.items() if key in counted}, kept.seals)
+        return KeptState(known, {key: place for key, place in kept.places.items() if key in counted}, kept.seals)
 
-    def count(self, number: int, kept: Kept) -> None:
+    def count(self, number: int, kept: KeptState) -> None:
         """The checkpoint that this was written for counts now."""
         self.kept = kept
         self._files[number] = kept.seals.keys()
 
-    def read(self, number: int, told: Mapping[str, Any]) -> tuple[Kept, States]:
+    def read(self, number: int, told: Mapping[str, Any]) -> tuple[KeptState, States]:
         """What a checkpoint's manifest told of, if every bit is as it was; else `Damaged`, as from `read_sealed`."""
         seals = {int(file): Seal(**seal) for file, seal in told["files"].items()}
         files = {file: pa.py_buffer(read_sealed(self.path(file), seal)) for file, seal in seals.items()}
@@ -115,7 +115,7 @@ class StateFiles:
         for name, table in tables.items():
             label, _, inner = name.partition("/")
             states.setdefault(label, {})[inner] = table
-        return Kept(known, places, seals), states
+        return KeptState(known, places, seals), states
 
     def path(self, number: int) -> Path:
         return self.folder / f"state-{number}.chunks"
@@ -140,7 +140,7 @@ def _tables(pipeline: Pipeline) -> dict[str, Saved]:
     }
 
 
-def _directory(places: Mapping[Key, Place]) -> pa.Buffer:
+def _directory(places: Mapping[Key, ChunkPlace]) -> pa.Buffer:
     """Where each chunk is, as an Arrow stream."""
     columns: dict[str, Any] = {"name": pa.array([key[0] for key in places], pa.string()).dictionary_encode()}
     rows = [(*key[1:], place.file, place.offset, place.size) for key, place in places.items()]
@@ -151,7 +151,7 @@ def _directory(places: Mapping[Key, Place]) -> pa.Buffer:
     return out.getvalue()
 
 
-def _places(directory: pa.Buffer) -> dict[Key, Place]:
+def _places(directory: pa.Buffer) -> dict[Key, ChunkPlace]:
     columns = pa.ipc.open_stream(directory).read_all().to_pydict()
     rows = zip(columns["name"], *(columns[name] for name in _NUMBERS), strict=True)
-    return {(name, place, block, patch): Place(*where) for name, place, block, patch, *where in rows}
+    return {(name, place, block, patch): ChunkPlace(*where) for name, place, block, patch, *where in rows}

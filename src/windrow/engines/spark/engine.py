@@ -23,9 +23,9 @@ class SparkEngine(Engine):
     @property
     def options(self) -> type[Any]:
         check_packages()
-        from windrow.engines.spark.running.options import Options
+        from windrow.engines.spark.running.options import SparkOptions
 
-        return Options
+        return SparkOptions
 
     def run(
         self,

@@ -9,19 +9,19 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from windrow.errors import Position, WindrowError
-from windrow.language.grammar.clauses import Span
+from windrow.language.grammar.clauses import TextSpan
 
 
-def position(text: str, span: Span) -> Position:
+def position(text: str, span: TextSpan) -> Position:
     return Position(text, span.start, span.end)
 
 
-def span_of(node: exp.Expr) -> Span:
+def span_of(node: exp.Expr) -> TextSpan:
     """The stretch of text a syntax tree comes from, first word to last; that of its parent when it knows no place."""
     marks = [part.meta for part in node.walk() if part.meta.get("start") is not None]
     if not marks:
-        return span_of(node.parent) if node.parent else Span(0, 1)
-    return Span(min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1)
+        return span_of(node.parent) if node.parent else TextSpan(0, 1)
+    return TextSpan(min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1)
 
 
 def place(text: str, node: exp.Expr) -> Position:

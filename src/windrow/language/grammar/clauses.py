@@ -24,7 +24,7 @@ ORDERED_OUTPUT = "ordered output"
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """A stretch of the query text, end exclusive."""
 
     start: int
@@ -36,7 +36,7 @@ class Attribute:
     """A column named inside a window clause; `function` is `rank` in `rank(ts)`, `least` in `least(a.ts, b.ts)`."""
 
     name: str
-    span: Span
+    span: TextSpan
     function: str | None = None
     qualifier: str | None = None
     other: Attribute | None = None
@@ -56,12 +56,12 @@ PartValue: TypeAlias = Amount | str | Unbounded | tuple[Attribute, ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class ClausePart:
     """One part of a window clause: its canonical keyword, its value and its place."""
 
     keyword: str
     value: PartValue
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Clause:
     `tumbling` remembers `RANGE TUMBLING`, `over` SQL's OVER, `function` a window table function.
     """
 
-    parts: tuple[Part, ...]
-    span: Span
+    parts: tuple[ClausePart, ...]
+    span: TextSpan
     tumbling: bool = False
     over: bool = False
     function: str | None = None
 
-    def part(self, keyword: str) -> Part | None:
+    def part(self, keyword: str) -> ClausePart | None:
         return next((part for part in self.parts if part.keyword == keyword), None)
 
     def attributes(self, keyword: str) -> tuple[Attribute, ...]:
@@ -92,7 +92,7 @@ class Suffix:
 
     field: str
     value: Any
-    span: Span
+    span: TextSpan
 
 
 class StreamUnion(exp.Expression):

@@ -12,7 +12,7 @@ from sqlglot import Token, TokenType, exp
 from windrow.errors import QueryError
 from windrow.language.expressions.positions import position
 from windrow.language.expressions.types import arrow_type
-from windrow.language.grammar.clauses import CreateStream, Span, StreamDeclaration
+from windrow.language.grammar.clauses import CreateStream, StreamDeclaration, TextSpan
 from windrow.language.grammar.tokens import DECLARATION_WORDS, Words
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ordered, Policy, Slack, SlackRows
 
@@ -46,7 +46,7 @@ class DeclarationGrammar(Words):
         )
         return CreateStream(this=declaration, spans=spans)
 
-    def _leading(self, policy: Policy, lead: Lead | None, spans: dict[str, Span]) -> Policy:
+    def _leading(self, policy: Policy, lead: Lead | None, spans: dict[str, TextSpan]) -> Policy:
         """The policy with the bound on how far rows may be ahead."""
         if lead is None:
             return policy
@@ -77,7 +77,7 @@ class DeclarationGrammar(Words):
         kind = self._parse_types(check_func=False, schema=True)
         found = arrow_type(kind) if isinstance(kind, exp.DataType) else None
         if found is None:
-            span = self._span(first) if kind else Span(first.start, first.end + 1)
+            span = self._span(first) if kind else TextSpan(first.start, first.end + 1)
             raise QueryError(
                 "must be a type Windrow knows",
                 parameter="type",
@@ -87,9 +87,9 @@ class DeclarationGrammar(Words):
             )
         return found
 
-    def _parse_declaration_clauses(self) -> tuple[dict[str, Any], dict[str, Span]]:
+    def _parse_declaration_clauses(self) -> tuple[dict[str, Any], dict[str, TextSpan]]:
         clauses: dict[str, Any] = {}
-        spans: dict[str, Span] = {}
+        spans: dict[str, TextSpan] = {}
         while self._curr and self._curr.text.upper() in DECLARATION_WORDS:
             first = self._word("a clause")
             key, value = self._parse_declaration_clause(first)

@@ -14,7 +14,7 @@ from sqlglot.errors import ParseError
 
 from windrow.errors import QueryError
 from windrow.language.expressions.positions import position
-from windrow.language.grammar.clauses import CLAUSE, SUFFIXES, Span, StreamUnion, WindowFunctionTable
+from windrow.language.grammar.clauses import CLAUSE, SUFFIXES, StreamUnion, TextSpan, WindowFunctionTable
 from windrow.language.grammar.declarations import DeclarationGrammar
 from windrow.language.grammar.suffixes import SuffixGrammar
 from windrow.language.grammar.tokens import SUFFIX_WORDS
@@ -27,7 +27,7 @@ _QUERY_STARTS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES, T
 class Misread(ParseError):
     """A parse error that knows where it is."""
 
-    def __init__(self, description: str, span: Span, found: str) -> None:
+    def __init__(self, description: str, span: TextSpan, found: str) -> None:
         # sqlglot notes what it was after in the first entry, so there has to be one.
         super().__init__(description, [{}])
         self.description = description
@@ -67,9 +67,9 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
         """Stop at once, with the place of the token; sqlglot would go on and collect."""
         token = token or self._curr
         if token:
-            raise Misread(message, Span(token.start, token.end + 1), self._find_sql(token, token))
+            raise Misread(message, TextSpan(token.start, token.end + 1), self._find_sql(token, token))
         end = self._prev.end + 1 if self._prev else 0
-        raise Misread(message, Span(end, end + 1), "the end of the text")
+        raise Misread(message, TextSpan(end, end + 1), "the end of the text")
 
     def _parse_statement(self) -> exp.Expr | None:
         if self._match_text_seq("CREATE"):
@@ -80,7 +80,7 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
             "must start with SELECT or CREATE STREAM",
             parameter="statement",
             value=self._curr.text,
-            position=position(self.sql, Span(self._curr.start, self._curr.end + 1)),
+            position=position(self.sql, TextSpan(self._curr.start, self._curr.end + 1)),
         )
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:

@@ -9,7 +9,7 @@ from sqlglot import Token, TokenType, exp
 
 from windrow.errors import QueryError
 from windrow.language.expressions.positions import pointing, position
-from windrow.language.grammar.clauses import ORDERED_OUTPUT, Span, Suffix
+from windrow.language.grammar.clauses import ORDERED_OUTPUT, Suffix, TextSpan
 from windrow.language.grammar.tokens import SUFFIX_WORDS, Words
 from windrow.plan.build.queries import choice
 from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
@@ -51,9 +51,9 @@ class SuffixGrammar(Words):
         """Where a parenthesis closes behind it, the query is part of another."""
         behind = self._tokens[self._index + 2 : self._index + 3]
         if self._ordered_output_follows() and behind and behind[0].token_type == TokenType.R_PAREN:
-            self._refuse_ordered_output(Span(self._curr.start, self._tokens[self._index + 1].end + 1))
+            self._refuse_ordered_output(TextSpan(self._curr.start, self._tokens[self._index + 1].end + 1))
 
-    def _refuse_ordered_output(self, span: Span) -> NoReturn:
+    def _refuse_ordered_output(self, span: TextSpan) -> NoReturn:
         raise QueryError(
             "must be the last words of a query, and not of a subquery",
             parameter="ORDERED OUTPUT",

@@ -9,7 +9,7 @@ from sqlglot import Token, TokenType, parser
 
 from windrow.errors import QueryError
 from windrow.language.expressions.positions import position
-from windrow.language.grammar.clauses import Attribute, Span
+from windrow.language.grammar.clauses import Attribute, TextSpan
 from windrow.semantics.scalars.amounts import Amount
 
 # The grammar parts are mixed into sqlglot's parser; for the type checker they are parsers themselves.
@@ -35,9 +35,9 @@ def word_of(token: Token) -> str:
 class Words(_Base):
     """The reading steps every part of the grammar uses."""
 
-    def _span(self, first: Token) -> Span:
+    def _span(self, first: Token) -> TextSpan:
         """From a token to the last one read."""
-        return Span(first.start, max(first.end, self._prev.end) + 1)
+        return TextSpan(first.start, max(first.end, self._prev.end) + 1)
 
     def _word(self, expected: str) -> Token:
         """The next token, whatever it is; an error says what was expected."""
@@ -68,7 +68,7 @@ class Words(_Base):
         except QueryError as error:
             raise error.at(position(self.sql, self._span(first))) from None
 
-    def _name(self, expected: str) -> tuple[str, Span]:
+    def _name(self, expected: str) -> tuple[str, TextSpan]:
         """A name, hyphenated names included; a qualifier in front (`M1.ts`) is dropped."""
         attribute = self._qualified(expected)
         return attribute.name, attribute.span
@@ -92,5 +92,5 @@ class Words(_Base):
         column = self._qualified("a column")
         other = self._qualified("a column") if self._match(TokenType.COMMA) else None
         self._match_r_paren()
-        span = Span(first.span.start, (other or column).span.end + 1)
+        span = TextSpan(first.span.start, (other or column).span.end + 1)
         return replace(column, span=span, function=first.name.lower(), other=other)

@@ -6,7 +6,7 @@ from sqlglot import Token, TokenType
 
 from windrow.errors import QueryError
 from windrow.language.expressions.positions import did_you_mean, position
-from windrow.language.grammar.clauses import Attribute, Clause, Part, PartValue, Span, Unbounded
+from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, PartValue, TextSpan, Unbounded
 from windrow.language.grammar.tokens import WINDOW_WORDS, Words, word_of
 from windrow.semantics.scalars.amounts import Amount
 
@@ -20,7 +20,7 @@ class WindowGrammar(Words):
     def _parse_window_clause_parts(self) -> Clause:
         """The clause whose opening bracket was just read."""
         opening = self._prev
-        parts: list[Part] = []
+        parts: list[ClausePart] = []
         tumbling = False
         while not self._match(TokenType.R_BRACKET):
             if self._match(TokenType.COMMA):
@@ -41,21 +41,21 @@ class WindowGrammar(Words):
                 "is not a part of a window clause",
                 parameter=first.text,
                 hint=did_you_mean(first.text, _PARTS, "the parts are " + ", ".join(_PARTS)),
-                position=position(self.sql, Span(first.start, first.end + 1)),
+                position=position(self.sql, TextSpan(first.start, first.end + 1)),
             )
         self._advance()
         return first
 
-    def _refuse_twice(self, part: Part, parts: list[Part]) -> None:
+    def _refuse_twice(self, part: ClausePart, parts: list[ClausePart]) -> None:
         if any(other.keyword == part.keyword for other in parts):
             raise QueryError(
                 "must be given only once", parameter=part.keyword.lower(), position=position(self.sql, part.span)
             )
 
-    def _parse_window_part(self, first: Token) -> Part:
+    def _parse_window_part(self, first: Token) -> ClausePart:
         word = word_of(first)
         value = self._parse_part_value(word)
-        return Part(_CANONICAL.get(word, word), value, self._span(first))
+        return ClausePart(_CANONICAL.get(word, word), value, self._span(first))
 
     def _parse_part_value(self, word: str) -> PartValue:
         if word == "RANGE" and (self._match_text_seq("ALL") or self._match_text_seq("UNBOUNDED")):

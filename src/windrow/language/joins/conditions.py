@@ -21,7 +21,7 @@ _COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
 
 def read_condition(syntax: exp.Expr, scope: Scope) -> Expression:
     """The condition that a tree means; a difference of the two times is told as a distance between them."""
-    return Conditions(scope).scalars.read(syntax)
+    return ConditionReader(scope).scalars.read(syntax)
 
 
 def parts_of(syntax: exp.Expr) -> Iterator[exp.Expr]:
@@ -52,7 +52,7 @@ def columns_read(syntax: exp.Expr, scope: Scope) -> set[str] | None:
     return read
 
 
-class Conditions:
+class ConditionReader:
     """Reads conditions in which `a.ts - b.ts <= 5` stands for `a.ts <= b.ts + 5`, as it holds for timestamps too."""
 
     def __init__(self, scope: Scope) -> None:

@@ -19,7 +19,7 @@ from windrow.language.grammar.clauses import SUFFIXES, Clause, Suffix
 from windrow.language.joins.conditions import columns_read, parts_of, read_condition
 from windrow.language.joins.kinds import is_as_of, kind_of
 from windrow.language.joins.windows import Windowed, read_join_window
-from windrow.language.queries.relations import Context, ReadQuery, Relation, read_input
+from windrow.language.queries.relations import QueryContext, ReadQuery, Relation, read_input
 from windrow.physical.join_choice import choose_join
 from windrow.plan.build.joins import Both, other_times, sliding
 from windrow.plan.checks.nodes import shape_of
@@ -36,7 +36,7 @@ def is_for_joins(suffix: Suffix) -> bool:
 
 
 @dataclass(frozen=True)
-class Input:
+class JoinInput:
     """One input of FROM, and the window clause next to it; that of a join is what the next one may go on with."""
 
     relation: Relation
@@ -54,7 +54,7 @@ class Joining:
     """The joins of one SELECT being read."""
 
     select: exp.Select
-    context: Context
+    context: QueryContext
     read_query: ReadQuery
     above: list[exp.Expr] = field(default_factory=list)
     """The conditions of WHERE that are left for the results of the joins."""
@@ -75,7 +75,7 @@ class Joining:
             left = self._joined(left, inputs[number], join, kind, between.get(number, []))
         return left.relation
 
-    def _input(self, syntax: exp.Expr) -> Input:
+    def _input(self, syntax: exp.Expr) -> JoinInput:
         relation, clauses = read_input(syntax, self.context, self.read_query)
         if not relation.sides[0].qualifiers:
             raise QueryError(
@@ -91,9 +91,9 @@ class Joining:
                 hint="write it after the last stream of a union",
                 position=position(self.text, clause.span),
             )
-        return Input(relation, clauses[0] if clauses else None, syntax)
+        return JoinInput(relation, clauses[0] if clauses else None, syntax)
 
-    def _check_aliases(self, inputs: Sequence[Input]) -> None:
+    def _check_aliases(self, inputs: Sequence[JoinInput]) -> None:
         seen: list[str] = []
         for one in inputs:
             alias = one.side.alias
@@ -106,7 +106,7 @@ class Joining:
                 )
             seen.append(alias)
 
-    def _with_common_window(self, inputs: list[Input]) -> list[Input]:
+    def _with_common_window(self, inputs: list[JoinInput]) -> list[JoinInput]:
         """One tumbling window after the last input is for all of them."""
         last = inputs[-1].clause
         if last is None or not last.tumbling or any(one.clause is not None for one in inputs[:-1]):
@@ -115,7 +115,7 @@ class Joining:
 
     # WHERE
 
-    def _distribute(self, inputs: list[Input]) -> dict[int, list[exp.Expr]]:
+    def _distribute(self, inputs: list[JoinInput]) -> dict[int, list[exp.Expr]]:
         """The conditions of WHERE for each join, by its number; others stay above, or are tried on their input."""
         where = self.select.args.get("where")
         if where is None:
@@ -139,7 +139,7 @@ class Joining:
             inputs[number] = self._filtered(inputs[number], parts)
         return between
 
-    def _owners(self, inputs: Sequence[Input]) -> Scope:
+    def _owners(self, inputs: Sequence[JoinInput]) -> Scope:
         """A scope in which the name of a column begins with the number of its input."""
         sides = [
             Side(one.side.qualifiers, {name: f"{number}:{name}" for name in one.side.columns})
@@ -154,11 +154,11 @@ class Joining:
                         merged.setdefault(name, side.columns[name])
         return Scope(self.text, pa.schema([]), tuple(sides), merged)
 
-    def _counts_rows(self, inputs: Sequence[Input]) -> bool:
+    def _counts_rows(self, inputs: Sequence[JoinInput]) -> bool:
         """Whether windows hold the last rows: which those are must not depend on a filter."""
         return any(one.clause is not None and one.relation.reader.counts_rows(one.clause) for one in inputs)
 
-    def _filtered(self, one: Input, parts: list[exp.Expr]) -> Input:
+    def _filtered(self, one: JoinInput, parts: list[exp.Expr]) -> JoinInput:
         predicate = conjunction(read_condition(part, one.relation.scope) for part in parts)
         assert predicate is not None
         node = Filter(one.relation.node, predicate)
@@ -167,7 +167,9 @@ class Joining:
 
     # One join
 
-    def _joined(self, left: Input, right: Input, join: exp.Join, kind: JoinKind, where: list[exp.Expr]) -> Input:
+    def _joined(
+        self, left: JoinInput, right: JoinInput, join: exp.Join, kind: JoinKind, where: list[exp.Expr]
+    ) -> JoinInput:
         aliases = "_".join(side.alias for side in left.relation.sides), right.side.alias
         both = Both(left.relation.node, right.relation.node, aliases, kind)
         with pointing(place(self.text, right.syntax)):
@@ -177,7 +179,7 @@ class Joining:
         node = self._join(both, window, on, join, right)
         side = RIGHT if node.time is JoinTime.RIGHT else LEFT
         relation = self._relation(node, scope, left.relation, join)
-        return Input(relation, (left, right)[side].clause, right.syntax, is_join=True)
+        return JoinInput(relation, (left, right)[side].clause, right.syntax, is_join=True)
 
     def _scope(self, left: Relation, right: Relation, both: Both) -> Scope:
         """What the conditions of a join read."""
@@ -221,7 +223,7 @@ class Joining:
         return call
 
     def _window(
-        self, both: Both, left: Input, right: Input, join: exp.Join, on: Expression | None
+        self, both: Both, left: JoinInput, right: JoinInput, join: exp.Join, on: Expression | None
     ) -> tuple[Both, JoinWindow, Expression | None]:
         if left.is_join and (right.clause is None or is_as_of(join)):
             left = replace(left, clause=None)
@@ -282,7 +284,7 @@ class Joining:
             reach = sliding(side.range, side.range, both.domain).high
         return replace(window, within=reach if window.within is None else min(reach, window.within))
 
-    def _unbounded(self, both: Both, left: Input, right: Input) -> QueryError:
+    def _unbounded(self, both: Both, left: JoinInput, right: JoinInput) -> QueryError:
         one, other = both.aliases[LEFT], both.aliases[RIGHT]
         first, second = (shape.time for shape in both.shapes)
         amount = "INTERVAL '5' SECOND" if both.domain.value == "time" else "5"
@@ -295,7 +297,7 @@ class Joining:
             position=place(self.text, right.syntax),
         )
 
-    def _join(self, both: Both, window: JoinWindow, on: Expression | None, join: exp.Join, right: Input) -> Join:
+    def _join(self, both: Both, window: JoinWindow, on: Expression | None, join: exp.Join, right: JoinInput) -> Join:
         node = both.join(window, on, **self._settings())
         with pointing(place(self.text, right.syntax)):
             shape_of(node)

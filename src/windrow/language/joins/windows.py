@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from windrow.errors import Position, QueryError
 from windrow.language.expressions.positions import pointing, position
-from windrow.language.grammar.clauses import Clause, Part, Unbounded
+from windrow.language.grammar.clauses import Clause, ClausePart, Unbounded
 from windrow.language.queries.windows import WindowReader
 from windrow.plan.build.joins import last_rows, sliding, tumbling
 from windrow.semantics.joins import JoinWindow
@@ -29,7 +29,7 @@ class Windowed:
         return position(self.reader.text, self.clause.span)
 
     @property
-    def part(self) -> Part:
+    def part(self) -> ClausePart:
         assert self.clause is not None
         part = self.clause.part("RANGE")
         assert part is not None

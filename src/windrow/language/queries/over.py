@@ -12,7 +12,7 @@ from windrow.errors import QueryError, UnsupportedError, WindrowError
 from windrow.language.expressions.amounts import amount_of
 from windrow.language.expressions.names import attribute_at
 from windrow.language.expressions.positions import head, place, span_of
-from windrow.language.grammar.clauses import Attribute, Clause, Part, Span
+from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, TextSpan
 from windrow.semantics.scalars.amounts import Amount
 
 EXAMPLE = "OVER (PARTITION BY symbol ORDER BY ts RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW)"
@@ -26,14 +26,14 @@ def over_clause(window: exp.Window, text: str) -> Clause:
     time = _attribute(ordered.this, "ORDER BY", text)
     whole = span_of(window)
     parts = [
-        Part("RANGE", amount_of(start, text, "range"), span_of(start)),
-        Part("RATTR", (time,), time.span),
-        Part("SLIDE", Amount.of("1 row"), whole),
-        Part("SATTR", (Attribute("row_num", whole),), whole),
+        ClausePart("RANGE", amount_of(start, text, "range"), span_of(start)),
+        ClausePart("RATTR", (time,), time.span),
+        ClausePart("SLIDE", Amount.of("1 row"), whole),
+        ClausePart("SATTR", (Attribute("row_num", whole),), whole),
     ]
     partition = tuple(_attribute(column, "PARTITION BY", text) for column in window.args.get("partition_by") or ())
     if partition:
-        parts.append(Part("PATTR", partition, Span(partition[0].span.start, partition[-1].span.end)))
+        parts.append(ClausePart("PATTR", partition, TextSpan(partition[0].span.start, partition[-1].span.end)))
     return Clause(tuple(parts), whole, over=True)
 
 

@@ -23,7 +23,7 @@ _BOTH_TIMES = ("earlier", "later")
 
 
 @dataclass(frozen=True)
-class Context:
+class QueryContext:
     """The text being read, and the streams and named subqueries it may use."""
 
     text: str
@@ -42,7 +42,7 @@ class Relation:
     Of a join, `merged`, `times` and `hidden` are as in `Scope`.
     """
 
-    context: Context
+    context: QueryContext
     node: Node
     shape: Shape
     sides: tuple[Side, ...]
@@ -52,7 +52,7 @@ class Relation:
     hidden: tuple[str, ...] = ()
 
     @staticmethod
-    def of(context: Context, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
+    def of(context: QueryContext, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
         """A relation of one input."""
         return Relation(context, node, shape, (Side(qualifiers, {name: name for name in shape.schema.names}),))
 
@@ -100,17 +100,17 @@ class Relation:
         return self.scope.attribute(attribute)
 
 
-ReadQuery = Callable[[exp.Expr, Context], Node]
+ReadQuery = Callable[[exp.Expr, QueryContext], Node]
 
 
-def read_relation(syntax: exp.Expr, context: Context, read_query: ReadQuery) -> Relation:
+def read_relation(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery) -> Relation:
     """The one relation that FROM names, with its window clauses resolved."""
     relation, clauses = read_input(syntax, context, read_query)
     relation = relation.timed_for(clauses)
     return replace(relation, windows=tuple(relation.reader.read(clause) for clause in clauses))
 
 
-def read_input(syntax: exp.Expr, context: Context, read_query: ReadQuery) -> tuple[Relation, tuple[Clause, ...]]:
+def read_input(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery) -> tuple[Relation, tuple[Clause, ...]]:
     """A relation of FROM and the window clauses written next to it."""
     function = _window_function(syntax)
     if function is not None:
@@ -120,7 +120,7 @@ def read_input(syntax: exp.Expr, context: Context, read_query: ReadQuery) -> tup
 
 
 def _read_source(
-    syntax: exp.Expr, context: Context, read_query: ReadQuery
+    syntax: exp.Expr, context: QueryContext, read_query: ReadQuery
 ) -> tuple[Node, tuple[str, ...], tuple[Clause, ...]]:
     own: tuple[Clause, ...] = (syntax.meta[CLAUSE],) if CLAUSE in syntax.meta else ()
     names: tuple[str, ...] = (syntax.alias,) if syntax.alias else ()
@@ -142,7 +142,7 @@ def _opened(node: Node) -> tuple[Node, ...]:
     return node.inputs if isinstance(node, Union) else (node,)
 
 
-def _named(syntax: exp.Expr, context: Context) -> Node:
+def _named(syntax: exp.Expr, context: QueryContext) -> Node:
     if not isinstance(syntax, exp.Table) or not isinstance(syntax.this, exp.Identifier):
         raise UnsupportedError(
             "must be a stream, a subquery or a window function",
@@ -161,7 +161,7 @@ def _named(syntax: exp.Expr, context: Context) -> Node:
     return context.relations[found]
 
 
-def _what_there_is(context: Context) -> str:
+def _what_there_is(context: QueryContext) -> str:
     if not context.relations:
         return "declare it first: CREATE STREAM name (...) PROGRESS ON time"
     return "the streams are " + ", ".join(context.relations)
@@ -185,7 +185,7 @@ def _window_function(syntax: exp.Expr) -> exp.Expr | None:
 
 
 def _read_function(
-    function: exp.Expr, syntax: exp.Expr, context: Context, read_query: ReadQuery
+    function: exp.Expr, syntax: exp.Expr, context: QueryContext, read_query: ReadQuery
 ) -> tuple[Relation, tuple[Clause, ...]]:
     called = read_window_function(function, context.text)
     relation, _ = read_input(called.table, context, read_query)

@@ -18,7 +18,7 @@ from windrow.language.grammar.clauses import CreateStream
 from windrow.language.grammar.dialect import Misread, WindrowDialect, WindrowParser
 from windrow.language.joins.conditions import read_condition
 from windrow.language.joins.names import condition_scope, sides_of
-from windrow.language.queries.relations import Context
+from windrow.language.queries.relations import QueryContext
 from windrow.language.queries.select import read_statement
 from windrow.language.queries.streams import OpenStream, read_stream
 from windrow.plan.build.joins import Both
@@ -28,7 +28,7 @@ from windrow.semantics.scalars.expressions import Expression
 
 
 @dataclass(frozen=True)
-class Script:
+class ParsedScript:
     """A text that was read: its streams by name (given and declared) and its queries in order."""
 
     streams: dict[str, Stream] = field(default_factory=dict)
@@ -41,7 +41,9 @@ class Script:
         return tuple(dict.fromkeys(used))
 
 
-def parse(text: str, streams: Mapping[str, Stream] | None = None, open_stream: OpenStream | None = None) -> Script:
+def parse(
+    text: str, streams: Mapping[str, Stream] | None = None, open_stream: OpenStream | None = None
+) -> ParsedScript:
     """The declarations and queries of a text, checked.
 
     `streams` are known by name beforehand; `open_stream` opens a source for a declaration that has a path or lacks
@@ -63,8 +65,8 @@ def parse(text: str, streams: Mapping[str, Stream] | None = None, open_stream: O
             replaced = find_name(stream.name, known)
             known = {name: old for name, old in known.items() if name != replaced} | {stream.name: stream}
         else:
-            queries.append(read_statement(statement, Context(text, known)))
-    return Script(known, tuple(queries))
+            queries.append(read_statement(statement, QueryContext(text, known)))
+    return ParsedScript(known, tuple(queries))
 
 
 @dataclass(frozen=True)

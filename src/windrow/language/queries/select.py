@@ -17,7 +17,7 @@ from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.joins.relations import Joining, is_for_joins
 from windrow.language.queries.aggregation import Aggregation
-from windrow.language.queries.relations import Context, Relation, read_relation
+from windrow.language.queries.relations import QueryContext, Relation, read_relation
 from windrow.language.queries.timing import timed_for_query
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import conjunction
@@ -29,7 +29,7 @@ _AFTER_STAR = ("except_", "replace", "rename")
 _WORDS = {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "windows": "WINDOW"}
 
 
-def read_statement(syntax: exp.Expr, context: Context) -> Node:
+def read_statement(syntax: exp.Expr, context: QueryContext) -> Node:
     """The plan of a whole query, whose results may be wanted in order."""
     node = read_query(syntax, context)
     span = syntax.meta.get(ORDERED_OUTPUT)
@@ -41,7 +41,7 @@ def read_statement(syntax: exp.Expr, context: Context) -> Node:
     return node
 
 
-def read_query(syntax: exp.Expr, context: Context) -> Node:
+def read_query(syntax: exp.Expr, context: QueryContext) -> Node:
     """The plan of a query: a SELECT, a UNION of queries, or either in parentheses."""
     context = _with_named(syntax, context)
     if isinstance(syntax, exp.Select):
@@ -59,7 +59,7 @@ def read_query(syntax: exp.Expr, context: Context) -> Node:
     )
 
 
-def _with_named(syntax: exp.Expr, context: Context) -> Context:
+def _with_named(syntax: exp.Expr, context: QueryContext) -> QueryContext:
     """The context with the subqueries of WITH under their names."""
     named = syntax.args.get("with_")
     for cte in named.expressions if named else ():
@@ -68,7 +68,7 @@ def _with_named(syntax: exp.Expr, context: Context) -> Context:
     return context
 
 
-def _union(syntax: exp.Union, context: Context) -> Node:
+def _union(syntax: exp.Union, context: QueryContext) -> Node:
     _refuse_others(syntax, context.text, frozenset({"this", "expression", "distinct", "with_", "by_name"}))
     operands = _operands(syntax, bool(syntax.args.get("distinct")))
     nodes = [read_query(operand, context) for operand in operands]
@@ -94,7 +94,7 @@ def _renamed(node: Node, names: list[str]) -> Node:
     return Project(node, tuple((name, Column(other)) for name, other in zip(names, own, strict=True)))
 
 
-def _select(select: exp.Select, context: Context) -> Node:
+def _select(select: exp.Select, context: QueryContext) -> Node:
     _refuse_others(select, context.text, _UNDERSTOOD)
     if not select.expressions:
         raise QueryError(
@@ -134,7 +134,7 @@ def _refuse_others(syntax: exp.Expr, text: str, understood: frozenset[str]) -> N
             )
 
 
-def _read_from(select: exp.Select, context: Context) -> Relation:
+def _read_from(select: exp.Select, context: QueryContext) -> Relation:
     """What FROM names, with WHERE above it."""
     source, where = select.args.get("from_"), select.args.get("where")
     if source is None:

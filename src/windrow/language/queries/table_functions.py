@@ -13,7 +13,7 @@ from windrow.errors import QueryError, UnsupportedError
 from windrow.language.expressions.amounts import amount_of
 from windrow.language.expressions.names import attribute_at
 from windrow.language.expressions.positions import head, span_of
-from windrow.language.grammar.clauses import Attribute, Clause, Part, WindowFunctionTable
+from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, WindowFunctionTable
 
 _ARGUMENTS = {
     "TUMBLE": ("RANGE", "ORIGIN"),
@@ -47,12 +47,12 @@ def read_window_function(call: exp.Expr, text: str) -> CalledWindow:
     """The clause that a window function stands for."""
     name = call.name.upper()
     table, attribute, amounts = _split(call, name, text)
-    parts = [Part("WATTR", (attribute,), attribute.span)]
+    parts = [ClausePart("WATTR", (attribute,), attribute.span)]
     for keyword, argument in zip(_ARGUMENTS[name], amounts, strict=False):
-        parts.append(Part(keyword, amount_of(argument, text, "window function argument"), span_of(argument)))
+        parts.append(ClausePart(keyword, amount_of(argument, text, "window function argument"), span_of(argument)))
     partition = tuple(attribute_at(text, column) for column in table.expressions)
     if partition:
-        parts.append(Part("PATTR", partition, span_of(table)))
+        parts.append(ClausePart("PATTR", partition, span_of(table)))
     clause = Clause(tuple(parts), span_of(call), tumbling=name == "TUMBLE", function=name)
     if name == "CUMULATE":
         _check_cumulate(clause, call, text)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from windrow.errors import Position, QueryError, WindrowError
 from windrow.language.expressions.names import Scope
 from windrow.language.expressions.positions import position
-from windrow.language.grammar.clauses import Attribute, Clause, Part, Unbounded
+from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, Unbounded
 from windrow.plan.build.queries import WindowSpec
 from windrow.plan.checks.nodes import carries_progress, check_window
 from windrow.plan.checks.progress import times_hint
 from windrow.plan.nodes import Node
 from windrow.plan.types.schema import Shape
 from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.semantics.windows.kinds import Align, Rows, SlideBy, SlideByTuple, Window
+from windrow.semantics.windows.kinds import Align, RowsWindow, SlideBy, SlideByTuple, Window
 
 _PARAMETERS = {
     "range": "RANGE",
@@ -79,7 +79,7 @@ class WindowReader:
         window = spec.window(self.shape)
         if inclusive and isinstance(window, SlideByTuple) and window.range >= 0:
             window = replace(window, range=window.range + 1)  # the row exactly RANGE before is in the frame
-        check_window(window, Domain.INTEGER if isinstance(window, Rows) else self._domain(spec))
+        check_window(window, Domain.INTEGER if isinstance(window, RowsWindow) else self._domain(spec))
         return window
 
     def _domain(self, spec: WindowSpec) -> Domain:
@@ -123,7 +123,7 @@ class WindowReader:
         self._check_rows(part, in_rows, arrival, column)
         return in_rows or arrival
 
-    def _check_rows(self, part: Part | None, in_rows: bool, arrival: bool, column: Attribute | None) -> None:
+    def _check_rows(self, part: ClausePart | None, in_rows: bool, arrival: bool, column: Attribute | None) -> None:
         if arrival and part is not None and isinstance(part.value, Amount) and part.value.is_time:
             raise QueryError(
                 "must be in rows because the window is on row_num",

@@ -10,7 +10,16 @@ from windrow.language.render.expressions import name_sql, string_sql
 from windrow.plan.nodes import Late, Lateness, Strategy, Stream, WindowAggregate
 from windrow.semantics.progress.policies import AtEnd, External, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Domain, render
-from windrow.semantics.windows.kinds import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideBy, SlideByTuple, Window
+from windrow.semantics.windows.kinds import (
+    MOST_EMPTY,
+    Emit,
+    Landmark,
+    RowsWindow,
+    Session,
+    SlideBy,
+    SlideByTuple,
+    Window,
+)
 
 _DAY = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -21,7 +30,7 @@ def window_sql(window: Window, domain: Domain) -> str:
     """The window clause in brackets."""
     if isinstance(window, Session):
         return f"[GAP {units_sql(window.gap, domain)} WATTR {name_sql(window.attribute)}]"
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         arrival = " WATTR row_num" if window.order is None else ""
         order = f" ORDER BY {name_sql(window.order)}" if window.order is not None else ""
         return f"[RANGE {window.range} ROWS SLIDE {window.slide} ROWS{arrival}{_partition_sql(window)}{order}]"
@@ -34,7 +43,7 @@ def window_sql(window: Window, domain: Domain) -> str:
     return f"[RANGE {length} SLIDE {units_sql(window.slide, domain)} WATTR {name}{origin_sql(window.origin, domain)}]"
 
 
-def _partition_sql(window: Rows | SlideByTuple) -> str:
+def _partition_sql(window: RowsWindow | SlideByTuple) -> str:
     return " PATTR " + ", ".join(map(name_sql, window.partition)) if window.partition else ""
 
 

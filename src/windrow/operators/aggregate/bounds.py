@@ -13,11 +13,11 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, GroupPunctuations
 from windrow.operators.late.group_bounds import GroupBounds
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.windows.base import Rows
+from windrow.operators.windows.base import GroupedRows
 from windrow.physical.grid import Grid
 from windrow.semantics.progress.policies import END, START, check_advance
 from windrow.semantics.windows.kinds import Landmark, Sliding, Window
-from windrow.semantics.windows.kinds import Rows as LastRows
+from windrow.semantics.windows.kinds import RowsWindow as LastRows
 
 
 class Bounds:
@@ -83,7 +83,7 @@ class Bounds:
         """The same for all groups there are."""
         return self.of(np.arange(self.groups().count, dtype=np.int32))
 
-    def met(self, batch: Batch, rows: Rows) -> Integers | None:
+    def met(self, batch: Batch, rows: GroupedRows) -> Integers | None:
         """The bound that each row met as it came; None when all of them are in time. There must be one."""
         if self.by_arrival:
             return None

@@ -15,7 +15,7 @@ from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.base import Batch, Element
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.windows.base import Closed
-from windrow.semantics.oracle.early_results import Kind
+from windrow.semantics.oracle.early_results import ResultKind
 from windrow.semantics.progress.policies import START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
@@ -86,7 +86,7 @@ class Early:
         old, new = self._same(windows, codes, rows)
         yield from self._taken_back(np.setdiff1d(np.arange(len(self.windows)), old))
         self.windows, self.codes, self.rows = windows, codes, rows
-        yield from self._given(np.setdiff1d(np.arange(len(windows)), new), Kind.EARLY)
+        yield from self._given(np.setdiff1d(np.arange(len(windows)), new), ResultKind.EARLY)
 
     def settle(self, closed: Closed) -> Iterator[Batch]:
         """Final results are about to follow: take back what stood for them."""
@@ -106,9 +106,9 @@ class Early:
         self.windows, self.codes, self.rows = self.windows[left], self.codes[left], self.rows.take(arrow(left))
 
     def _taken_back(self, places: Integers) -> Iterator[Batch]:
-        return self._given(places, Kind.RETRACT)
+        return self._given(places, ResultKind.RETRACT)
 
-    def _given(self, places: Integers, kind: Kind) -> Iterator[Batch]:
+    def _given(self, places: Integers, kind: ResultKind) -> Iterator[Batch]:
         if len(places) and self.rows is not None:
             ends = self.operator.windower.ends_of(self.windows[places])
             yield self.operator.results.told(self.rows.take(arrow(places)), ends, kind)

@@ -20,23 +20,23 @@ from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.aggregate.making import windowing_of
 from windrow.operators.aggregate.merging import merged
 from windrow.operators.aggregate.result_times import promise_of
-from windrow.operators.aggregate.results import Results
+from windrow.operators.aggregate.results import WindowResults
 from windrow.operators.aggregate.smoothing import IN_SLICES, check_flush, smoothing_of
-from windrow.operators.aggregate.trial import Algorithm, Trial
+from windrow.operators.aggregate.trial import Algorithm, StrategyTrial
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows
 from windrow.operators.input.early_rows import told_early
 from windrow.operators.late.group_bounds import passed_on
-from windrow.operators.late.judging import Verdict, below, late_batch, late_schema
+from windrow.operators.late.judging import Verdicts, below, late_batch, late_schema
 from windrow.operators.late.revisions import Revisions
 from windrow.operators.state.changes import Saved
-from windrow.operators.windows.base import Closed, Keeper, Rows, Windower
+from windrow.operators.windows.base import Closed, GroupedRows, Keeper, Windower
 from windrow.physical.how import EAGER, Flush
 from windrow.physical.planner import Choice
 from windrow.plan.nodes import Late, Lateness, WindowAggregate
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.windows.kinds import Emit, Landmark, Sliding
-from windrow.semantics.windows.kinds import Rows as LastRows
+from windrow.semantics.windows.kinds import RowsWindow as LastRows
 
 if TYPE_CHECKING:
     from windrow.operators.panes.partials import Partials
@@ -55,7 +55,7 @@ class WindowAggregateOperator(Accounted):
         output: Shape,
         choice: Choice,
         *,
-        trial: Trial | None = None,
+        trial: StrategyTrial | None = None,
         threads: int = 1,
         within: int = 0,
         passes: frozenset[str] = frozenset(),
@@ -79,7 +79,7 @@ class WindowAggregateOperator(Accounted):
         self.late_schema = late_schema(shape.schema, shape.time)
         self.passes = frozenset() if isinstance(node.window, LastRows) else passes
         self.counters = Counters()
-        self.results = Results(node, self.grouping, output.schema, self.counters)
+        self.results = WindowResults(node, self.grouping, output.schema, self.counters)
         self.promised = START
         """What was promised of the results so far."""
         corrects = node.late is Late.REVISE and isinstance(node.window, Sliding)  # sessions do it themselves
@@ -117,13 +117,13 @@ class WindowAggregateOperator(Accounted):
         if late.any():
             yield from self._late(batch, rows.take(late), np.flatnonzero(late), met[late])
 
-    def _in_time(self, rows: Rows) -> Iterator[Element]:
+    def _in_time(self, rows: GroupedRows) -> Iterator[Element]:
         self.results.first = min(self.results.first, rows.span[0])
         yield from self._given(self.algorithm.add(rows, self.grouping.count))
         if self.bounds.by_arrival:  # rows themselves end windows
             yield from self._moved_on()
 
-    def _late(self, batch: Batch, rows: Rows, places: Integers, met: Integers) -> Iterator[Element]:
+    def _late(self, batch: Batch, rows: GroupedRows, places: Integers, met: Integers) -> Iterator[Element]:
         """Rows below the bounds they met: into the windows still open, and into the book of what was missed.
 
         Where the bound has moved since it was last told, the windows below its new place are reported first.
@@ -146,7 +146,7 @@ class WindowAggregateOperator(Accounted):
         if moved:
             yield from self._moved_on()
 
-    def judged(self, rows: Rows, met: Integers) -> Verdict:
+    def judged(self, rows: GroupedRows, met: Integers) -> Verdicts:
         """What became of rows below the bounds they met; what they make wrong is noted, if it is to be corrected."""
         self.windower.witness(rows.span[1])
         verdict = self.windower.judge(rows, met, consistent=self.node.lateness is Lateness.CONSISTENT)
@@ -157,7 +157,7 @@ class WindowAggregateOperator(Accounted):
         if self.smoothing is not None and isinstance(self.node.window, Landmark):
             yield from self.smoothing.finish()
 
-    def _absent(self, batch: Batch, verdict: Verdict, places: Integers) -> Iterator[Element]:
+    def _absent(self, batch: Batch, verdict: Verdicts, places: Integers) -> Iterator[Element]:
         """Rows that are missing in a window for good."""
         if self.node.late is not Late.DROP and verdict.absent.any():
             absent = np.flatnonzero(verdict.absent)

@@ -17,7 +17,7 @@ from windrow.operators.kernels.panes.assign import compress
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.keys import as_float64, as_int64, validity
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.windows.base import Keeper, Plan, Rows, Windower
+from windrow.operators.windows.base import GroupedRows, Keeper, Plan, Windower
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.schema import Shape
@@ -37,7 +37,7 @@ class Grouping:
     def count(self) -> int:
         return max(1, self.groups.count)
 
-    def rows(self, batch: Batch, regrow: Callable[[Callable[[Table], Table]], None]) -> Rows:
+    def rows(self, batch: Batch, regrow: Callable[[Callable[[Table], Table]], None]) -> GroupedRows:
         """Rows of a batch; where state columns widen, `regrow` is told what to do to stored tables."""
         chosen = batch.selected
         times = batch.times
@@ -47,7 +47,7 @@ class Grouping:
         codes = self.groups.encode([_chosen(evaluate(e, batch.data), chosen) for _, e in self.keys])
         arrays = {e: _chosen(evaluate(e, batch.data), chosen) for e in self.plan.layout.arguments}
         lifted = self.plan.layout.lift(arrays, times, regrow)
-        rows = Rows(times, codes, lifted)
+        rows = GroupedRows(times, codes, lifted)
         rows.valid = {e: validity(array) for e, array in arrays.items()}
         rows.keys = {p: v.keys(arrays[p.argument], times) for p, v in self.plan.values.items()}
         rows.numbers = {p: _numbers(arrays[p.argument]) for p in self.plan.custom if p.argument is not None}

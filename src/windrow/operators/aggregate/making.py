@@ -12,7 +12,7 @@ from windrow.operators.base import Batch
 from windrow.operators.late.group_bounds import group_names
 from windrow.operators.state.layout import Table
 from windrow.operators.windows.adaptive.windower import AdaptWid
-from windrow.operators.windows.base import Plan, Rows, Windower
+from windrow.operators.windows.base import GroupedRows, Plan, Windower
 from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.rows.counted_rows import CountedRows
@@ -34,7 +34,7 @@ class Windowing:
 
     bounds: Bounds
     make: Callable[[Strategy], Windower]
-    rows: Callable[[Batch, Regrow], Rows]
+    rows: Callable[[Batch, Regrow], GroupedRows]
 
 
 def windowing_of(
@@ -42,7 +42,7 @@ def windowing_of(
 ) -> Windowing:
     """`within` is for how long results are corrected, under LATE REVISE."""
     window = node.window
-    if isinstance(window, kinds.Rows):
+    if isinstance(window, kinds.RowsWindow):
         counted = CountedRows(node, shape, grouping)
         partitions = Bounds(window, counted.names, lambda: counted.partitions)
         return Windowing(partitions, lambda _: counted, lambda batch, _: counted.rows(batch))

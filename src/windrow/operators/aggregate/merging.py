@@ -13,7 +13,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Element
 from windrow.operators.late.judging import below
 from windrow.operators.state.cells import Cells
-from windrow.operators.windows.base import Rows
+from windrow.operators.windows.base import GroupedRows
 from windrow.operators.windows.panes import PanedWid
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _put(operator: WindowAggregateOperator, windower: PanedWid, cells: Cells) ->
 
 
 def _late(operator: WindowAggregateOperator, windower: PanedWid, cells: Cells, met: Integers) -> Iterator[Element]:
-    verdict = operator.judged(Rows(windower.starts_of(cells.panes), cells.codes, {}), met)
+    verdict = operator.judged(GroupedRows(windower.starts_of(cells.panes), cells.codes, {}), met)
     operator.counters.late += int(cells.state.adds[verdict.missed, 0].sum())
     counting = cells.take(verdict.counts)
     if len(counting):

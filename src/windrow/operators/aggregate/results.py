@@ -15,12 +15,12 @@ from windrow.operators.aggregate.result_times import times_of
 from windrow.operators.base import Batch, Counters
 from windrow.operators.windows.base import Closed, Windower
 from windrow.plan.nodes import Late, WindowAggregate
-from windrow.semantics.oracle.early_results import Kind
+from windrow.semantics.oracle.early_results import ResultKind
 from windrow.semantics.progress.policies import END
 from windrow.semantics.windows.kinds import Emit
 
 
-class Results:
+class WindowResults:
     """What a window aggregate gives."""
 
     def __init__(self, node: WindowAggregate, grouping: Grouping, output: pa.Schema, counters: Counters) -> None:
@@ -53,7 +53,7 @@ class Results:
         assert closed.ends is not None
         data = self.rows(closed)
         if self.node.early is not None:
-            return self.told(data, closed.ends, Kind.FINAL)
+            return self.told(data, closed.ends, ResultKind.FINAL)
         if self.node.late is Late.REVISE:
             number = np.zeros(len(data), np.int32) if closed.revisions is None else closed.revisions.astype(np.int32)
             data = data.append_column("revision", pa.array(number))
@@ -65,7 +65,7 @@ class Results:
         assert closed.ends is not None
         return self.lowering.batch(closed, self.grouping.groups, closed.starts, closed.ends)
 
-    def told(self, rows: pa.RecordBatch, ends: Integers, kind: Kind) -> Batch:
+    def told(self, rows: pa.RecordBatch, ends: Integers, kind: ResultKind) -> Batch:
         """Rows of a query with early results, with what they are."""
         self.counters.results += len(rows)
         data = rows.append_column("kind", pa.array([kind.value] * len(rows), pa.string()))

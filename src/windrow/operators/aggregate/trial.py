@@ -10,7 +10,7 @@ import numpy as np
 
 from windrow.operators.state.layout import Table
 from windrow.operators.windows.adaptive.pending_rows import Pending
-from windrow.operators.windows.base import Closed, Rows, Windower
+from windrow.operators.windows.base import Closed, GroupedRows, Windower
 from windrow.operators.windows.extents import first_windows, last_windows
 from windrow.physical.costs import Constants, Statistics
 from windrow.physical.planner import Choice, choose
@@ -25,7 +25,7 @@ FEW = 1 << 8
 
 
 @dataclass
-class Trial:
+class StrategyTrial:
     """The first rows of a stream, which wait until they tell how its windows are best computed."""
 
     node: WindowAggregate
@@ -38,7 +38,7 @@ class Trial:
     def is_over(self) -> bool:
         return self.rows.count >= ENOUGH
 
-    def choice(self, rows: Rows | None) -> Choice:
+    def choice(self, rows: GroupedRows | None) -> Choice:
         """By the statistics of these rows, where they are enough to have any."""
         assert isinstance(self.node.window, Sliding)
         if rows is None or len(rows) < FEW:
@@ -54,7 +54,7 @@ class Trial:
         return max(0, int(last_windows(window, most).max() - first_windows(window, least).min()) + 1)
 
 
-def measured(rows: Rows, window: Sliding) -> Statistics:
+def measured(rows: GroupedRows, window: Sliding) -> Statistics:
     """Groups, their rows a pane, and the kinds of groups there are, from the rows of one window.
 
     Where rows reach over less than a pane, they are taken for all of it: how many groups and rows are still to come in
@@ -78,7 +78,7 @@ class Algorithm:
         self,
         make: Callable[[Strategy], Windower],
         choice: Choice,
-        trial: Trial | None = None,
+        trial: StrategyTrial | None = None,
         windower: Windower | None = None,
     ) -> None:
         self._make = make
@@ -93,7 +93,7 @@ class Algorithm:
         assert self._windower is not None
         return self._windower
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         """Rows in time."""
         if self.trial is None:
             return self._put(rows, groups)
@@ -102,12 +102,12 @@ class Algorithm:
             self._settle(self.trial, groups)
         return ()
 
-    def _put(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def _put(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         windower = self.windower(groups)
         windower.witness(rows.span[1])
         return windower.add(rows, groups)
 
-    def _settle(self, trial: Trial, groups: int) -> None:
+    def _settle(self, trial: StrategyTrial, groups: int) -> None:
         """End the trial: its rows are the first that the algorithm sees."""
         rows = trial.rows.take() if trial.rows.count else None
         self._begin(trial.choice(rows))

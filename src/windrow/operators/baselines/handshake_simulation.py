@@ -18,7 +18,7 @@ from windrow.semantics.joins import LEFT, RIGHT, LastRows
 
 
 @dataclass(frozen=True)
-class Rows:
+class SimulatedRows:
     """A block of so many rows, that came in at a time."""
 
     side: int
@@ -43,10 +43,10 @@ class Settlement:
     """The chain comes to rest, and the pairs that have yet to meet are compared."""
 
 
-Action: TypeAlias = Rows | Expiry | Settlement
+Action: TypeAlias = SimulatedRows | Expiry | Settlement
 
 
-def by_count(blocks: Sequence[Rows], window: LastRows) -> Iterator[Action]:
+def by_count(blocks: Sequence[SimulatedRows], window: LastRows) -> Iterator[Action]:
     """Windows of the last blocks: one that enters pushes out the oldest of its own side."""
     sizes = window.left, window.right
     for block in blocks:
@@ -55,9 +55,9 @@ def by_count(blocks: Sequence[Rows], window: LastRows) -> Iterator[Action]:
             yield Expiry(block.side, block.number - sizes[block.side])
 
 
-def in_time(blocks: Sequence[Rows], ranges: tuple[int, int]) -> Iterator[Action]:
+def in_time(blocks: Sequence[SimulatedRows], ranges: tuple[int, int]) -> Iterator[Action]:
     """Windows in time, for blocks that come in one order of time: each is there for the range of its side."""
-    held: tuple[deque[Rows], deque[Rows]] = deque(), deque()
+    held: tuple[deque[SimulatedRows], deque[SimulatedRows]] = deque(), deque()
     for block in blocks:
         for side in (LEFT, RIGHT):
             while held[side] and held[side][0].time + ranges[side] <= block.time:
@@ -83,14 +83,14 @@ class Tally:
         self.figures = Figures()
         self.rows = 0
 
-    def compare(self, side: int, block: Rows, start: int, end: int) -> None:
+    def compare(self, side: int, block: SimulatedRows, start: int, end: int) -> None:
         self.figures.comparisons += len(block) * (end - start)
 
-    def insert(self, side: int, block: Rows) -> None:
+    def insert(self, side: int, block: SimulatedRows) -> None:
         self.rows += len(block)
         self.figures.most_rows = max(self.figures.most_rows, self.rows)
 
-    def remove(self, side: int, block: Rows) -> None:
+    def remove(self, side: int, block: SimulatedRows) -> None:
         self.rows -= len(block)
 
 
@@ -99,10 +99,10 @@ class Meetings(Tally):
 
     def __init__(self) -> None:
         super().__init__()
-        self.held: tuple[deque[Rows], deque[Rows]] = deque(), deque()
+        self.held: tuple[deque[SimulatedRows], deque[SimulatedRows]] = deque(), deque()
         self.pairs: Counter[tuple[int, int]] = Counter()
 
-    def compare(self, side: int, block: Rows, start: int, end: int) -> None:
+    def compare(self, side: int, block: SimulatedRows, start: int, end: int) -> None:
         super().compare(side, block, start, end)
         place = 0
         for other in self.held[1 - side]:
@@ -112,11 +112,11 @@ class Meetings(Tally):
                 numbers = (block.number, other.number) if side == LEFT else (other.number, block.number)
                 self.pairs[numbers] += met * len(block)
 
-    def insert(self, side: int, block: Rows) -> None:
+    def insert(self, side: int, block: SimulatedRows) -> None:
         super().insert(side, block)
         self.held[side].append(block)
 
-    def remove(self, side: int, block: Rows) -> None:
+    def remove(self, side: int, block: SimulatedRows) -> None:
         super().remove(side, block)
         if self.held[side].popleft() != block:
             raise InternalError("must be the oldest of its side", parameter="block", value=block.number)
@@ -139,7 +139,11 @@ class Simulation:
     """Workers, the driver's script, and a schedule."""
 
     def __init__(
-        self, locals_: Sequence[Tally], script: Sequence[Action], schedule: Schedule, make: type[Worker[Rows]] = Worker
+        self,
+        locals_: Sequence[Tally],
+        script: Sequence[Action],
+        schedule: Schedule,
+        make: type[Worker[SimulatedRows]] = Worker,
     ) -> None:
         self.locals = locals_
         self.workers = linked(locals_, schedule.limit, make)
@@ -150,7 +154,10 @@ class Simulation:
         self.entered = [0, 0]
         self.busy = list(range(len(locals_)))
         self.is_busy = [True] * len(locals_)
-        self.ends: tuple[Channel[Rows], Channel[Rows]] = self.workers[0].inbox[LEFT], self.workers[-1].inbox[RIGHT]
+        self.ends: tuple[Channel[SimulatedRows], Channel[SimulatedRows]] = (
+            self.workers[0].inbox[LEFT],
+            self.workers[-1].inbox[RIGHT],
+        )
 
     def run(self) -> None:
         """Until the script is done and nobody has anything left to do."""
@@ -171,13 +178,13 @@ class Simulation:
                 self.done += 1
             return
         # What expires is acknowledged where it comes out: at the other end.
-        end = action.side if isinstance(action, Rows) else 1 - action.side
+        end = action.side if isinstance(action, SimulatedRows) else 1 - action.side
         if not self.ends[end].has_room():
             if not self.busy:
                 raise InternalError("does not move", parameter="chain", value=f"action {self.done}")
             return
-        self.ends[end].send(action if isinstance(action, Rows) else Acknowledgement(action.number))
-        if isinstance(action, Rows):
+        self.ends[end].send(action if isinstance(action, SimulatedRows) else Acknowledgement(action.number))
+        if isinstance(action, SimulatedRows):
             self.entered[action.side] += 1
         self.done += 1
         self._wake(0 if end == LEFT else len(self.workers) - 1)
@@ -236,7 +243,7 @@ def balance(cores: int, *, blocks: int, window: int, seed: int) -> Balance:
 
     They come about half as fast as the chain could take them.
     """
-    rows = [Rows(side, number) for number in range(window + blocks) for side in (LEFT, RIGHT)]
+    rows = [SimulatedRows(side, number) for number in range(window + blocks) for side in (LEFT, RIGHT)]
     script = list(by_count(rows, LastRows(window, window)))
     filling = next((place for place, action in enumerate(script) if isinstance(action, Expiry)), len(script))
     locals_ = [Tally() for _ in range(cores)]

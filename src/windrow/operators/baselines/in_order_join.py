@@ -28,7 +28,7 @@ PIECE = 4096
 """Left rows that are joined together: their pairs are what is sorted."""
 
 
-class InOrderJoin(Gated):
+class InOrderJoinOperator(Gated):
     """Holds left rows back from an order-agnostic join, which then keeps none of them."""
 
     def __init__(self, inner: JoinOperator) -> None:

@@ -16,7 +16,7 @@ Unsigned: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 
 @dataclass(frozen=True)
-class Rows:
+class BlockRows:
     """Rows that can join something: ids, times, columns to compare, and what they look for.
 
     A stored value lies in a probe's bounds when `value - low` is at most `width`, modulo the size of the type.
@@ -42,7 +42,7 @@ class Rows:
         return able if stored.alive is None else able & stored.alive
 
     @staticmethod
-    def of(ids: Integers, stored: Encoded, probes: Probes) -> Rows:
+    def of(ids: Integers, stored: Encoded, probes: Probes) -> BlockRows:
         """Rows that are all able to join something. Where nothing else is compared, times are."""
         columns, lows, highs = list(stored.bands), list(probes.lows), list(probes.highs)
         if stored.words is not None:
@@ -51,7 +51,7 @@ class Rows:
         if not columns:
             columns, lows, highs = [stored.times], [probes.first], [probes.last]
         widths = [_unsigned(high) - _unsigned(low) for low, high in zip(lows, highs, strict=True)]
-        return Rows(
+        return BlockRows(
             ids,
             stored.times,
             tuple(map(_unsigned, columns)),
@@ -61,8 +61,8 @@ class Rows:
             tuple(widths),
         )
 
-    def take(self, rows: Flags | slice) -> Rows:
-        return Rows(
+    def take(self, rows: Flags | slice) -> BlockRows:
+        return BlockRows(
             self.ids[rows],
             self.times[rows],
             tuple(column[rows] for column in self.columns),
@@ -73,11 +73,11 @@ class Rows:
         )
 
     @staticmethod
-    def joined(parts: Sequence[Rows]) -> Rows:
+    def joined(parts: Sequence[BlockRows]) -> BlockRows:
         """One after the other."""
         if len(parts) == 1:
             return parts[0]
-        return Rows(
+        return BlockRows(
             np.concatenate([part.ids for part in parts]),
             np.concatenate([part.times for part in parts]),
             _side_by_side([part.columns for part in parts]),
@@ -102,7 +102,7 @@ class Block:
     """What moves along the chain."""
 
     number: int
-    rows: Rows
+    rows: BlockRows
 
     def __len__(self) -> int:
         return len(self.rows)

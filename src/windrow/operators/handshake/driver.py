@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.handshake.blocks import Block, Rows, Unsigned
+from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
 from windrow.operators.handshake.chain import Chain
 from windrow.operators.handshake.outlet import Found, Outlet
 from windrow.operators.handshake.scanning import Scan, Try
@@ -34,12 +34,12 @@ class Driver:
         self.scans = [local(self.outlet, tried) for _ in range(threads)]
         self.chain: Chain[Block] = Chain(self.scans, self.outlet)
         self.block = block
-        self.parts: tuple[list[Rows], list[Rows]] = [], []
+        self.parts: tuple[list[BlockRows], list[BlockRows]] = [], []
         """Rows that do not fill a block yet."""
         self.held: tuple[deque[tuple[int, int]], deque[tuple[int, int]]] = deque(), deque()
         """Blocks in the chain: their numbers, and the last time of the other side that one of their rows meets."""
 
-    def put(self, side: int, rows: Rows) -> Iterator[Found]:
+    def put(self, side: int, rows: BlockRows) -> Iterator[Found]:
         """Take rows in; whole blocks enter the chain."""
         if len(rows) == 0:
             return
@@ -47,17 +47,17 @@ class Driver:
         parts.append(rows)
         if sum(map(len, parts)) < self.block:
             return
-        whole = Rows.joined(parts)
+        whole = BlockRows.joined(parts)
         full = len(whole) // self.block * self.block
         parts[:] = [whole.take(slice(full, None))] if full < len(whole) else []
         for start in range(0, full, self.block):
             yield from self._enter(side, whole.take(slice(start, start + self.block)))
 
-    def _enter(self, side: int, rows: Rows) -> Iterator[Found]:
+    def _enter(self, side: int, rows: BlockRows) -> Iterator[Found]:
         for _ in self.chain.enter(side, self._numbered(side, rows)):
             yield from self.outlet.take()
 
-    def _numbered(self, side: int, rows: Rows) -> Block:
+    def _numbered(self, side: int, rows: BlockRows) -> Block:
         block = Block(self.chain.numbers[side], rows)
         self.held[side].append((block.number, int(rows.lasts.max())))
         return block
@@ -66,7 +66,7 @@ class Driver:
         """Every pair of rows that were put in has met, and was given."""
         for side in (LEFT, RIGHT):
             if self.parts[side]:
-                rows = Rows.joined(self.parts[side])
+                rows = BlockRows.joined(self.parts[side])
                 self.parts[side].clear()
                 yield from self._enter(side, rows)
         for _ in self.chain.settle():
@@ -100,7 +100,7 @@ class Driver:
         parts = (scan.held[side].part(0, len(scan.held[side])) for scan in self.scans if len(scan.held[side]))
         return sum(int(np.count_nonzero(times >= limit)) for _, times, _ in parts)
 
-    def restore(self, side: int, rows: Rows) -> None:
+    def restore(self, side: int, rows: BlockRows) -> None:
         """Rows of a side, oldest first, all of whose pairs have met."""
         blocks = []
         for start in range(0, len(rows), self.block):

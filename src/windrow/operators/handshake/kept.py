@@ -26,7 +26,7 @@ def timed(rows: Picked) -> Integers:
     return rows.times
 
 
-class Kept(RowStore):
+class HandshakeRows(RowStore):
     """Rows by id."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.handshake.blocks import Block, Rows, Unsigned
+from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
 from windrow.operators.handshake.outlet import PAIRS, Outlet
 from windrow.operators.handshake.scanning import Scan, Try, near
 
@@ -25,11 +25,11 @@ class Order:
     values: Unsigned
 
     @staticmethod
-    def of(block: Rows) -> Order:
+    def of(block: BlockRows) -> Order:
         order = np.argsort(block.columns[0], kind="stable")
         return Order(order, block.columns[0][order])
 
-    def candidates(self, probing: Rows) -> tuple[Integers, Integers]:
+    def candidates(self, probing: BlockRows) -> tuple[Integers, Integers]:
         """Probes, and rows whose first column lies within their bounds."""
         low = probing.lows[0]
         high = low + probing.widths[0]  # beyond the largest number it goes on from zero

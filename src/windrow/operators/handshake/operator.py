@@ -14,19 +14,19 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.handshake.blocks import Rows
+from windrow.operators.handshake.blocks import BlockRows
 from windrow.operators.handshake.driver import BLOCK, Driver, MakeLocal
-from windrow.operators.handshake.kept import Kept
+from windrow.operators.handshake.kept import HandshakeRows
 from windrow.operators.handshake.outlet import PAIRS, Found
 from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows, save_waiting
 from windrow.operators.handshake.scanning import Scan
-from windrow.operators.handshake.trial import Trial
+from windrow.operators.handshake.trial import PredicateTrial
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.joint import Joint
 from windrow.operators.joins.late import Gate, Gated
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met
-from windrow.operators.joins.results import Columns, Picked, Results
+from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
@@ -64,8 +64,8 @@ class HandshakeJoin(Gated):
         self.window = node.window
         left, right = (Encoder(conditions, side, schema_of(node, shapes)) for side in (LEFT, RIGHT))
         self.encoders = (left, right)
-        self.columns = Columns(node, shapes, conditions, left)
-        self.results = Results(self.columns, output.schema)
+        self.columns = JoinColumns(node, shapes, conditions, left)
+        self.results = JoinResults(self.columns, output.schema)
         self.gate = Gate(node, shapes)
         self.joint = Joint.of(node, shapes, passes)
         self.settings = threads, block, local
@@ -80,9 +80,9 @@ class HandshakeJoin(Gated):
         """Results that were found as state was saved."""
         self.counters = Counters()
 
-    def _empty(self) -> tuple[tuple[Kept, Kept], Driver]:
-        kept = Kept(), Kept()
-        return kept, Driver(*self.settings, Trial.of(self.columns, kept))
+    def _empty(self) -> tuple[tuple[HandshakeRows, HandshakeRows], Driver]:
+        kept = HandshakeRows(), HandshakeRows()
+        return kept, Driver(*self.settings, PredicateTrial.of(self.columns, kept))
 
     # Rows in
 
@@ -101,12 +101,12 @@ class HandshakeJoin(Gated):
         data = self.columns.renamed(batch.data, port)
         encoded, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
         probes = self.encoders[port].probes(encoded, self.window)
-        able = Rows.able(encoded, probes)
+        able = BlockRows.able(encoded, probes)
         if not able.all():
             self._alone(picked.take(np.flatnonzero(~able)), port)
             chosen = np.flatnonzero(able)
             encoded, probes, picked = encoded.take(chosen), probes.take(chosen), picked.take(chosen)
-        yield from self.driver.put(port, Rows.of(self.kept[port].add(picked), encoded, probes))
+        yield from self.driver.put(port, BlockRows.of(self.kept[port].add(picked), encoded, probes))
 
     # Pairs out
 
@@ -262,7 +262,7 @@ class HandshakeJoin(Gated):
     def adopt(self, side: int, encoded: Encoded, picked: Picked, done: Flags) -> None:
         """Rows of a side that held none, oldest first, all of whose pairs have met."""
         probes = self.encoders[side].probes(encoded, self.window)
-        self.driver.restore(side, Rows.of(self.kept[side].add(picked, done), encoded, probes))
+        self.driver.restore(side, BlockRows.of(self.kept[side].add(picked, done), encoded, probes))
 
 
 def _joined(found: Iterable[Found]) -> Iterator[Found]:

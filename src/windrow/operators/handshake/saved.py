@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch
 from windrow.operators.handshake.blocks import Unsigned
-from windrow.operators.handshake.kept import Kept, timed
+from windrow.operators.handshake.kept import HandshakeRows, timed
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.results import Picked
 from windrow.operators.store.row_block import RowBlock
@@ -19,7 +19,7 @@ _TIME = ".time"
 """Not the name of a column that anyone asks for."""
 
 
-def save_rows(kept: Kept, ids: Integers, columns: list[Unsigned]) -> pa.Table:
+def save_rows(kept: HandshakeRows, ids: Integers, columns: list[Unsigned]) -> pa.Table:
     """Some rows by id, oldest first; `columns` are what the chain compares of them."""
     rows = kept.pick(ids)
     own: dict[str, Any] = {"time": timed(rows), "done": kept.done(ids)}

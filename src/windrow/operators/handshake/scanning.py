@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.handshake.blocks import Block, Rows, Unsigned
+from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
 from windrow.operators.handshake.codes import Codes, coded_bounds, codes_of, shift_for
 from windrow.operators.handshake.outlet import Found, Outlet
 from windrow.operators.joins.results import gathered
@@ -46,7 +46,7 @@ class Held:
     def nbytes(self) -> int:
         return sum(column.nbytes for column in (*self.columns, *self.codes))
 
-    def insert(self, rows: Rows) -> None:
+    def insert(self, rows: BlockRows) -> None:
         parts = [rows.ids, rows.times, *rows.columns]
         if not self.columns:
             self.columns = [np.empty(2 * len(rows), part.dtype) for part in parts]
@@ -73,7 +73,7 @@ class Held:
         ids, times, *columns = (column[self.start + start : self.start + end] for column in self.columns)
         return ids, times, columns
 
-    def coded(self, start: int, end: int, probing: Rows) -> list[Codes]:
+    def coded(self, start: int, end: int, probing: BlockRows) -> list[Codes]:
         """The codes of these rows. The first probes decide what codes are like."""
         if not self.codes:
             self.shifts = [shift_for(widths) for widths in probing.widths[:CODED]]
@@ -127,7 +127,7 @@ class Scan:
             self.outlet.put(found)
 
     def _candidates(
-        self, probing: Rows, times: Integers, codes: list[Codes], shifts: list[int]
+        self, probing: BlockRows, times: Integers, codes: list[Codes], shifts: list[int]
     ) -> Iterator[tuple[Integers, Integers]]:
         bounds: list[Codes] = []
         for code, low, width, shift in zip(codes, probing.lows, probing.widths, shifts, strict=False):
@@ -139,7 +139,7 @@ class Scan:
             yield self.probes[:found], self.places[:found]
 
 
-def near(probing: Rows, columns: list[Unsigned], probes: Integers, places: Integers) -> tuple[Integers, Integers]:
+def near(probing: BlockRows, columns: list[Unsigned], probes: Integers, places: Integers) -> tuple[Integers, Integers]:
     """The candidates whose values are within the bounds."""
     for column, low, width in zip(columns, probing.lows, probing.widths, strict=True):
         near = column[places] - low[probes] <= width[probes]

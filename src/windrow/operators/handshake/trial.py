@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from windrow.operators.handshake.kept import Kept
+from windrow.operators.handshake.kept import HandshakeRows
 from windrow.operators.handshake.outlet import Found
-from windrow.operators.joins.results import Columns
+from windrow.operators.joins.results import JoinColumns
 from windrow.semantics.joins import LEFT, RIGHT
 
 
 @dataclass(frozen=True)
-class Trial:
+class PredicateTrial:
     """Pairs of ids in, those for which the predicate holds out. It knows no chain, or the chain would never end."""
 
-    columns: Columns
-    kept: tuple[Kept, Kept]
+    columns: JoinColumns
+    kept: tuple[HandshakeRows, HandshakeRows]
 
     @staticmethod
-    def of(columns: Columns, kept: tuple[Kept, Kept]) -> Trial | None:
+    def of(columns: JoinColumns, kept: tuple[HandshakeRows, HandshakeRows]) -> PredicateTrial | None:
         """None where nothing is left to try."""
-        return None if columns.predicate is None else Trial(columns, kept)
+        return None if columns.predicate is None else PredicateTrial(columns, kept)
 
     def __call__(self, found: Found) -> Found:
         lefts, rights = found

@@ -72,7 +72,7 @@ def _known(rows: RowStore) -> Codes:
     return codes[codes >= 0]
 
 
-class AsOfJoin(Gated):
+class AsOfJoinOperator(Gated):
     """Port 0 takes left rows, port 1 right ones."""
 
     def __init__(self, node: Join, shapes: tuple[Shape, Shape], output: Shape) -> None:

@@ -21,9 +21,9 @@ from windrow.operators.joins.late import Gate, Gated
 from windrow.operators.joins.probing import Match, New, Prober
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met, stay_of
-from windrow.operators.joins.results import Columns, Picked, Results
-from windrow.operators.joins.runs import Layout
-from windrow.operators.joins.store import Store
+from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
+from windrow.operators.joins.runs import RunLayout
+from windrow.operators.joins.store import JoinStore
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
@@ -52,10 +52,10 @@ class JoinOperator(Gated):
         self.schemas = tuple(shape.schema for shape in shapes)
         left, right = (Encoder(conditions, side, schema_of(node, shapes)) for side in (LEFT, RIGHT))
         self.encoders = (left, right)
-        self.columns = Columns(node, shapes, conditions, left)
-        self.results = Results(self.columns, output.schema)
+        self.columns = JoinColumns(node, shapes, conditions, left)
+        self.results = JoinResults(self.columns, output.schema)
         self.prober = Prober(self.columns, threads, pairs=not node.kind.is_half)
-        self.layouts = tuple(map(Layout.of, self.encoders))
+        self.layouts = tuple(map(RunLayout.of, self.encoders))
         self.stores = [self._store(side) for side in (LEFT, RIGHT)]
         self.gate = Gate(node, shapes)
         self.joint = Joint.of(node, shapes, passes)
@@ -65,14 +65,14 @@ class JoinOperator(Gated):
         self.promised = START
         self.counters = Counters()
 
-    def _store(self, side: int) -> Store:
+    def _store(self, side: int) -> JoinStore:
         window, kind = self.window, self.node.kind
         marks = side in kind.outer_sides or (kind.is_half and side == LEFT)
         if isinstance(window, LastRows):
             stay, origin = (window.left, window.right)[side], 0
         else:
             stay, origin = stay_of(window, side), window.origin if isinstance(window, SameWindow) else 0
-        return Store(self.layouts[side], stay, origin=origin, marks=marks, forgets=marks and kind.is_half)
+        return JoinStore(self.layouts[side], stay, origin=origin, marks=marks, forgets=marks and kind.is_half)
 
     # Rows in
 

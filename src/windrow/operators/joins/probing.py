@@ -11,9 +11,9 @@ import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Flags, Probes
-from windrow.operators.joins.results import Columns, Picked
-from windrow.operators.joins.runs import Laid, Run, matches
-from windrow.operators.joins.store import Store
+from windrow.operators.joins.results import JoinColumns, Picked
+from windrow.operators.joins.runs import Laid, SortedRun, matches
+from windrow.operators.joins.store import JoinStore
 from windrow.operators.store.row_block import value_order
 from windrow.semantics.joins import LEFT
 
@@ -34,7 +34,7 @@ class Match:
     Without columns (of a join that gives only one side) both are None.
     """
 
-    run: Run
+    run: SortedRun
     mine: Integers
     theirs: Integers
     left: Picked | None
@@ -54,13 +54,13 @@ class New:
 class Prober:
     """Finds partners. `pairs` says whether the columns of both sides are wanted."""
 
-    def __init__(self, columns: Columns, threads: int, *, pairs: bool) -> None:
+    def __init__(self, columns: JoinColumns, threads: int, *, pairs: bool) -> None:
         self.columns = columns
         self.pairs = pairs
         self.threads = threads
         self.pool = ThreadPoolExecutor(threads, "windrow-join") if threads > 1 else None
 
-    def matches(self, store: Store, new: New) -> Iterator[Match]:
+    def matches(self, store: JoinStore, new: New) -> Iterator[Match]:
         """All pairs of new rows with stored ones."""
         runs = list(store.runs(int(new.probes.first.min()), int(new.probes.last.max())))
         laid, spans = self._laid(new.probes, store, runs)
@@ -78,7 +78,9 @@ class Prober:
             self.pool.shutdown(wait=False)
             self.pool = None
 
-    def _laid(self, probes: Probes, store: Store, runs: list[Run]) -> tuple[Laid, list[tuple[Run, int, int]]]:
+    def _laid(
+        self, probes: Probes, store: JoinStore, runs: list[SortedRun]
+    ) -> tuple[Laid, list[tuple[SortedRun, int, int]]]:
         """Probes, and for each run which of them look into it.
 
         In order of time where each of many runs meets few of them; else as rows lie in runs, if that is far apart.
@@ -107,13 +109,13 @@ class Prober:
                     running[self.pool.submit(_ahead, work)] = work
                 yield from found
 
-    def _of_run(self, laid: Laid, store: Store, new: New, run: Run, start: int, end: int) -> Iterator[Match]:
+    def _of_run(self, laid: Laid, store: JoinStore, new: New, run: SortedRun, start: int, end: int) -> Iterator[Match]:
         for probing, theirs in matches(run, laid, store.layout, start, end):
             found = self._tried(run, probing, theirs, new)
             if len(found.mine):
                 yield found
 
-    def _tried(self, run: Run, probing: Integers, theirs: Integers, new: New) -> Match:
+    def _tried(self, run: SortedRun, probing: Integers, theirs: Integers, new: New) -> Match:
         """Candidates for which the rest of the predicate holds too."""
         keep = _within(new.probes, probing, run, theirs)
         if keep is not None:
@@ -141,7 +143,7 @@ def _cut(start: int, end: int, parts: int) -> Iterator[tuple[int, int]]:
     return pairwise(np.linspace(start, end, parts + 1).astype(int).tolist())
 
 
-def _within(probes: Probes, found: Integers, run: Run, others: Integers) -> Flags | None:
+def _within(probes: Probes, found: Integers, run: SortedRun, others: Integers) -> Flags | None:
     """Which candidates the bands admit that no index looks at; None: all."""
     keep: Flags | None = None
     for low, high, band in zip(probes.lows[1:-1], probes.highs[1:-1], run.middle, strict=True):

@@ -17,7 +17,7 @@ from windrow.operators.evaluate import Predicate
 from windrow.operators.expressions.values import settled
 from windrow.operators.input.times import to_units
 from windrow.operators.joins.encoding import Encoder
-from windrow.operators.joins.runs import Run
+from windrow.operators.joins.runs import SortedRun
 from windrow.operators.kernels.joins import index as join_index
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions, conjunction
@@ -72,7 +72,7 @@ def gathered(values: Integers, rows: Integers) -> Integers:
     return out
 
 
-class Columns:
+class JoinColumns:
     """Which columns of each side are kept: those that come out, and those that candidates are tried by.
 
     The time itself is not kept twice: where its type allows, it is made again from the times.
@@ -122,7 +122,7 @@ class Columns:
         columns = [settled(rows.column(name), kind) for name, kind in zip(names, kinds, strict=True)]
         return Picked(len(times), pa.record_batch(columns, names=names), times)
 
-    def stored(self, run: Run, rows: Integers, side: int, *, timed: bool = True) -> Picked:
+    def stored(self, run: SortedRun, rows: Integers, side: int, *, timed: bool = True) -> Picked:
         """Rows of a run."""
         payload = None if run.payload is None else run.payload.take(arrow(run.rows[rows]))
         if not timed:
@@ -159,10 +159,10 @@ def _test(conditions: Conditions, encoder: Encoder) -> Expression | None:
 
 
 @dataclass
-class Results:
+class JoinResults:
     """Puts results together and gives them in batches of some size."""
 
-    columns: Columns
+    columns: JoinColumns
     output: pa.Schema
     pairs: list[tuple[Picked | None, Picked | None]] = field(default_factory=list)
     waiting: int = 0

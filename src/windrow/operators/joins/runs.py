@@ -55,7 +55,7 @@ def strip_words(cells: Integers) -> npt.NDArray[np.uint32]:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RunLayout:
     """By what the rows of a side are sorted: by word, then by the last band, or by time where there is none.
 
     Words are those of the equalities. Where there are none, but several bands, the first band's strips serve.
@@ -66,7 +66,7 @@ class Layout:
     has_words: bool
 
     @staticmethod
-    def of(encoder: Encoder) -> Layout:
+    def of(encoder: Encoder) -> RunLayout:
         """For the rows that this encoder encodes."""
         bands = encoder.bands
         strips = None
@@ -74,7 +74,7 @@ class Layout:
             scale, band = encoder.scales[0], bands[0]
             width = float(band.high) - float(band.low) + (0 if scale.is_float else 1)
             strips = Strips(scale, width / 2 if width > 0 else 1.0)
-        return Layout(len(bands), strips, bool(encoder.equalities))
+        return RunLayout(len(bands), strips, bool(encoder.equalities))
 
     @property
     def down(self) -> Any:
@@ -101,7 +101,7 @@ class Laid:
     other_highs: Numbers
 
     @staticmethod
-    def out(probes: Probes, layout: Layout, *, sort: bool) -> Laid:
+    def out(probes: Probes, layout: RunLayout, *, sort: bool) -> Laid:
         """Probes of the other side for runs of this layout; sorted, they go through memory as these lie in it."""
         owners = np.arange(len(probes))
         words: Numbers = _NO_WORDS if probes.words is None else probes.words
@@ -114,7 +114,7 @@ class Laid:
         spread = sort or layout.strips is not None
         return Laid(owners, words, *_ends(probes.take(owners) if spread else probes, layout))
 
-    def meeting(self, run: Run) -> tuple[int, int]:
+    def meeting(self, run: SortedRun) -> tuple[int, int]:
         """Where, of probes in order of time, those begin and end that can meet rows of a run."""
         start = np.searchsorted(self.last, run.span[0], side="left")
         return int(start), int(np.searchsorted(self.first, run.span[1], side="right"))
@@ -123,7 +123,7 @@ class Laid:
         return len(self.owners)
 
 
-def _ends(probes: Probes, layout: Layout) -> tuple[Any, ...]:
+def _ends(probes: Probes, layout: RunLayout) -> tuple[Any, ...]:
     first, last = probes.first, probes.last
     lows, highs = (probes.lows[-1], probes.highs[-1]) if layout.bands else (first, last)
     others = (probes.lows[0], probes.highs[0]) if layout.bands > 1 else (_UNUSED, _UNUSED)
@@ -140,7 +140,7 @@ def _spread(probes: Probes, strips: Strips) -> tuple[Integers, Numbers]:
 
 
 @dataclass(frozen=True)
-class Run:
+class SortedRun:
     """Sorted rows. `places` are their times (or numbers, by arrival), empty where they are the keys.
 
     Row i of the run is row `rows[i]` of `payload` and `matched`, which are in order of arrival; `middle` are the
@@ -174,7 +174,7 @@ class Run:
         marks = 0 if self.matched is None else self.matched.nbytes
         return sum(array.nbytes for array in arrays) + marks + (self.payload.nbytes if self.payload is not None else 0)
 
-    def take(self, kept: Integers, layout: Layout) -> Run:
+    def take(self, kept: Integers, layout: RunLayout) -> SortedRun:
         """Some of its rows, in their order."""
         rows = self.rows[kept]
         marks = None if self.matched is None else self.matched[rows]
@@ -183,14 +183,18 @@ class Run:
         return _indexed(own, kept, layout, np.arange(len(kept), dtype=np.int32))
 
 
-def sorted_run(rows: Encoded, payload: pa.RecordBatch | None, matched: Marks | None, least: int, layout: Layout) -> Run:
+def sorted_run(
+    rows: Encoded, payload: pa.RecordBatch | None, matched: Marks | None, least: int, layout: RunLayout
+) -> SortedRun:
     """A run of rows; at least one."""
     words, key = layout.words(rows), rows.bands[-1] if layout.bands else rows.times
     order = _grouped(words, _order(key), layout)
     span = int(rows.times.min()), int(rows.times.max())
     places = rows.times if layout.bands else _NONE
     others = rows.bands[0] if layout.bands > 1 else _NONE
-    raw = Run(words, key, places, others, rows.bands[1:-1], _NO_CODES, _NO_CODES, 0, span, payload, matched, least)
+    raw = SortedRun(
+        words, key, places, others, rows.bands[1:-1], _NO_CODES, _NO_CODES, 0, span, payload, matched, least
+    )
     return _indexed(raw, order, layout, order.astype(np.int32))
 
 
@@ -206,7 +210,7 @@ def _order(keys: Numbers) -> Integers:
     return found
 
 
-def _grouped(words: Numbers, order: Integers, layout: Layout) -> Integers:
+def _grouped(words: Numbers, order: Integers, layout: RunLayout) -> Integers:
     """An order, sorted by group before all."""
     if len(words) == 0:
         return order
@@ -214,11 +218,11 @@ def _grouped(words: Numbers, order: Integers, layout: Layout) -> Integers:
     return found
 
 
-def merged(one: Run, other: Run, layout: Layout) -> Run:
+def merged(one: SortedRun, other: SortedRun, layout: RunLayout) -> SortedRun:
     """The rows of both in one run."""
     order = np.empty(len(one) + len(other), np.int64)
     kernels.merge_order(one.words, layout.down, one.keys, other.words, other.keys, order)
-    both = Run(
+    both = SortedRun(
         np.concatenate([one.words, other.words]),
         np.concatenate([one.keys, other.keys]),
         np.concatenate([one.places, other.places]),
@@ -239,7 +243,7 @@ def _joined(one: pa.RecordBatch | None, other: pa.RecordBatch | None) -> pa.Reco
     return None if one is None or other is None else concatenated([one, other])
 
 
-def _indexed(raw: Run, order: Integers, layout: Layout, rows: Codes) -> Run:
+def _indexed(raw: SortedRun, order: Integers, layout: RunLayout, rows: Codes) -> SortedRun:
     """The rows of `raw` in this order, with where buckets begin."""
     words = raw.words[order] if len(raw.words) else raw.words
     bits = min(max(len(order) // _ROWS_A_BUCKET, 1).bit_length(), _MOST_BITS)
@@ -253,7 +257,7 @@ def _indexed(raw: Run, order: Integers, layout: Layout, rows: Codes) -> Run:
     return replace(raw, words=words, keys=keys, places=places, others=others, middle=middle)
 
 
-def matches(run: Run, laid: Laid, layout: Layout, start: int, end: int) -> Iterator[tuple[Integers, Integers]]:
+def matches(run: SortedRun, laid: Laid, layout: RunLayout, start: int, end: int) -> Iterator[tuple[Integers, Integers]]:
     """Pairs of a probing row and a row of the run, at most a chunk at a time; only the `middle` bands are not tried."""
     words = laid.words if len(laid.words) else _UNUSED_WORD
     starts, ends = np.empty(end - start, np.int64), np.empty(end - start, np.int64)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Array, Integers, Numbers, value_type
 from windrow.operators.expressions.values import decoded, microseconds
 from windrow.operators.state.keys import as_float64, as_int64, float_keys, from_keys
-from windrow.plan.conditions import Band, Number
+from windrow.plan.conditions import BandCondition, Number
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = Callable[[Integers], Integers]
@@ -89,7 +89,7 @@ class Scale:
 class Interval:
     """What a band admits of one side's stored column, for rows of the other side that probe it."""
 
-    band: Band
+    band: BandCondition
     probing: int
     probe: Scale
     stored: Scale

@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Encoded
-from windrow.operators.joins.runs import Layout, Marks, Run, merged, sorted_run
+from windrow.operators.joins.runs import Marks, RunLayout, SortedRun, merged, sorted_run
 from windrow.operators.store.row_block import RowBlock, value_order
 from windrow.semantics.progress.policies import END
 
@@ -24,19 +24,19 @@ LARGE = 1 << 19
 """Rows from which on looking into a run costs what memory costs."""
 
 
-class Store:
+class JoinStore:
     """`stay` is how long a row can meet others, in the units of places: times, or numbers by arrival.
 
     With `marks`, rows are marked when they have met a partner, or left. With `forgets`, marked rows are done with.
     """
 
-    def __init__(self, layout: Layout, stay: int, *, origin: int = 0, marks: bool = False, forgets: bool = False):
+    def __init__(self, layout: RunLayout, stay: int, *, origin: int = 0, marks: bool = False, forgets: bool = False):
         self.layout = layout
         self.origin = origin
         self.step = max(1, -(-stay // SEGMENTS))
         self.marks = marks
         self.forgets = forgets
-        self.segments: dict[int, list[Run]] = {}
+        self.segments: dict[int, list[SortedRun]] = {}
         self.limit: int | None = None
         """Rows below have left, whether or not they are still here."""
 
@@ -58,7 +58,7 @@ class Store:
             marked = None if matched is None else matched[chosen]
             self._push(number, sorted_run(rows.take(chosen), part, marked, least, self.layout))
 
-    def _push(self, number: int, run: Run) -> None:
+    def _push(self, number: int, run: SortedRun) -> None:
         """Runs of a segment are each at least twice as long as the next."""
         runs = self.segments.setdefault(number, [])
         while runs and len(runs[-1]) < 2 * len(run):
@@ -77,7 +77,7 @@ class Store:
                     whole = whole if last is None else merged(last, whole, self.layout)
                 runs.append(whole)
 
-    def _rid(self, run: Run) -> Run | None:
+    def _rid(self, run: SortedRun) -> SortedRun | None:
         """A run without the rows that are done with, before it is merged."""
         if not self.forgets or run.matched is None or 4 * np.count_nonzero(run.matched) < len(run):
             return run
@@ -100,12 +100,12 @@ class Store:
 
     # Rows out
 
-    def runs(self, first: int, last: int) -> Iterator[Run]:
+    def runs(self, first: int, last: int) -> Iterator[SortedRun]:
         """The runs that may have rows at these places."""
         for _, runs in sorted(self.segments.items()):
             yield from (run for run in runs if run.span[0] <= last and run.span[1] >= first)
 
-    def leave(self, limit: int) -> Iterator[tuple[Run, Integers]]:
+    def leave(self, limit: int) -> Iterator[tuple[SortedRun, Integers]]:
         """Let rows below the limit go; of marked stores those without a partner are given, once."""
         if self.limit is not None and limit <= self.limit:
             return
@@ -120,7 +120,7 @@ class Store:
             else:
                 del self.segments[number]
 
-    def _left(self, run: Run, limit: int) -> Iterator[tuple[Run, Integers]]:
+    def _left(self, run: SortedRun, limit: int) -> Iterator[tuple[SortedRun, Integers]]:
         assert run.matched is not None
         gone = (run.times < limit) & (run.matched[run.rows] == 0)
         rows = np.flatnonzero(gone if limit != END else run.matched[run.rows] == 0)
@@ -142,7 +142,7 @@ class Store:
         """The smallest time of a row that is here; the end of time when there is none."""
         return min((run.least for run in self._all()), default=END)
 
-    def _all(self) -> Iterator[Run]:
+    def _all(self) -> Iterator[SortedRun]:
         return (run for runs in self.segments.values() for run in runs)
 
     # State
@@ -152,7 +152,7 @@ class Store:
         found = [rows for run in self._all() if len(rows := self._live_rows(run))]
         return RowBlock.joined(found).sorted("place").table() if found else None
 
-    def _live_rows(self, run: Run) -> RowBlock:
+    def _live_rows(self, run: SortedRun) -> RowBlock:
         columns: dict[str, Any] = {"place": run.times}
         if self.layout.has_words:
             columns["word"] = run.words
@@ -167,7 +167,7 @@ class Store:
         payload = None if run.payload is None else run.payload.take(arrow(run.rows[live]))
         return RowBlock(RowBlock(columns).take(live).columns, payload)
 
-    def _live(self, run: Run) -> npt.NDArray[np.bool_]:
+    def _live(self, run: SortedRun) -> npt.NDArray[np.bool_]:
         live = np.ones(len(run), np.bool_) if self.limit is None else run.times >= self.limit
         if self.forgets and run.matched is not None:
             live &= run.matched[run.rows] == 0

@@ -38,7 +38,7 @@ class Missed:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdicts:
     """For rows below the bounds they met: which missed a window, which of these for good, which still count in one.
 
     `told` is what those at some places missed.
@@ -57,7 +57,7 @@ def below(times: Integers, bounds: Integers | int) -> Flags:
     return times < bounds
 
 
-def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, consistent: bool, within: int) -> Verdict:
+def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, consistent: bool, within: int) -> Verdicts:
     """Rows below `closed`, the end of the last closed window of each one's group.
 
     The rule is `semantics.lateness`, on whole arrays. Windows are corrected as long as they end `within` of it.
@@ -68,7 +68,7 @@ def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, cons
     else:
         counts = (times >= closed + window.slide - window.range) & missed
     told = lambda rows: missed_windows(window, times[rows], closed[rows], within)  # noqa: E731
-    return Verdict(missed, missed, counts & ~missed if consistent else counts, told)
+    return Verdicts(missed, missed, counts & ~missed if consistent else counts, told)
 
 
 def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers, within: int = 0) -> Missed:
@@ -128,7 +128,7 @@ __all__ = [
     "COLUMNS",
     "Flags",
     "Missed",
-    "Verdict",
+    "Verdicts",
     "below",
     "judge",
     "late_batch",

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch
-from windrow.operators.late.judging import Verdict
+from windrow.operators.late.judging import Verdicts
 from windrow.operators.state.groups import Codes
-from windrow.operators.windows.base import Closed, Rows
+from windrow.operators.windows.base import Closed, GroupedRows
 from windrow.operators.windows.extents import end_of, first_windows, last_closed, last_windows
 from windrow.operators.windows.panes import PanedWid
 from windrow.plan.nodes import Lateness
@@ -42,7 +42,7 @@ class Revisions:
         self.dirty: set[tuple[int, int]] = set()
         self.numbers: defaultdict[tuple[int, int], int] = defaultdict(int)
 
-    def note(self, rows: Rows, verdict: Verdict, closed: Integers) -> Verdict:
+    def note(self, rows: GroupedRows, verdict: Verdicts, closed: Integers) -> Verdicts:
         """Mark the windows to correct; which rows stay absent from a window for good, and which go into panes.
 
         `closed` is the boundary of the group of each row.

@@ -70,7 +70,7 @@ class SharedCells:
         return Cells(panes, codes, grouping.plan.layout.narrowed(self.state, self.layout, windower.regrow))
 
 
-class SharedPanes(Accounted):
+class SharedPanesOperator(Accounted):
     """Puts rows into the cells of shared panes; it judges no lateness and closes no window."""
 
     def __init__(

@@ -17,7 +17,7 @@ from windrow.operators.state.promises import Promises, restored, saved
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 
-class Meld(Accounted):
+class MeldOperator(Accounted):
     """Progress of port i is its own bound, or that of the furthest other input less `idle[i]` when it lags.
 
     With a wall-clock idle time, a silent input is left out of the minimum until it speaks again.

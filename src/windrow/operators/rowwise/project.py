@@ -14,7 +14,7 @@ from windrow.physical.group_promises import renamed_columns
 from windrow.semantics.scalars.expressions import Expression
 
 
-class Project(Stateless):
+class ProjectOperator(Stateless):
     """The schema is the one the plan was checked with."""
 
     def __init__(self, columns: tuple[tuple[str, Expression], ...], schema: pa.Schema) -> None:

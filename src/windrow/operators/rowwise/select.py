@@ -12,7 +12,7 @@ from windrow.operators.evaluate import Predicate
 from windrow.semantics.scalars.expressions import Expression
 
 
-class Select(Stateless):
+class SelectOperator(Stateless):
     """Rows that do not pass are counted as filtered."""
 
     def __init__(self, predicate: Expression) -> None:

@@ -23,7 +23,7 @@ from windrow.plan.types.schema import in_order
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
 
 
-class Sort(Accounted):
+class SortOperator(Accounted):
     """With `time`, the name of its column, rows of equal time leave in the order of an answer; else by arrival.
 
     A row below the bound has missed its place. Consistent: it is late, counted and passed on to nobody. Generous: it

@@ -30,11 +30,11 @@ from windrow.semantics.scalars.expressions import Expression
 if TYPE_CHECKING:
     from windrow.operators.aggregate.bounds import Bounds
     from windrow.operators.late.group_bounds import GroupBounds
-    from windrow.operators.late.judging import Verdict
+    from windrow.operators.late.judging import Verdicts
 
 
 @dataclass
-class Rows:
+class GroupedRows:
     """Rows ready to be aggregated: times, group codes (empty: one group), lifted arguments."""
 
     times: Integers
@@ -57,7 +57,7 @@ class Rows:
     def group_codes(self) -> Codes:
         return self.codes if len(self.codes) else np.zeros(len(self.times), np.int32)
 
-    def take(self, rows: Any) -> Rows:
+    def take(self, rows: Any) -> GroupedRows:
         def cut(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return array[rows] if len(array) else array
 
@@ -73,7 +73,7 @@ class Rows:
             )
             for e, v in self.lifted.items()
         }
-        return Rows(
+        return GroupedRows(
             times,
             cut(self.codes),
             lifted,
@@ -82,7 +82,7 @@ class Rows:
             {part: numbers[rows] for part, numbers in self.numbers.items()},
         )
 
-    def recoded(self, codes: Codes) -> Rows:
+    def recoded(self, codes: Codes) -> GroupedRows:
         """The same rows under other group codes."""
         rows = replace(self, codes=codes)
         rows.__dict__["span"] = self.span
@@ -196,17 +196,17 @@ class Windower(Keeper, Protocol):
 
     # Rows in
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         """Rows in time: all their windows are open. Gives the windows that these rows themselves end."""
 
     def witness(self, latest: int) -> None:
         """A row came at this time, in time or late, here or where other groups are."""
         return
 
-    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+    def judge(self, rows: GroupedRows, met: Integers, *, consistent: bool) -> Verdicts:
         """What became of rows that are below the bounds they met."""
 
-    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
+    def take_late(self, rows: GroupedRows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
         """Late rows that still count in some open window. Gives the windows that must go before they do."""
 
     @property
@@ -214,7 +214,7 @@ class Windower(Keeper, Protocol):
         """Whether rows that met different bounds may come in one batch."""
         return False
 
-    def expect(self, rows: Rows, met: Integers, groups: int) -> None:
+    def expect(self, rows: GroupedRows, met: Integers, groups: int) -> None:
         """Late rows of such a batch, which count in the windows that `close` gives next, from where they met bounds."""
         return
 

@@ -19,7 +19,7 @@ from windrow.operators.state.saving import load_rows, save_rows
 from windrow.operators.state.timeline import Answers
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_store import RowStore
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.base import Closed, GroupedRows, Plan
 from windrow.operators.windows.extents import end_of, start_of
 from windrow.operators.windows.rowwise import RowWise
 from windrow.semantics.progress.policies import START
@@ -36,7 +36,7 @@ class Buffer(RowWise):
     def _no_rows(self) -> RowStore:
         return RowStore(no_cell_rows(self.layout), by="place")
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self._note(rows)
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
@@ -44,7 +44,7 @@ class Buffer(RowWise):
         self.rows.append(cell_rows(rows.times, rows.group_codes(), table))
         return ()
 
-    def amend(self, rows: Rows, groups: int) -> None:
+    def amend(self, rows: GroupedRows, groups: int) -> None:
         self.add(rows, groups)
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> Buffer:

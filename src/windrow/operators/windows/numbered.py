@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.late.judging import Verdict, below, judge
+from windrow.operators.late.judging import Verdicts, below, judge
 from windrow.operators.state.groups import Codes
-from windrow.operators.windows.base import Closed, Plan, Rows, Windower
+from windrow.operators.windows.base import Closed, GroupedRows, Plan, Windower
 from windrow.operators.windows.extents import end_of, ends, last_closed
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
@@ -38,7 +38,7 @@ class NumberedWindows(Windower):
 
     # What an algorithm adds
 
-    def amend(self, rows: Rows, groups: int) -> None:
+    def amend(self, rows: GroupedRows, groups: int) -> None:
         """Late rows that still count in some open window."""
         raise NotImplementedError
 
@@ -66,10 +66,10 @@ class NumberedWindows(Windower):
 
     # Late rows
 
-    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+    def judge(self, rows: GroupedRows, met: Integers, *, consistent: bool) -> Verdicts:
         return judge(self.window, rows.times, met, consistent=consistent, within=self.keep)
 
-    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterator[Closed]:
+    def take_late(self, rows: GroupedRows, met: Integers, bounds: Bounds, groups: int) -> Iterator[Closed]:
         """Into open windows. For landmark windows they count from the boundary on, like rows at it."""
         if isinstance(self.window, Landmark):
             yield from self.close_waiting(rows.group_codes(), bounds, groups)

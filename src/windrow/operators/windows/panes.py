@@ -29,7 +29,7 @@ from windrow.operators.state.saving import load_cells, load_paned, save_cells, s
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.state.values.multisets import KeptValues, Multiset
 from windrow.operators.state.values.paned_values import PanedValues
-from windrow.operators.windows.base import Closed, Plan, Rows, with_values
+from windrow.operators.windows.base import Closed, GroupedRows, Plan, with_values
 from windrow.operators.windows.extents import last_closed
 from windrow.operators.windows.numbered import NumberedWindows
 from windrow.physical.pane_cells import pane_of
@@ -80,13 +80,13 @@ class PanedWid(NumberedWindows):
         self.first_pane = min(self.first_pane, int(cells.panes.min()))
         self.cells.combine(cells.panes, cells.codes, cells.state)
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self._add_cells(rows, groups)
         if self.plan.keeps_values:
             self._add_values(rows)
         return ()
 
-    def _add_cells(self, rows: Rows, groups: int, *, spare: bool = False) -> None:
+    def _add_cells(self, rows: GroupedRows, groups: int, *, spare: bool = False) -> None:
         """Rows into open cells; with `spare`, those of the last group are none of ours."""
         self.timeline.tidy()
         first, last = ((t - self.window.origin) // self.pane for t in rows.span)
@@ -99,20 +99,20 @@ class PanedWid(NumberedWindows):
             slots = self.cells.slots(self.panes_of(rows.times), rows.codes)
             self.layout.scatter(rows.lifted, slots, self.cells.state)
 
-    def is_dense(self, rows: Rows, cells: int) -> bool:
+    def is_dense(self, rows: GroupedRows, cells: int) -> bool:
         """Whether rows that can fall into so many cells are aggregated in a table of all of these."""
         least, most = rows.span
         is_small = cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and self.layout.fits_scratch(cells, len(rows))
         return is_small and most - least < SPAN
 
-    def _add_values(self, rows: Rows) -> None:
+    def _add_values(self, rows: GroupedRows) -> None:
         panes = self.panes_of(rows.times)
         for part, store in self.values.items():
             store.add(*rows.values(part, panes))
         for custom, states in self.customs.items():
             states.add(rows.custom_cells(custom, panes))
 
-    def _add_dense(self, rows: Rows, groups: int, first: int, cells: int, spare: bool) -> None:
+    def _add_dense(self, rows: GroupedRows, groups: int, first: int, cells: int, spare: bool) -> None:
         if self._pool is not None and len(rows) >= 4 * cells and len(rows) > 1 << 14:
             step = -(-len(rows) // self.threads)
             slices = [rows.take(slice(i, i + step)) for i in range(0, len(rows), step)]
@@ -126,7 +126,7 @@ class PanedWid(NumberedWindows):
             panes, codes = used // groups + first, (used % groups).astype(np.int32)
             self.cells.combine(panes, codes, table if len(used) == cells else table.take(used))
 
-    def _scratch(self, rows: Rows, groups: int, first: int, cells: int) -> Table:
+    def _scratch(self, rows: GroupedRows, groups: int, first: int, cells: int) -> Table:
         table = self.layout.empty(cells)
         slots = np.empty(len(rows), np.int32)
         base = self.window.origin + first * self.pane
@@ -134,18 +134,18 @@ class PanedWid(NumberedWindows):
         self.layout.scatter(rows.lifted, slots, table)
         return table
 
-    def amend(self, rows: Rows, groups: int) -> None:
+    def amend(self, rows: GroupedRows, groups: int) -> None:
         panes = self.panes_of(rows.times)
         self._amend_cells(panes, rows, groups)
         self._amend_values(panes, rows)
 
-    def _amend_cells(self, panes: Integers, rows: Rows, groups: int) -> None:
+    def _amend_cells(self, panes: Integers, rows: GroupedRows, groups: int) -> None:
         late = CellTable(self.layout)
         self.layout.scatter(rows.lifted, late.slots(panes, rows.codes), late.state)
         self.layout.settle(late.state)
         self.amend_cells(Cells(*late.content()), groups)
 
-    def _amend_values(self, panes: Integers, rows: Rows) -> None:
+    def _amend_values(self, panes: Integers, rows: GroupedRows) -> None:
         for part, store in self.values.items():
             store.amend(*rows.values(part, panes))
         for custom, states in self.customs.items():

@@ -11,14 +11,14 @@ from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_log import ValueLog
 from windrow.operators.state.values.value_rows import ValueRows
-from windrow.operators.windows.base import Closed, Plan, Rows, with_values
+from windrow.operators.windows.base import Closed, GroupedRows, Plan, with_values
 from windrow.operators.windows.extents import end_of, ends, last_closed, start_of
 from windrow.operators.windows.numbered import NumberedWindows
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
 
-def keep_values(kept: ValueRows, plan: Plan, rows: Rows) -> None:
+def keep_values(kept: ValueRows, plan: Plan, rows: GroupedRows) -> None:
     """Note the values of rows at their times."""
     for part in plan.values:
         kept.add(part, *rows.values(part, rows.times))
@@ -37,7 +37,7 @@ class RowWise(NumberedWindows):
         self.closed = START
         """The last window reported or passed."""
 
-    def _note(self, rows: Rows) -> None:
+    def _note(self, rows: GroupedRows) -> None:
         self.low = min(self.low, rows.span[0])
         keep_values(self.rows_kept, self.plan, rows)
 

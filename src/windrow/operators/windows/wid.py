@@ -19,7 +19,7 @@ from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_cells, load_rows, save_cells, save_rows
 from windrow.operators.state.timeline import Answers
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.base import Closed, GroupedRows, Plan
 from windrow.operators.windows.extents import first_windows, last_windows
 from windrow.operators.windows.rowwise import RowWise
 from windrow.semantics.windows.kinds import Sliding
@@ -37,7 +37,7 @@ class Wid(RowWise):
         super().__init__(window, plan)
         self.cells = CellTable(self.layout)
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self._note(rows)
         firsts = np.maximum(first_windows(self.window, rows.times), self.closed + 1)
         lasts = last_windows(self.window, rows.times)
@@ -51,10 +51,12 @@ class Wid(RowWise):
             self._add_sparse(rows, firsts, lasts, most)
         return ()
 
-    def amend(self, rows: Rows, groups: int) -> None:
+    def amend(self, rows: GroupedRows, groups: int) -> None:
         self.add(rows, groups)
 
-    def _add_dense(self, rows: Rows, groups: int, firsts: Integers, lasts: Integers, low: int, cells: int) -> None:
+    def _add_dense(
+        self, rows: GroupedRows, groups: int, firsts: Integers, lasts: Integers, low: int, cells: int
+    ) -> None:
         """Each round adds every row to the next of its windows; rows that have no more go to a spare cell."""
         table = self.layout.empty(cells + 1)
         base = (firsts - low) * groups + rows.group_codes()
@@ -64,7 +66,7 @@ class Wid(RowWise):
         used = np.flatnonzero(table.adds[:cells, 0])
         self.cells.combine(used // groups + low, (used % groups).astype(np.int32), table.take(used))
 
-    def _add_sparse(self, rows: Rows, firsts: Integers, lasts: Integers, most: int) -> None:
+    def _add_sparse(self, rows: GroupedRows, firsts: Integers, lasts: Integers, most: int) -> None:
         for step in range(most):
             part = np.flatnonzero(firsts + step <= lasts)
             if len(part):

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from windrow.physical.division.join_routing import over_input
 from windrow.physical.join_choice import looked_up
-from windrow.plan.conditions import Band
+from windrow.plan.conditions import BandCondition
 from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind
 from windrow.semantics.joins import AsOf
 from windrow.semantics.scalars.expressions import Expression
@@ -24,7 +24,7 @@ FAR = 1 << 45
 
 
 @dataclass(frozen=True)
-class Cells:
+class BandCells:
     """Rows by the cell of a value; those of the copied side by all cells that the band around them reaches."""
 
     value: Expression
@@ -67,7 +67,7 @@ class Lanes:
         return "copied to every shard"
 
 
-Copies: TypeAlias = Cells | Lanes
+Copies: TypeAlias = BandCells | Lanes
 
 
 def copies_of(node: Join) -> tuple[Copies, Copies]:
@@ -88,16 +88,16 @@ def _divided(node: Join) -> int | None:
     return RIGHT if node.kind is JoinKind.RIGHT else LEFT
 
 
-def _width(band: Band) -> float:
+def _width(band: BandCondition) -> float:
     return WIDER * float(band.high - band.low) or 64.0
 
 
-def _is_fit(band: Band) -> bool:
+def _is_fit(band: BandCondition) -> bool:
     """Whether cells can be told apart at the distance of the band."""
     width = abs(_width(band))
     return math.isfinite(width) and max(abs(band.low), abs(band.high)) < FAR * width
 
 
-def _cells(node: Join, band: Band, side: int, *, copied: bool) -> Cells:
+def _cells(node: Join, band: BandCondition, side: int, *, copied: bool) -> BandCells:
     reach = (float(band.low), float(band.high)) if band.around == side else (-float(band.high), -float(band.low))
-    return Cells(over_input(node, side, band.of(side)), abs(_width(band)), reach if copied else None)
+    return BandCells(over_input(node, side, band.of(side)), abs(_width(band)), reach if copied else None)

@@ -10,14 +10,14 @@ import pyarrow as pa
 from windrow.aggregates import lookup
 from windrow.aggregates.kinds.base import Part, Values, value_type
 from windrow.aggregates.parts.columns import Columns, Rule
-from windrow.physical.costs import Constants, Estimate, Shape, Statistics, estimates
+from windrow.physical.costs import Constants, Estimate, StateShape, Statistics, estimates
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.windows.kinds import Sliding
 
 
-def kept_by(node: WindowAggregate) -> Shape:
+def kept_by(node: WindowAggregate) -> StateShape:
     """The state columns of a query before any of them widens; parts that several aggregates need are kept once."""
     schema = shape_of(node.input).schema
     needed: dict[Part, pa.DataType | None] = {}
@@ -28,7 +28,7 @@ def kept_by(node: WindowAggregate) -> Shape:
     weights = dict.fromkeys(Rule, 0)
     for (_, declared), kind in columns.items():
         weights[declared.rule] += _weight(declared, kind)
-    return Shape(
+    return StateShape(
         adds=1 + weights[Rule.ADD],
         maxs=weights[Rule.GREATEST],
         pairs=weights[Rule.LATEST],

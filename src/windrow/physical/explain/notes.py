@@ -14,7 +14,7 @@ from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.progress.policies import AtEnd, External
 from windrow.semantics.scalars.amounts import WEEK, Domain, render
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, SlideByTuple, Sliding
 
 _BETWEEN = "SLIDE {} is larger than RANGE {}: rows between windows are in none of them."
 
@@ -40,7 +40,7 @@ def _waits(node: Node, heard: bool) -> Iterator[Stream]:
     if isinstance(node, Stream) and heard:
         yield node
     if isinstance(node, WindowAggregate):
-        heard = not (isinstance(node.window, Rows) and node.window.order is None)
+        heard = not (isinstance(node.window, RowsWindow) and node.window.order is None)
     for child in inputs_of(node):
         yield from _waits(child, heard)
 
@@ -51,7 +51,7 @@ def _rows_between(node: WindowAggregate) -> Iterator[str]:
         domain = shape_of(node.input).domain
         slide, length = render(window.slide, domain), render(window.range, domain)
         yield _BETWEEN.format(slide, length)
-    if isinstance(window, Rows) and window.slide > window.range:
+    if isinstance(window, RowsWindow) and window.slide > window.range:
         yield _BETWEEN.format(row_count(window.slide), row_count(window.range))
 
 
@@ -96,7 +96,7 @@ def _kept_values(node: WindowAggregate) -> Iterator[str]:
 def _grows_forever(node: WindowAggregate) -> Iterator[str]:
     if isinstance(node.window, Landmark):
         yield "RANGE UNBOUNDED keeps every group until the end of the input."
-    if isinstance(node.window, Rows) and node.window.partition:
+    if isinstance(node.window, RowsWindow) and node.window.partition:
         names = ", ".join(node.window.partition)
         yield f"The last rows of every {names} are kept until the end of the input: they leave when new ones come."
 

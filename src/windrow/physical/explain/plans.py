@@ -34,7 +34,7 @@ from windrow.semantics.joins import AsOf
 from windrow.semantics.progress.policies import External, Idle, Lead, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain, render
 from windrow.semantics.scalars.expressions import Column, Expression
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 
 def explain(node: Node, statistics: Statistics | None = None, constants: Constants = MEASURED) -> str:
@@ -60,7 +60,7 @@ def title_of(node: Node) -> str:
 def _entry(node: Physical) -> _Entry:
     """What was asked for and, where there was a choice, what was decided."""
     entry = _DESCRIBE[type(node.asked)](node.asked)
-    if not isinstance(node, (nodes.Window, nodes.Join)):
+    if not isinstance(node, (nodes.Window, nodes.PhysicalJoin)):
         return entry
     decided = [("strategy", node.strategy.value), *(("", f"- {reason}") for reason in node.reasons)]
     return _Entry(entry.title, (*entry.details, *decided))
@@ -141,7 +141,7 @@ def _named(name: str, expression: Expression) -> str:
 
 
 def _aggregate(node: WindowAggregate) -> _Entry:
-    domain = Domain.INTEGER if isinstance(node.window, Rows) else shape_of(node.input).domain
+    domain = Domain.INTEGER if isinstance(node.window, RowsWindow) else shape_of(node.input).domain
     details = [
         ("window", describe_window(node.window, domain)),
         *(("", text) for text in (describe_bounds(node.window, domain),) if text),
@@ -163,7 +163,7 @@ def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
 def _describe_emit(node: WindowAggregate) -> str:
     if node.emit is Emit.EMPTY:
         return f"{_EMIT[node.emit]}, up to {node.most_empty:,} in a row"
-    full = isinstance(node.window, Rows) and node.emit is Emit.COMPLETE
+    full = isinstance(node.window, RowsWindow) and node.emit is Emit.COMPLETE
     return "only windows that have all their rows" if full else _EMIT[node.emit]
 
 
@@ -182,7 +182,7 @@ def describe_window(window: Window, domain: Domain) -> str:
     """
     if isinstance(window, Session):
         return f"GAP {render(window.gap, domain)} on {window.attribute}, a window ends when no row comes for that long"
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         per = f" per {', '.join(window.partition)}" if window.partition else ""
         order = "by arrival" if window.order is None else f"in order of {window.order}, ties by arrival"
         return f"RANGE {row_count(window.range)} SLIDE {row_count(window.slide)}{per}, {order}"
@@ -230,7 +230,7 @@ def _origin(window: Sliding | Landmark, domain: Domain) -> str:
 
 
 def _describe_late(node: WindowAggregate, domain: Domain) -> str:
-    if isinstance(node.window, Rows):
+    if isinstance(node.window, RowsWindow):
         return _describe_late_for_rows(node, node.window)
     what = {
         Late.DROP: "left out of the windows they missed, and counted",
@@ -242,7 +242,7 @@ def _describe_late(node: WindowAggregate, domain: Domain) -> str:
     return f"{what}; they count in the windows still open (generous)"
 
 
-def _describe_late_for_rows(node: WindowAggregate, window: Rows) -> str:
+def _describe_late_for_rows(node: WindowAggregate, window: RowsWindow) -> str:
     if window.order is None:
         return "none: rows count as they come"
     side = "given out on the side" if node.late is Late.SIDE else "left out, and counted"

@@ -9,8 +9,8 @@ from windrow.physical.nodes import (
     Handshake,
     IndexJoin,
     InOrderJoin,
-    Join,
     Physical,
+    PhysicalJoin,
     Plans,
     ScanJoin,
     Undecided,
@@ -20,7 +20,7 @@ from windrow.plan import nodes as logical
 from windrow.plan.nodes import JoinStrategy
 from windrow.semantics.joins import AsOf
 
-_KINDS: dict[JoinStrategy, type[Join]] = {
+_KINDS: dict[JoinStrategy, type[PhysicalJoin]] = {
     JoinStrategy.INDEX: IndexJoin,
     JoinStrategy.SCAN: ScanJoin,
     JoinStrategy.OPIB: InOrderJoin,

@@ -12,7 +12,7 @@ from windrow.physical.nodes import (
     PerRowWindow,
     Physical,
     Plans,
-    Sessions,
+    SessionWindow,
     SlidingWindow,
     SmoothedWindow,
     TrialWindow,
@@ -24,7 +24,7 @@ from windrow.physical.tree import rewrite
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import every_of, within_of
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 _KINDS: dict[Strategy, type[SlidingWindow]] = {
     Strategy.WID: EagerWindow,
@@ -49,10 +49,10 @@ def _chosen(node: Physical, how: How) -> Physical:
     choice = choose(asked, how.statistics, how.constants)
     within = within_of(asked, shape_of(asked.input).domain) if asked.late is Late.REVISE else 0
     if isinstance(asked.window, Session):
-        return Sessions(asked, node.inputs, choice.reasons, within=within)
+        return SessionWindow(asked, node.inputs, choice.reasons, within=within)
     if isinstance(asked.window, SlideByTuple):
         return PerRowWindow(asked, node.inputs, choice.reasons, together=_takes_bounds(asked, asked.window))
-    if isinstance(asked.window, Rows):
+    if isinstance(asked.window, RowsWindow):
         return LastRowsWindow(asked, node.inputs, choice.reasons)
     return _sliding(asked, asked.window, node.inputs, choice, within, how)
 

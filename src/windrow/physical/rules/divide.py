@@ -40,7 +40,7 @@ from windrow.plan.types.expressions import type_of
 from windrow.semantics.joins import LastRows
 from windrow.semantics.progress.policies import External, lead_of
 from windrow.semantics.scalars.expressions import Call, Column, Expression, columns_of
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, SlideByTuple
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, SlideByTuple
 
 _Lowered: TypeAlias = tuple[Node, Expression, Expression]
 """A part without state, an expression over its columns, and the same over the keys of the window above it."""
@@ -76,7 +76,7 @@ def _high(plan: Node) -> Plans:
 def _counts_rows(node: Node) -> bool:
     if isinstance(node, Join):
         return isinstance(node.window, LastRows)
-    return isinstance(node, WindowAggregate) and isinstance(node.window, (Rows, SlideByTuple))
+    return isinstance(node, WindowAggregate) and isinstance(node.window, (RowsWindow, SlideByTuple))
 
 
 def _own(plan: Node) -> tuple[UserAggregate, ...]:
@@ -176,9 +176,9 @@ def _per(stream: Stream, above: tuple[Project, ...]) -> tuple[str, ...]:
 def _why_one(plan: Node, routed: bool) -> str | None:
     heads = [node for node in walk(plan) if isinstance(node, (WindowAggregate, Distinct, Join))]
     windows = [node for node in heads if isinstance(node, WindowAggregate)]
-    if any(window.emit is Emit.COMPLETE and not isinstance(window.window, Rows) for window in windows):
+    if any(window.emit is Emit.COMPLETE and not isinstance(window.window, RowsWindow) for window in windows):
         return "EMIT COMPLETE looks at the first row of all groups"
-    if any(isinstance(window.window, (Rows, SlideByTuple)) and not window.window.partition for window in windows):
+    if any(isinstance(window.window, (RowsWindow, SlideByTuple)) and not window.window.partition for window in windows):
         return "rows of all groups are counted together"
     if any(isinstance(node, Join) and isinstance(node.window, LastRows) for node in heads):
         return "windows of rows of a join count the rows of all keys together"
@@ -241,7 +241,7 @@ def _keys(head: WindowAggregate | Distinct) -> list[tuple[str, Expression]]:
     """What rows that belong together have in common: rows of one partition are counted together."""
     if isinstance(head, Distinct):
         return [(name, Column(name)) for name in shape_of(head).schema.names]
-    if not isinstance(head.window, (Rows, SlideByTuple)):
+    if not isinstance(head.window, (RowsWindow, SlideByTuple)):
         return list(head.keys)
     return [(name, e) for name, e in head.keys if isinstance(e, Column) and e.name in head.window.partition]
 

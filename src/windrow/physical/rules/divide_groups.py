@@ -8,14 +8,14 @@ from windrow.physical.division.join_routing import routed_pairs
 from windrow.physical.how import How
 from windrow.physical.nodes import (
     AsOfJoin,
-    Distinct,
+    DistinctRows,
     DividedGroups,
     IndexJoin,
-    Join,
     LastRowsWindow,
     PanedWindow,
     PerRowWindow,
     Physical,
+    PhysicalJoin,
     Plans,
     SlidingWindow,
     SmoothedWindow,
@@ -29,7 +29,7 @@ from windrow.plan.nodes import Stream
 from windrow.semantics.joins import LastRows
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column, Expression
-from windrow.semantics.windows.kinds import Emit, Rows, SlideByTuple
+from windrow.semantics.windows.kinds import Emit, RowsWindow, SlideByTuple
 
 Route = tuple[Expression, ...]
 
@@ -47,7 +47,7 @@ def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
     if routes is None:
         return node
     one = replace(node, inputs=())
-    if isinstance(one, (SlidingWindow, Join)):
+    if isinstance(one, (SlidingWindow, PhysicalJoin)):
         one = replace(one, threads=1)
     panes = isinstance(node, PanedWindow) and why_not_partial(node.asked) is None
     if not any(routes) and not panes:
@@ -69,7 +69,7 @@ def _routes(node: Physical) -> tuple[Route, ...] | None:
     """What rows that must meet have in common; None where the operator must see all of them, or in their order."""
     if any(_promises_for_groups(below) for below in walk(node)):
         return None
-    if isinstance(node, Distinct):
+    if isinstance(node, DistinctRows):
         return (tuple(Column(name) for name in shape_of(node.asked).schema.names),)
     if isinstance(node, (IndexJoin, AsOfJoin)):
         pairs = [] if node.passes or _counts_rows(node) else routed_pairs(node.asked)
@@ -82,7 +82,7 @@ def _routes(node: Physical) -> tuple[Route, ...] | None:
 
 def _route_of_window(node: Window) -> Route | None:
     window = node.asked.window
-    if isinstance(window, (Rows, SlideByTuple)):
+    if isinstance(window, (RowsWindow, SlideByTuple)):
         counted = [key for _, key in node.asked.keys if isinstance(key, Column) and key.name in window.partition]
         return tuple(counted) or None
     if node.asked.emit is Emit.COMPLETE or node.asked.early is not None:

@@ -9,13 +9,24 @@ from math import gcd
 from windrow.physical.grid import Grid
 from windrow.physical.group_promises import keys_below, usable_keys
 from windrow.physical.how import How
-from windrow.physical.nodes import Distinct, Join, Meld, PerRowWindow, Physical, Plans, Project, Read, Sort, Window
+from windrow.physical.nodes import (
+    DistinctRows,
+    Meld,
+    PerRowWindow,
+    Physical,
+    PhysicalJoin,
+    Plans,
+    ProjectRows,
+    Read,
+    Sort,
+    Window,
+)
 from windrow.physical.tree import walk
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import walk as walk_asked
 from windrow.semantics.joins import Between, LastRows, SameWindow, TimeWindow
 from windrow.semantics.progress.policies import External
-from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
 
 ROWS_AHEAD = 1 << 14
 """Rows of one side that a join takes at once, however short its windows are."""
@@ -50,13 +61,13 @@ def _(node: Read, grid: Grid | None) -> Physical:
 
 
 @_with_grid.register
-def _(node: Distinct, grid: Grid | None) -> Physical:
+def _(node: DistinctRows, grid: Grid | None) -> Physical:
     return replace(node, grid=Grid() if grid is None else Grid(grid.origin, grid.step))
 
 
 @_with_grid.register(Window)
-@_with_grid.register(Join)
-def _(node: Window | Join, grid: Grid | None) -> Physical:
+@_with_grid.register(PhysicalJoin)
+def _(node: Window | PhysicalJoin, grid: Grid | None) -> Physical:
     return replace(node, passes=_keys(node, grid))
 
 
@@ -87,7 +98,7 @@ def _(node: PerRowWindow, grid: Grid | None) -> Grid | None:
 
 
 @_grid_below.register
-def _(node: Distinct, grid: Grid | None) -> Grid | None:
+def _(node: DistinctRows, grid: Grid | None) -> Grid | None:
     # Without windows above, every punctuation says something: it makes rows below it late.
     return Grid() if grid is None else replace(grid, together=False)
 
@@ -98,7 +109,7 @@ def _(node: Sort, grid: Grid | None) -> Grid | None:
 
 
 @_grid_below.register
-def _(node: Join, grid: Grid | None) -> Grid | None:
+def _(node: PhysicalJoin, grid: Grid | None) -> Grid | None:
     """A join uses all promises; one side may be a window's reach ahead."""
     window = node.asked.window
     if isinstance(window, LastRows):
@@ -107,7 +118,7 @@ def _(node: Join, grid: Grid | None) -> Grid | None:
 
 
 @_grid_below.register
-def _(node: Project, grid: Grid | None) -> Grid | None:
+def _(node: ProjectRows, grid: Grid | None) -> Grid | None:
     return None if grid is None else replace(grid, keys=keys_below(node.asked, grid.keys))
 
 
@@ -130,7 +141,7 @@ def _grid_of(node: logical.WindowAggregate) -> Grid | None:
         return Grid(window.origin, window.slide, keys=usable_keys(node))
     if isinstance(window, SlideByTuple):
         return Grid(pace=window.range, keys=usable_keys(node))
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
         united = any(isinstance(part, logical.Union) for part in walk_asked(node))
         return Grid(by_arrival=united, keys=usable_keys(node)) if united or window.order is not None else None

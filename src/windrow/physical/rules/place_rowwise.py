@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from windrow.physical.how import How
-from windrow.physical.nodes import Distinct, Meld, Physical, Plans, Project, Read, Select, Sort, Undecided
+from windrow.physical.nodes import DistinctRows, Meld, Physical, Plans, ProjectRows, Read, Select, Sort, Undecided
 from windrow.physical.tree import rewrite
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import shape_of, walk
@@ -43,7 +43,7 @@ def _(asked: logical.Filter, node: Physical) -> Physical:
 
 @_placed.register
 def _(asked: logical.Project, node: Physical) -> Physical:
-    return Project(asked, node.inputs)
+    return ProjectRows(asked, node.inputs)
 
 
 @_placed.register
@@ -56,7 +56,7 @@ def _(asked: logical.Union, node: Physical) -> Physical:
 
 @_placed.register
 def _(asked: logical.Distinct, node: Physical) -> Physical:
-    return Distinct(asked, node.inputs)
+    return DistinctRows(asked, node.inputs)
 
 
 @_placed.register

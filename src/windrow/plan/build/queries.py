@@ -32,7 +32,7 @@ from windrow.plan.types.schema import Shape
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.scalars.moments import microseconds, moment_of
-from windrow.semantics.windows.kinds import Align, Landmark, Rows, Session, SlideBy, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Align, Landmark, RowsWindow, Session, SlideBy, SlideByTuple, Sliding, Window
 
 Length: TypeAlias = Amount | str | int | float | timedelta
 """How users write an amount: "10 min", 500, "100 rows", timedelta(minutes=10)."""
@@ -92,10 +92,10 @@ class WindowSpec:
         align = choice(Align, Align.END if self.align is None else self.align, "align")
         return Sliding.aligned(self._attribute(shape), extent, step, self._origin(shape), align)
 
-    def _rows(self, length: Amount) -> Rows:
+    def _rows(self, length: Amount) -> RowsWindow:
         self._refuse("range in rows", "origin", "by", "on", "align")
         slide = length if self.slide is None else Amount.of(self.slide, "slide")
-        return Rows(_row_count(length, "range"), _row_count(slide, "slide"), self.partition, self.order_by)
+        return RowsWindow(_row_count(length, "range"), _row_count(slide, "slide"), self.partition, self.order_by)
 
     def _by_tuple(self, shape: Shape, length: Amount, slide: Amount) -> SlideByTuple:
         self._refuse("slide in rows", "origin", "order_by", "align")

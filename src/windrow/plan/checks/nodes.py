@@ -36,7 +36,7 @@ from windrow.plan.types.kinds import Family, common, family_of, name_of, normal_
 from windrow.plan.types.schema import Shape
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Column, Expression
-from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
 
 __all__ = ["carries_progress", "check_supported", "check_window", "inputs_of", "map_inputs", "shape_of", "walk"]
 
@@ -185,7 +185,7 @@ def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
         for name in node.window.partition:
             type_of(Column(name), shape.schema)
         _check_partition(node, node.window.partition)
-    if isinstance(node.window, Rows):
+    if isinstance(node.window, RowsWindow):
         check_window(node.window)
         _check_rows(node, node.window, shape)
         return pa.int64()
@@ -206,7 +206,7 @@ def _check_partition(node: WindowAggregate, partition: tuple[str, ...]) -> None:
         )
 
 
-def _check_rows(node: WindowAggregate, window: Rows, shape: Shape) -> None:
+def _check_rows(node: WindowAggregate, window: RowsWindow, shape: Shape) -> None:
     for name in window.partition:
         type_of(Column(name), shape.schema)
         if Column(name) not in (expression for _, expression in node.keys):
@@ -276,7 +276,7 @@ def _check_within(node: WindowAggregate, shape: Shape) -> None:
             value=str(node.within),
             hint="write LATE REVISE WITHIN ..., or leave it out",
         )
-    domain = Domain.INTEGER if isinstance(node.window, Rows) else shape.domain
+    domain = Domain.INTEGER if isinstance(node.window, RowsWindow) else shape.domain
     if node.within.resolve(domain, "within") < 1:
         raise QueryError("must be positive", parameter="within", value=str(node.within), hint="as in WITHIN 1 HOUR")
 

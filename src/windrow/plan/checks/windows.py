@@ -7,7 +7,16 @@ from windrow.plan.nodes import WindowAggregate, WindowTime
 from windrow.semantics.scalars.amounts import Domain, render
 from windrow.semantics.scalars.casting import to_string
 from windrow.semantics.scalars.moments import moment
-from windrow.semantics.windows.kinds import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import (
+    MOST_EMPTY,
+    Emit,
+    Landmark,
+    RowsWindow,
+    Session,
+    SlideByTuple,
+    Sliding,
+    Window,
+)
 
 _EXAMPLES = {
     "range": "a window holds something, as in RANGE 10 SECONDS",
@@ -28,7 +37,7 @@ def check_window(window: Window, domain: Domain = Domain.INTEGER) -> None:
         if value < 1:
             counted = isinstance(window, SlideByTuple) and parameter == "slide"
             shown = render(value, Domain.INTEGER if counted else domain) if value else "0"
-            examples = _ROW_EXAMPLES if isinstance(window, Rows) else _EXAMPLES
+            examples = _ROW_EXAMPLES if isinstance(window, RowsWindow) else _EXAMPLES
             hint = "every n-th row closes a window, as in SLIDE 1 ROW" if counted else examples[parameter]
             raise QueryError("must be positive", parameter=parameter, value=shown, hint=hint)
 
@@ -45,7 +54,7 @@ def _numbers(window: Window) -> dict[str, int]:
 
 def attribute_of(window: Window) -> str | None:
     """The attribute a window is on; None when it counts rows."""
-    return None if isinstance(window, Rows) else window.attribute
+    return None if isinstance(window, RowsWindow) else window.attribute
 
 
 def check_empties(node: WindowAggregate) -> None:

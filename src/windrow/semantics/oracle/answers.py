@@ -23,14 +23,23 @@ from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.scalars.ordering import null_last_key
 from windrow.semantics.windows import framework
 from windrow.semantics.windows.framework import Interval, WindowId
-from windrow.semantics.windows.kinds import MOST_EMPTY, Emit, Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import (
+    MOST_EMPTY,
+    Emit,
+    Landmark,
+    RowsWindow,
+    Session,
+    SlideByTuple,
+    Sliding,
+    Window,
+)
 
 LATE = ("drop", "side", "revise")
 Missed: TypeAlias = tuple[Row, int, list[Interval]]
 """A row, how far below the bound it was, and the intervals of the windows it missed."""
 
 
-class Aggregate(Protocol):
+class AskedAggregate(Protocol):
     """One aggregate of a query: the name of its result, the function, its argument (None: `*`), its parameters."""
 
     @property
@@ -44,7 +53,7 @@ class Aggregate(Protocol):
 
 
 @dataclass(frozen=True)
-class Answer:
+class OracleAnswer:
     """The results (keys, `window_start`, `window_end`, aggregates) by end and keys, and what became of the rows.
 
     `missed` lists the rows with windows they are finally absent from because they came too late; `account` counts
@@ -63,14 +72,14 @@ def answer(
     window: Window,
     *,
     keys: Keys = (),
-    aggregates: Sequence[Aggregate] = (),
+    aggregates: Sequence[AskedAggregate] = (),
     where: Expression | None = None,
     emit: Emit = Emit.NONEMPTY,
     late: str = "drop",
     lateness: str = "generous",
     within: int | None = None,
     most_empty: int = MOST_EMPTY,
-) -> Answer:
+) -> OracleAnswer:
     """The answer over rows and punctuations in order of arrival; the end of the input closes every window.
 
     The filter comes before lateness: a filtered row is never late, nor early. With `late="revise"` the results are the
@@ -97,7 +106,7 @@ def answer(
         final = replace(final, extents=_filled(window, final, most_empty))
     results = list(_results(window, arrived, final, emit, keys, aggregates))
     ordered = sorted(results, key=lambda result: _order(result, keys))
-    return Answer(ordered, account, _missed(window, arrived, final), early)
+    return OracleAnswer(ordered, account, _missed(window, arrived, final), early)
 
 
 def _check(late: str, lateness: str, within: int | None) -> None:
@@ -132,7 +141,7 @@ def _results(
     placement: Placement,
     emit: Emit,
     keys: Keys,
-    aggregates: Sequence[Aggregate],
+    aggregates: Sequence[AskedAggregate],
 ) -> Iterator[dict[str, Any]]:
     for (group, wid), members in placement.extents.items():
         if emit is Emit.COMPLETE and not _is_complete(window, arrived, group, wid):
@@ -143,7 +152,7 @@ def _results(
         yield {**named, "window_start": start, "window_end": end, **{a.name: _aggregate(a, rows) for a in aggregates}}
 
 
-def _aggregate(aggregate: Aggregate, members: Sequence[Arrival]) -> Any:
+def _aggregate(aggregate: AskedAggregate, members: Sequence[Arrival]) -> Any:
     argument = aggregate.argument
     pairs = [(a.t, True if argument is None else evaluate(argument, a.row)) for a in members]
     return REFERENCE[aggregate.function](pairs, aggregate.parameters)
@@ -158,7 +167,7 @@ def _between(window: Window, placement: Placement, most: int) -> Iterator[tuple[
     """Every window from a group's first to its last, for each group; sessions have none between them."""
     by_group: dict[Any, list[WindowId]] = {}
     for group, wid in placement.extents:
-        partition = wid[1] if isinstance(window, Rows) else None
+        partition = wid[1] if isinstance(window, RowsWindow) else None
         by_group.setdefault((group, partition), []).append(wid)
     for (group, _), wids in by_group.items():
         span = _span(window, placement, wids)
@@ -176,7 +185,7 @@ def _check_gaps(places: Sequence[int], most: int) -> None:
 def _span(window: Window, placement: Placement, wids: list[WindowId]) -> Sequence[WindowId]:
     if isinstance(window, Session):
         return wids
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         numbers = [k for k, _ in wids]
         return [(k, wids[0][1]) for k in range(min(numbers), max(numbers) + 1)]
     if isinstance(window, SlideByTuple):
@@ -191,7 +200,7 @@ def _is_complete(window: Window, arrived: Sequence[Arrival], group: Group, wid: 
     start, _ = framework.interval(window, wid)
     if start is None:
         return True
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         return start >= 0
     closes_at = framework.closes_at(window, wid)
     seen = [a.t for a in arrived if a.t >= _boundary(window, a.bound) and a.bounds.of(group) < closes_at]

@@ -13,7 +13,7 @@ from windrow.semantics.scalars.evaluate import evaluate
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.scalars.moments import value_of
 from windrow.semantics.scalars.ordering import normal
-from windrow.semantics.windows.kinds import Rows, SlideByTuple, Window
+from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple, Window
 
 Group: TypeAlias = tuple[Any, ...]
 Element: TypeAlias = Row | Punctuation | EarlyRow
@@ -21,7 +21,7 @@ Keys: TypeAlias = Sequence[tuple[str, Expression]]
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ArrivalBounds:
     """The promises in force: one for all rows, and further ones for single groups."""
 
     linear: int = START
@@ -30,13 +30,13 @@ class Bounds:
     def of(self, group: Group) -> int:
         return max(self.linear, self.groups.get(group, START))
 
-    def after(self, punctuation: Punctuation) -> Bounds:
+    def after(self, punctuation: Punctuation) -> ArrivalBounds:
         """The bounds once a punctuation came; none may go back."""
         if punctuation.group is None:
-            return Bounds(check_advance(self.linear, punctuation.value), self.groups)
+            return ArrivalBounds(check_advance(self.linear, punctuation.value), self.groups)
         group = tuple(map(normal, punctuation.group))
         value = check_advance(self.groups.get(group, START), punctuation.value)
-        return Bounds(self.linear, {**self.groups, group: value})
+        return ArrivalBounds(self.linear, {**self.groups, group: value})
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Arrival:
     row: Row
     group: Group
     t: int
-    bounds: Bounds
+    bounds: ArrivalBounds
 
     @property
     def bound(self) -> int:
@@ -63,7 +63,7 @@ def arrivals(
     """
     arrived: list[Arrival] = []
     early: list[EarlyRow] = []
-    filtered, bounds = 0, Bounds()
+    filtered, bounds = 0, ArrivalBounds()
     for element in elements:
         if isinstance(element, Punctuation):
             _check_groups(window, element)
@@ -73,7 +73,7 @@ def arrivals(
         elif isinstance(element, EarlyRow):
             early.append(element)
         else:
-            attribute = window.order if isinstance(window, Rows) else window.attribute
+            attribute = window.order if isinstance(window, RowsWindow) else window.attribute
             t = len(arrived) if attribute is None else value_of(element, attribute)
             group = tuple(normal(evaluate(expression, element)) for _, expression in keys)
             arrived.append(Arrival(element, group, t, bounds))
@@ -85,7 +85,7 @@ def _row_of(element: Row | EarlyRow) -> Row:
 
 
 def _check_groups(window: Window, punctuation: Punctuation) -> None:
-    if punctuation.group is not None and isinstance(window, (Rows, SlideByTuple)) and not window.partition:
+    if punctuation.group is not None and isinstance(window, (RowsWindow, SlideByTuple)) and not window.partition:
         raise UnsupportedError(
             "of one group needs a window that rows of other groups say nothing about",
             parameter="punctuation",

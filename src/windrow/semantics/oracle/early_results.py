@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from windrow.semantics.oracle import answers as oracle
-from windrow.semantics.oracle.arrival import Bounds, Element, Keys
+from windrow.semantics.oracle.arrival import ArrivalBounds, Element, Keys
 from windrow.semantics.progress.lead import EarlyRow
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.evaluate import evaluate
@@ -22,7 +22,7 @@ from windrow.semantics.scalars.moments import value_of
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
 
-class Kind(Enum):
+class ResultKind(Enum):
     """What a result of a query with early results is."""
 
     EARLY = "early"
@@ -49,7 +49,7 @@ def early_results(
     spoken: Iterable[int],
     *,
     keys: Keys = (),
-    aggregates: Sequence[oracle.Aggregate] = (),
+    aggregates: Sequence[oracle.AskedAggregate] = (),
     **settings: Any,
 ) -> list[dict[str, Any]]:
     """All early results, in order, when it is spoken after so many elements; `settings` are those of the oracle.
@@ -79,8 +79,8 @@ def early_results(
     return given
 
 
-def _bounds(elements: Iterable[Element]) -> Bounds:
-    bounds = Bounds()
+def _bounds(elements: Iterable[Element]) -> ArrivalBounds:
+    bounds = ArrivalBounds()
     for element in elements:
         if isinstance(element, Punctuation):
             bounds = bounds.after(element)

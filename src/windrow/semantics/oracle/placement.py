@@ -12,7 +12,7 @@ from windrow.semantics.progress.lateness import Verdict, judge
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows import framework, session
 from windrow.semantics.windows.framework import WindowId
-from windrow.semantics.windows.kinds import Rows, Session, SlideByTuple, Window
+from windrow.semantics.windows.kinds import RowsWindow, Session, SlideByTuple, Window
 from windrow.semantics.windows.last_rows import partition_of
 from windrow.semantics.windows.session import Past
 
@@ -35,9 +35,9 @@ class Placement:
 
 def place(window: Window, arrived: Sequence[Arrival], *, within: int | None, lateness: str) -> Placement:
     """The placement when every window waits `within` longer than its punctuation before it is final (None: forever)."""
-    unbound = within is None or (isinstance(window, Rows) and window.order is None)
+    unbound = within is None or (isinstance(window, RowsWindow) and window.order is None)
     bounds = [START if unbound else a.bound - (within or 0) for a in arrived]
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         return _place_rows(window, arrived, bounds)
     if isinstance(window, Session):
         return _place_sessions(window, arrived, bounds)
@@ -48,7 +48,7 @@ def place(window: Window, arrived: Sequence[Arrival], *, within: int | None, lat
     return placement
 
 
-def _place_rows(window: Rows, arrived: Sequence[Arrival], bounds: Sequence[int]) -> Placement:
+def _place_rows(window: RowsWindow, arrived: Sequence[Arrival], bounds: Sequence[int]) -> Placement:
     """Rows below their bound are late; which windows they would be in is not known, since they have no number."""
     placement = Placement()
     late = {i for i, (arrival, bound) in enumerate(zip(arrived, bounds, strict=True)) if arrival.t < bound}

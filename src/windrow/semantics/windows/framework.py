@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 from windrow.semantics.progress.policies import Row
 from windrow.semantics.windows import landmark, session, slide_by_tuple, sliding
 from windrow.semantics.windows import last_rows as rows
-from windrow.semantics.windows.kinds import Landmark, Rows, Session, SlideByTuple, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 
 WindowId: TypeAlias = Any
 """What a kind names its windows by: a whole number, or a tuple that starts with whole numbers; always ordered."""
@@ -22,7 +22,7 @@ _KINDS: dict[type, ModuleType] = {
     Sliding: sliding,
     Landmark: landmark,
     Session: session,
-    Rows: rows,
+    RowsWindow: rows,
     SlideByTuple: slide_by_tuple,
 }
 

@@ -93,7 +93,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsWindow:
     """The last `range` rows, every `slide` rows; per `partition` when columns are named.
 
     Rows are counted by arrival, or by the attribute `order` (ties by arrival), which must be the progressing one.
@@ -134,4 +134,4 @@ class SlideByTuple:
     context = Context.FORWARD
 
 
-Window: TypeAlias = Sliding | Landmark | Session | Rows | SlideByTuple
+Window: TypeAlias = Sliding | Landmark | Session | RowsWindow | SlideByTuple

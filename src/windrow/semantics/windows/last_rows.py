@@ -17,10 +17,10 @@ from typing import Any
 from windrow.semantics.progress.policies import Row
 from windrow.semantics.scalars.moments import value_of
 from windrow.semantics.scalars.ordering import normal
-from windrow.semantics.windows.kinds import Rows, SlideByTuple
+from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple
 
 
-def interval(window: Rows, wid: tuple[int, tuple[Any, ...]]) -> tuple[int, int]:
+def interval(window: RowsWindow, wid: tuple[int, tuple[Any, ...]]) -> tuple[int, int]:
     """The half-open interval of row numbers, below zero where the window reaches before the first row.
 
     >>> interval(Rows(range=5, slide=2), (0, ()))
@@ -30,11 +30,11 @@ def interval(window: Rows, wid: tuple[int, tuple[Any, ...]]) -> tuple[int, int]:
     return end - window.range, end
 
 
-def partition_of(window: Rows | SlideByTuple, row: Row) -> tuple[Any, ...]:
+def partition_of(window: RowsWindow | SlideByTuple, row: Row) -> tuple[Any, ...]:
     return tuple(normal(row[column]) for column in window.partition)
 
 
-def _numbered(window: Rows, rows: Sequence[Row]) -> list[tuple[tuple[Any, ...], int]]:
+def _numbered(window: RowsWindow, rows: Sequence[Row]) -> list[tuple[tuple[Any, ...], int]]:
     """Each row's partition and its number in it."""
     members: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(rows):
@@ -47,7 +47,7 @@ def _numbered(window: Rows, rows: Sequence[Row]) -> list[tuple[tuple[Any, ...], 
     return [numbered[i] for i in range(len(rows))]
 
 
-def windows(window: Rows, rows: Sequence[Row]) -> list[tuple[int, tuple[Any, ...]]]:
+def windows(window: RowsWindow, rows: Sequence[Row]) -> list[tuple[int, tuple[Any, ...]]]:
     """The windows that ended, partition by partition in order of first arrival."""
     sizes: dict[tuple[Any, ...], int] = {}
     for partition, number in _numbered(window, rows):
@@ -55,14 +55,14 @@ def windows(window: Rows, rows: Sequence[Row]) -> list[tuple[int, tuple[Any, ...
     return [(k, partition) for partition, size in sizes.items() for k in range(size // window.slide)]
 
 
-def extent(window: Rows, rows: Sequence[Row], wid: tuple[int, tuple[Any, ...]]) -> list[int]:
+def extent(window: RowsWindow, rows: Sequence[Row], wid: tuple[int, tuple[Any, ...]]) -> list[int]:
     """The positions of the rows in a window, in order of arrival."""
     start, end = interval(window, wid)
     numbered = enumerate(_numbered(window, rows))
     return [i for i, (partition, number) in numbered if partition == wid[1] and start <= number < end]
 
 
-def wids(window: Rows, rows: Sequence[Row], index: int) -> list[tuple[int, tuple[Any, ...]]]:
+def wids(window: RowsWindow, rows: Sequence[Row], index: int) -> list[tuple[int, tuple[Any, ...]]]:
     """The windows that hold the row at `index`; the inverse of `extent`."""
     partition, number = _numbered(window, rows)[index]
     last = (number + window.range) // window.slide - 1

@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.errors import SourceError
 from windrow.sources.base import BATCH_ROWS, Reader, Source, narrow, refuse_repeated, require
 from windrow.sources.conform import encoded_schema, plain_schema
-from windrow.sources.files.paths import Kind, find_files
+from windrow.sources.files.paths import FileKind, find_files
 from windrow.sources.files.reader import FileReader, unreadable
 from windrow.sources.positions import Position
 
@@ -47,7 +47,7 @@ class FileSource:
 
     name: str
     label: str
-    kind: Kind
+    kind: FileKind
     files: tuple[Path, ...]
     format: Format
     schema: pa.Schema
@@ -114,7 +114,7 @@ def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, diction
     return FileSource(name, str(text), kind, files, reader, encoded_schema(given) if dictionary else given)
 
 
-def _found(files: Sequence[Path], reader: Format, kind: Kind, name: str) -> pa.Schema | None:
+def _found(files: Sequence[Path], reader: Format, kind: FileKind, name: str) -> pa.Schema | None:
     """The columns of the first file that tells them with their types, else of the first that names them."""
     named: pa.Schema | None = None
     for path in files:
@@ -135,16 +135,16 @@ def _tells_types(schema: pa.Schema) -> bool:
     return not all(pa.types.is_null(field.type) for field in schema)
 
 
-def format_of(kind: Kind, *, declared: bool = False) -> Format:
+def format_of(kind: FileKind, *, declared: bool = False) -> Format:
     """The reader for a kind of file; imported here so that only what is used is loaded."""
-    if kind is Kind.PARQUET:
+    if kind is FileKind.PARQUET:
         from windrow.sources.files.parquet import Parquet
 
         return Parquet()
-    if kind is Kind.JSON:
+    if kind is FileKind.JSON:
         from windrow.sources.files.json_lines import JsonLines
 
         return JsonLines(declared)
     from windrow.sources.files.delimited import Delimited
 
-    return Delimited("\t" if kind is Kind.TSV else ",")
+    return Delimited("\t" if kind is FileKind.TSV else ",")

@@ -9,7 +9,7 @@ from pathlib import Path
 from windrow.errors import SourceError
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """What a file holds, told by how its name ends."""
 
     PARQUET = "Parquet"
@@ -18,16 +18,22 @@ class Kind(Enum):
     JSON = "JSON lines"
 
 
-_TEXT = {".csv": Kind.CSV, ".tsv": Kind.TSV, ".jsonl": Kind.JSON, ".ndjson": Kind.JSON, ".json": Kind.JSON}
-ENDINGS: dict[str, Kind] = {
-    ".parquet": Kind.PARQUET,
-    ".pq": Kind.PARQUET,
+_TEXT = {
+    ".csv": FileKind.CSV,
+    ".tsv": FileKind.TSV,
+    ".jsonl": FileKind.JSON,
+    ".ndjson": FileKind.JSON,
+    ".json": FileKind.JSON,
+}
+ENDINGS: dict[str, FileKind] = {
+    ".parquet": FileKind.PARQUET,
+    ".pq": FileKind.PARQUET,
     **_TEXT,
     **{f"{ending}.gz": kind for ending, kind in _TEXT.items()},
 }
 
 
-def kind_of(path: Path) -> Kind | None:
+def kind_of(path: Path) -> FileKind | None:
     """The kind by ending, upper or lower case; None when the ending is not known.
 
     >>> kind_of(Path("a/trades.CSV.gz"))
@@ -37,7 +43,7 @@ def kind_of(path: Path) -> Kind | None:
     return next((kind for ending, kind in ENDINGS.items() if name.endswith(ending)), None)
 
 
-def find_files(text: str | Path, name: str) -> tuple[tuple[Path, ...], Kind]:
+def find_files(text: str | Path, name: str) -> tuple[tuple[Path, ...], FileKind]:
     """The files a path, a folder or a glob pattern stands for, sorted by name, all of one kind."""
     path = Path(text).expanduser()
     if path.is_file():
@@ -76,7 +82,7 @@ def _nearest(path: Path) -> str:
     return "check the path"
 
 
-def _one_kind(files: list[Path], text: str | Path, name: str) -> Kind:
+def _one_kind(files: list[Path], text: str | Path, name: str) -> FileKind:
     kinds = {kind_of(path): path for path in files}
     if None in kinds:
         raise SourceError(

@@ -17,7 +17,7 @@ import pyarrow as pa
 from windrow.errors import SourceError
 from windrow.sources.base import Element, Sign, cut, require
 from windrow.sources.conform import conform
-from windrow.sources.files.paths import Kind
+from windrow.sources.files.paths import FileKind
 from windrow.sources.positions import Position, counts_of, shrunk
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _short(digest: hashlib._Hash) -> str:
     return digest.hexdigest()[:16]
 
 
-def unreadable(path: Path, kind: Kind, name: str, error: Exception, used: int = 0) -> SourceError:
+def unreadable(path: Path, kind: FileKind, name: str, error: Exception, used: int = 0) -> SourceError:
     """The error for a file that breaks in a way its format does not explain."""
     reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     return SourceError(

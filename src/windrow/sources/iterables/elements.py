@@ -14,10 +14,10 @@ from windrow.semantics.progress.policies import Punctuation
 from windrow.sources.base import BATCH_ROWS, Element, Reader, Source, cut, narrow, require
 from windrow.sources.conform import conform, plain_schema
 from windrow.sources.iterables.dict_rows import inferred, refuse_unknown, rows_table
-from windrow.sources.iterables.gathering import Gathering, Rows
+from windrow.sources.iterables.gathering import GatheredRows, Gathering
 from windrow.sources.iterables.reader import IteratorReader
 from windrow.sources.positions import Position, rows_before, shrunk
-from windrow.sources.promises import Promises
+from windrow.sources.promises import CheckedPromises
 
 _LABEL = "Python iterable"
 
@@ -102,7 +102,7 @@ class IterableSource:
         return IteratorReader(gathering, convert, position, lambda: shrunk(self, rows, self.name))
 
     def table(self, element: Any, used: int) -> pa.Table:
-        if isinstance(element, Rows):
+        if isinstance(element, GatheredRows):
             refuse_unknown(element, self.known, used, self.name)
             return rows_table(element, self.schema)
         table = as_table(element, self.name)
@@ -118,7 +118,7 @@ class _Converting:
     def __init__(self, source: IterableSource, batch_rows: int) -> None:
         self.source = source
         self.batch_rows = batch_rows
-        self.promises = Promises(source.name, source.time, source.schema)
+        self.promises = CheckedPromises(source.name, source.time, source.schema)
         self.used = 0
 
     def __call__(self, element: Any) -> Iterator[Element]:

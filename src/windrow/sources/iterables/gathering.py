@@ -11,12 +11,12 @@ from windrow.sources.iterables.dict_rows import is_row
 from windrow.sources.iterables.read_ahead import ReadAhead
 
 
-class Rows(list[Any]):
+class GatheredRows(list[Any]):
     """Dict rows that came one after another."""
 
 
 class Gathering:
-    """The elements of an iterable in order, neighbouring dict rows as `Rows` of up to `batch_rows`.
+    """The elements of an iterable in order, neighbouring dict rows as `GatheredRows` of up to `batch_rows`.
 
     Of one that is `live` no row waits for others longer than `wait` seconds (None: until a batch is full). Elements are
     read right here until somebody waits for one only so long, or a row may wait only so long: from then on a thread of
@@ -42,7 +42,7 @@ class Gathering:
         taken = self.ahead.take(self.batch_rows, wait, timeout)
         if isinstance(taken, Sign):
             return taken
-        return Rows(taken) if is_row(taken[0]) else taken[0]
+        return GatheredRows(taken) if is_row(taken[0]) else taken[0]
 
     def stop(self) -> None:
         """Nothing more is wanted."""
@@ -61,8 +61,8 @@ class Gathering:
             return self.next(None)
         return self._rows_here(element)
 
-    def _rows_here(self, first: Any) -> Rows:
-        rows = Rows([first])
+    def _rows_here(self, first: Any) -> GatheredRows:
+        rows = GatheredRows([first])
         for element in self.elements if self.batch_rows > 1 else ():
             if not is_row(element):
                 self.held.append(element)

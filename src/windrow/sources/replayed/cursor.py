@@ -20,7 +20,7 @@ from windrow.sources import BATCH_ROWS, Element, Sign, Source
 from windrow.sources.files.file_source import FileSource
 from windrow.sources.files.reader import look_of
 from windrow.sources.positions import position_of, shrunk
-from windrow.sources.replayed.spans import Span
+from windrow.sources.replayed.spans import RowSpan
 
 Look: TypeAlias = Hashable
 """What the files behind a source look like from outside; a tape of files that changed is not used again."""
@@ -117,7 +117,7 @@ _kept: list[_Kept] = []
 """The tapes this process has open, the one used last at the end."""
 
 
-def read_span(token: str, source: Source, span: Span) -> Iterator[Element]:
+def read_span(token: str, source: Source, span: RowSpan) -> Iterator[Element]:
     """The elements of a span; `token` tells this source from every other one that the process may read."""
     look = _look(source)
     with clear_errors(source):

@@ -22,7 +22,7 @@ LEAST_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Span:
+class RowSpan:
     """Rows `first` to `last` of a source, end exclusive; `ends` says that nothing follows."""
 
     first: int
@@ -43,12 +43,12 @@ def offset(rows: int, ended: bool) -> Offset:
     return {"rows": rows, "ended": True} if ended else {"rows": rows}
 
 
-def span_between(start: Mapping[str, Any], end: Mapping[str, Any]) -> Span:
+def span_between(start: Mapping[str, Any], end: Mapping[str, Any]) -> RowSpan:
     """The rows after one offset up to another; the end of the source lies in the span that first knows of it."""
-    return Span(start["rows"], end["rows"], bool(end.get("ended")) and not start.get("ended"))
+    return RowSpan(start["rows"], end["rows"], bool(end.get("ended")) and not start.get("ended"))
 
 
-def cut_span(span: Span, pieces: int, seams: Sequence[int] | None) -> list[Span]:
+def cut_span(span: RowSpan, pieces: int, seams: Sequence[int] | None) -> list[RowSpan]:
     """The span in up to `pieces` spans of about the same size, cut only at `seams` (None: anywhere).
 
     >>> cut_span(Span(0, 300_000, True), 2, seams=[100_000, 200_000])
@@ -59,7 +59,7 @@ def cut_span(span: Span, pieces: int, seams: Sequence[int] | None) -> list[Span]
     cuts = ideal if seams is None else [_nearest(seams, row) for row in ideal]
     inner = sorted({row for row in cuts if row is not None and span.first < row < span.last})
     bounds = [span.first, *inner, span.last]
-    return [Span(first, last, span.ends and last == span.last) for first, last in pairwise(bounds)]
+    return [RowSpan(first, last, span.ends and last == span.last) for first, last in pairwise(bounds)]
 
 
 def _nearest(seams: Sequence[int], row: int) -> int | None:

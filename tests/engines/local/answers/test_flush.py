@@ -17,7 +17,7 @@ from tests.acceptance.streams import SCHEMA as PLAIN
 from tests.acceptance.streams import outcome, rows, table
 from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM, Split, answer, approximately
 from tests.operators.low_levels import BOUNDED
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.errors import ConfigurationError, SumOverflowError
 from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
@@ -107,7 +107,7 @@ def test_whatever_the_query_the_answer_is_the_same(name: str, flush: str) -> Non
 def test_a_run_goes_on_from_its_last_checkpoint(name: str, flush: str, tmp_path: Path) -> None:
     """Every run takes up from the last one, takes three elements more, writes a checkpoint and is gone."""
     expected = outcome(QUERIES[name](), batch_rows=7)
-    options = Options(flush=flush, **SMALL, checkpoint=str(tmp_path), checkpoint_every=1, restore=True)
+    options = LocalOptions(flush=flush, **SMALL, checkpoint=str(tmp_path), checkpoint_every=1, restore=True)
     for _ in range(8):
         query = QUERIES[name]()
         runner = Runner(query.plan, query.sources, options)
@@ -121,7 +121,7 @@ def test_a_run_goes_on_from_its_last_checkpoint(name: str, flush: str, tmp_path:
 
 def test_metrics_tell_of_stalls_and_of_what_waits() -> None:
     query = counted(wr.stream([], time="ts", progress=wr.punctuated(), schema=PLAIN), range=10)
-    runner = Runner(query.plan, query.sources, Options(flush="slow", flush_rows=1, flush_cells=1))
+    runner = Runner(query.plan, query.sources, LocalOptions(flush="slow", flush_rows=1, flush_cells=1))
     given = [{"ts": 1, "k": k, "x": 1} for k in "abcd"]
     runner.feed("stream", pa.RecordBatch.from_pylist(given, PLAIN))
     assert (0, 3) == (runner.metrics().results_waiting, runner.metrics().cells_evicted)

@@ -27,7 +27,7 @@ from windrow.semantics.progress.policies import END, External, Punctuation
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.scalars.ordering import normal
-from windrow.semantics.windows.kinds import Emit, Landmark, Rows, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -73,7 +73,7 @@ def fed(plan: WindowAggregate, pieces: Sequence[pa.RecordBatch | Punctuation], r
     return run
 
 
-def check(expected: oracle.Answer, run: Run) -> None:
+def check(expected: oracle.OracleAnswer, run: Run) -> None:
     assert isinstance(run.plan, WindowAggregate)
     calls = run.plan.aggregates
     wanted, found = approximately(expected.results, calls), approximately(run.results, calls)
@@ -215,12 +215,12 @@ def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> No
 def test_counted_windows_of_single_groups_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     by = data.draw(st.sampled_from(("k", "g")))
     names = data.draw(st.sampled_from(((by,), (by, "y"), ("k", "g"))))
-    window: Rows | SlideByTuple
+    window: RowsWindow | SlideByTuple
     if data.draw(st.booleans()):
         window = data.draw(streams.slide_by_tuple(partition=names))
     else:
         lengths, partition = st.integers(1, 6), data.draw(st.sampled_from((names, (by,))))
-        window = Rows(data.draw(lengths), data.draw(lengths), partition, "ts")
+        window = RowsWindow(data.draw(lengths), data.draw(lengths), partition, "ts")
     elements = data.draw(streams.elements(late=True, by=by))
     calls = [
         AggregateCall(c.name, c.function, c.argument, c.parameters)
@@ -228,7 +228,7 @@ def test_counted_windows_of_single_groups_give_the_answer_of_the_oracle(data: st
     ]
     keys = tuple((name, Column(name)) for name in names)
     emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
-    late = Late.SIDE if isinstance(window, Rows) else data.draw(st.sampled_from((Late.DROP, Late.SIDE)))
+    late = Late.SIDE if isinstance(window, RowsWindow) else data.draw(st.sampled_from((Late.DROP, Late.SIDE)))
     stream = Stream("s", SCHEMA, "ts", External(per=(by,)))
     node = WindowAggregate(stream, window, keys, tuple(calls), emit=emit, late=late, lateness=lateness)
     pieces = list(in_batches(elements, data.draw(st.sets(st.integers(0, 40)))))
@@ -253,7 +253,7 @@ def test_counted_windows_of_single_groups_give_the_answer_of_the_oracle(data: st
 
 def test_counted_windows_of_a_group_are_reported_at_its_own_promise() -> None:
     count, given = (AggregateCall("n", "count"),), Stream("s", SCHEMA, "ts", External(per=("k",)))
-    for window in (SlideByTuple("ts", 10, partition=("k",)), Rows(3, 1, ("k",), "ts")):
+    for window in (SlideByTuple("ts", 10, partition=("k",)), RowsWindow(3, 1, ("k",), "ts")):
         run = Run(WindowAggregate(given, window, (("k", Column("k")),), count))
         run.feed(rows((5, "a"), (3, "b"), (1, "a"), (8, "a"), (4, "b")))
         run.feed(Punctuation(6, ("a",)))

@@ -24,7 +24,7 @@ from tests.operators.joins.cases import (
     row_windows,
     rows,
 )
-from windrow.engines.local import Metrics, Options, Receiver, run
+from windrow.engines.local import LocalOptions, Metrics, Receiver, run
 from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
 from windrow.pipeline.build import build
@@ -67,7 +67,7 @@ def answer(plan: Node, data: dict[str, pa.Table], **options: Any) -> tuple[Rows,
     results: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
     sources = {name: open_source(table, name=name) for name, table in data.items()}
-    _, metrics = run([plan], sources, Receiver.of_one(results.append, late.append), Options(**options))
+    _, metrics = run([plan], sources, Receiver.of_one(results.append, late.append), LocalOptions(**options))
     return [r for b in results for r in b.to_pylist()], [r for b in late for r in b.to_pylist()], metrics
 
 

@@ -18,11 +18,11 @@ from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Rows, Sliding, Window
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Sliding, Window
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
-ROWS = st.builds(lambda n, m: Rows(n, m, ("k",), "ts"), st.integers(1, 6), st.integers(1, 6))
+ROWS = st.builds(lambda n, m: RowsWindow(n, m, ("k",), "ts"), st.integers(1, 6), st.integers(1, 6))
 WINDOWS = {
     Late.DROP: st.one_of(streams.windows(), streams.slide_by_tuple(), ROWS),
     Late.SIDE: st.one_of(streams.windows(), streams.slide_by_tuple(), ROWS),
@@ -54,7 +54,7 @@ def test_late_rows_tell_what_they_missed(data: st.DataObject, policy: Late, late
     window = data.draw(WINDOWS[policy])
     elements = data.draw(streams.elements(late=True, extremes=False))
     keys = tuple((name, Column(name)) for name in data.draw(st.sampled_from(((), ("k",), ("k", "g")))))
-    if isinstance(window, Rows):
+    if isinstance(window, RowsWindow):
         keys = (("k", Column("k")),)
     asked = data.draw(st.one_of(st.none(), st.integers(1, 100).map(Amount.of))) if policy is Late.REVISE else None
     calls = (AggregateCall("n", "count"),)

@@ -23,7 +23,7 @@ from windrow.semantics.progress.lead import EarlyRow, ahead
 from windrow.semantics.progress.policies import LIMIT, Lead, Ordered, Policy, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.semantics.windows.kinds import Rows
+from windrow.semantics.windows.kinds import RowsWindow
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -55,7 +55,7 @@ def judged(rows: Sequence[dict[str, Any]], policy: Policy, slack: int, lead: int
 
 def counted(partition: tuple[str, ...]) -> st.SearchStrategy[Any]:
     lengths = st.integers(1, 5)
-    rows = st.builds(Rows, lengths, lengths, st.just(partition), st.sampled_from((None, "ts")))
+    rows = st.builds(RowsWindow, lengths, lengths, st.just(partition), st.sampled_from((None, "ts")))
     return st.one_of(rows, streams.slide_by_tuple(partition=partition))
 
 

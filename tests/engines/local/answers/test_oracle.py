@@ -14,7 +14,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests import strategies as streams
-from windrow.engines.local import Metrics, Options, Receiver, run
+from windrow.engines.local import LocalOptions, Metrics, Receiver, run
 from windrow.errors import SumOverflowError
 from windrow.plan.checks.windows import within_of
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, Strategy, Stream, WindowAggregate
@@ -80,7 +80,7 @@ class Split:
 def answer(plan: Node, source: Any, **options: Any) -> tuple[list[dict[str, Any]], list[Any], Metrics]:
     results: list[pa.RecordBatch] = []
     late: list[pa.RecordBatch] = []
-    _, metrics = run([plan], {"s": source}, Receiver.of_one(results.append, late.append), Options(**options))
+    _, metrics = run([plan], {"s": source}, Receiver.of_one(results.append, late.append), LocalOptions(**options))
     return [r for b in results for r in b.to_pylist()], [r for b in late for r in b.to_pylist()], metrics
 
 

@@ -26,7 +26,7 @@ from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.oracle.in_order import in_order as steps_of
 from windrow.semantics.progress.policies import END, External, Punctuation
 from windrow.semantics.scalars.expressions import Call, Column, Literal
-from windrow.semantics.windows.kinds import Emit, Rows, Sliding, Window
+from windrow.semantics.windows.kinds import Emit, RowsWindow, Sliding, Window
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
@@ -36,7 +36,7 @@ CUTS = st.sets(st.integers(0, 40))
 
 
 def windows() -> st.SearchStrategy[Window]:
-    rows = st.builds(Rows, st.integers(1, 6), st.integers(1, 6), st.sampled_from(((), ("k",))), st.just("ts"))
+    rows = st.builds(RowsWindow, st.integers(1, 6), st.integers(1, 6), st.sampled_from(((), ("k",))), st.just("ts"))
     tuples = st.one_of(streams.slide_by_tuple(), streams.slide_by_tuple(partition=("k",)))
     return st.one_of(streams.windows(), streams.windows(), tuples, rows)
 

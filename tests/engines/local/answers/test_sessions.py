@@ -80,7 +80,7 @@ class Case:
         pieces = list(in_batches(self.elements, self.chance.sample(range(30), 10)))
         return fed(node, pieces, self.chance.sample(range(len(pieces)), min(3, len(pieces))))
 
-    def expected(self, **settings: Any) -> oracle.Answer:
+    def expected(self, **settings: Any) -> oracle.OracleAnswer:
         return oracle.answer(self.spelled, self.window, keys=self.keys, aggregates=CALLS, **settings)
 
 
@@ -89,7 +89,7 @@ def told(late: Sequence[dict[str, Any]]) -> list[Any]:
     return sorted(tuple(row[name] for name in names) for row in late)
 
 
-def missed(expected: oracle.Answer) -> list[Any]:
+def missed(expected: oracle.OracleAnswer) -> list[Any]:
     return sorted((row["x"], by, len(spans), *spans[0]) for row, by, spans in expected.missed)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from windrow.engines.spark.connect.format_options import Marks, read_options
+from windrow.engines.spark.connect.format_options import PunctuationRows, read_options
 from windrow.errors import WindrowError
 from windrow.generate.source import RecipeSource
 from windrow.semantics.scalars.amounts import Domain
@@ -40,10 +40,15 @@ def test_what_is_left_out_has_a_default(path: str) -> None:
 
 
 def test_slack_is_in_units_of_the_time(path: str) -> None:
-    assert Marks("t", Domain.TIME, 30_000_000) == read_options({"path": path, "punctuate": "30 s", "time": "t"}).marks
-    assert Marks("n", Domain.INTEGER, 30) == read_options({"path": path, "punctuate": "30", "time": "n"}).marks
+    assert (
+        PunctuationRows("t", Domain.TIME, 30_000_000)
+        == read_options({"path": path, "punctuate": "30 s", "time": "t"}).marks
+    )
+    assert (
+        PunctuationRows("n", Domain.INTEGER, 30) == read_options({"path": path, "punctuate": "30", "time": "n"}).marks
+    )
     recipe = read_options({"recipe": "TRADES", "rows": "1", "punctuate": "0 s"})
-    assert Marks("time", Domain.TIME, 0) == recipe.marks
+    assert PunctuationRows("time", Domain.TIME, 0) == recipe.marks
 
 
 def test_a_recipe_has_the_settings_of_its_generator() -> None:

@@ -16,7 +16,7 @@ from windrow.engines.spark.connect.replay import Replay, ReplayBatch, ReplayStre
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Element, Source, open_source
-from windrow.sources.replayed.spans import Offset, Span
+from windrow.sources.replayed.spans import Offset, RowSpan
 from windrow.sources.replayed.spool import spooled
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SCHEMA = "first long, last long, ends boolean, total long, punctuations string"
 
 
-def summary(elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
+def summary(elements: Iterator[Element], span: RowSpan) -> Iterator[pa.RecordBatch]:
     """One row a span: what it is and what was in it."""
     total = 0
     punctuations: list[str] = []
@@ -166,18 +166,18 @@ def test_an_empty_paced_stream_ends_at_once() -> None:
     assert 100.0 == clock.now
 
 
-def spans(stream: ReplayStream | ReplayBatch, *bounds: Offset) -> list[Span]:
+def spans(stream: ReplayStream | ReplayBatch, *bounds: Offset) -> list[RowSpan]:
     return [piece.value for piece in stream.partitions(*bounds)]
 
 
 def test_a_micro_batch_is_cut_into_pieces() -> None:
     stream = ReplayStream(replay(300_000, partitions=2))
 
-    assert [Span(0, 10)] == spans(stream, {"rows": 0}, {"rows": 10})
-    expected = [Span(0, 150_000), Span(150_000, 300_000, True)]
+    assert [RowSpan(0, 10)] == spans(stream, {"rows": 0}, {"rows": 10})
+    expected = [RowSpan(0, 150_000), RowSpan(150_000, 300_000, True)]
     assert expected == spans(stream, {"rows": 0}, {"rows": 300_000, "ended": True})
     assert expected == spans(ReplayBatch(replay(300_000, partitions=2)))
-    assert [Span(0, 0, True)] == spans(stream, {"rows": 0}, {"rows": 0, "ended": True})
+    assert [RowSpan(0, 0, True)] == spans(stream, {"rows": 0}, {"rows": 0, "ended": True})
 
 
 def test_work_is_done_on_the_elements_of_a_piece() -> None:

@@ -17,7 +17,7 @@ from windrow.cli import main
 from windrow.engines.run import Requests
 from windrow.engines.spark.running.following import run_to_addresses
 from windrow.engines.spark.running.logs import last
-from windrow.engines.spark.running.options import Options
+from windrow.engines.spark.running.options import SparkOptions
 from windrow.errors import ConfigurationError
 from windrow.sinks.json_lines import JsonLinesSink
 
@@ -50,7 +50,7 @@ def test_results_and_late_rows_go_to_folders_that_spark_writes(
     query = wr.sql(SQL.format(path=trades))
     answer, late = tmp_path / "answer", tmp_path / "late"
     told: list[int] = []
-    options = Options(spark=spark, batch_rows=10, checkpoint=str(tmp_path / "state"))
+    options = SparkOptions(spark=spark, batch_rows=10, checkpoint=str(tmp_path / "state"))
     metrics = run_to_addresses(
         query.plan,
         query.sources,
@@ -63,7 +63,7 @@ def test_results_and_late_rows_go_to_folders_that_spark_writes(
     assert [1] == pq.read_table(late)["second"].to_pylist()
     assert (100, 1) == (metrics.rows_in, metrics.rows_late)
     assert list(range(10, 101, 10)) == told
-    again = Options(spark=spark, checkpoint=str(tmp_path / "state"), output="console:")
+    again = SparkOptions(spark=spark, checkpoint=str(tmp_path / "state"), output="console:")
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` holds a run already, got .*\. Hint: go on from it"):
         run_to_addresses(query.plan, query.sources, None, again, Requests())
 

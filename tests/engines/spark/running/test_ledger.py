@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from windrow.engines.spark.running.ledger import Ledger, deliver_in_order
+from windrow.engines.spark.running.ledger import SparkLedger, deliver_in_order
 from windrow.errors import ConfigurationError
 from windrow.sharded.wire import LATE, RESULT, pack, seal
 
@@ -63,7 +63,7 @@ class Folder:
         )
         spark: Any = None
         given = {RESULT: self._take(self.results), LATE: self._take(self.late)}
-        self.ledger = Ledger(spark, path, [frame], [given])
+        self.ledger = SparkLedger(spark, path, [frame], [given])
 
     @staticmethod
     def _take(into: list[Any]) -> Callable[[pa.RecordBatch], None]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from windrow.engines.spark.running.options import Options
+from windrow.engines.spark.running.options import SparkOptions
 from windrow.errors import ConfigurationError
 
 
@@ -12,9 +12,9 @@ from windrow.errors import ConfigurationError
 def test_options_must_be_positive(name: str) -> None:
     options: dict[str, Any] = {name: 0}
     with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be at least 1, got 0\.\Z"):
-        Options(**options).check()
+        SparkOptions(**options).check()
 
 
 def test_a_restore_needs_a_folder() -> None:
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` needs a folder\. Hint: give checkpoint='folder'\.\Z"):
-        Options(restore=True).check()
+        SparkOptions(restore=True).check()

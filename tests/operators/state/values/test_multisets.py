@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.local import Options
+from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.state.groups import COMPACT_ABOVE
@@ -51,7 +51,7 @@ def test_values_are_forgotten_with_their_windows(window: str, emit: str) -> None
     stream = wr.stream(pa.table(columns), time="t", progress=wr.ordered())
     spec, strategy = WINDOWS[window]
     query = stream.window(**spec).agg(**ASKED).emit(emit).strategy(strategy)
-    runner = Runner(query.plan, query.sources, Options(batch_rows=1000))
+    runner = Runner(query.plan, query.sources, LocalOptions(batch_rows=1000))
     found: list[dict[str, Any]] = []
     runner.deliver(lambda batch: found.extend(batch.to_pylist()), lambda _: None)
     runner.run()

@@ -8,17 +8,17 @@ import numpy as np
 
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.windows.adaptive.pending_rows import Pending
-from windrow.operators.windows.base import Rows
+from windrow.operators.windows.base import GroupedRows
 from windrow.semantics.progress.policies import END
 from windrow.semantics.scalars.expressions import Column
 
 X = Column("x")
 
 
-def rows(times: Sequence[int], codes: Sequence[int], valid: Sequence[int] = ()) -> Rows:
+def rows(times: Sequence[int], codes: Sequence[int], valid: Sequence[int] = ()) -> GroupedRows:
     stamps, validity = np.array(times, np.int64), np.array(valid, np.uint8)
     lifted = Lifted(stamps * 100, np.empty(0, np.int64), validity, False, stamps)
-    return Rows(stamps, np.array(codes, np.int32), {X: lifted}, valid={X: validity})
+    return GroupedRows(stamps, np.array(codes, np.int32), {X: lifted}, valid={X: validity})
 
 
 def test_batches_become_one_and_rows_without_validity_are_valid() -> None:

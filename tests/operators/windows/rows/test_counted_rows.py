@@ -32,18 +32,18 @@ from windrow.plan.nodes import AggregateCall, Late, Lateness, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import END, External, Punctuation
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Emit, Rows
+from windrow.semantics.windows.kinds import Emit, RowsWindow
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
 
 PARTITIONS = st.sampled_from(((), (), ("k",), ("k",), ("g",), ("k", "g"), ("y",)))
 LENGTHS = st.one_of(st.integers(1, 4), st.integers(1, 12))
-WINDOWS = st.builds(Rows, LENGTHS, LENGTHS, PARTITIONS, st.sampled_from((None, "ts")))
+WINDOWS = st.builds(RowsWindow, LENGTHS, LENGTHS, PARTITIONS, st.sampled_from((None, "ts")))
 EMITS = st.sampled_from((Emit.NONEMPTY, Emit.NONEMPTY, Emit.EMPTY, Emit.COMPLETE))
 
 
-def keys_of(window: Rows, more: Sequence[str]) -> tuple[tuple[str, Column], ...]:
+def keys_of(window: RowsWindow, more: Sequence[str]) -> tuple[tuple[str, Column], ...]:
     """The partition's columns and others, in any order: groups may be the partitions, or finer."""
     return tuple((name, Column(name)) for name in dict.fromkeys((*more, *window.partition)))
 
@@ -108,7 +108,7 @@ def drive(node: WindowAggregate, elements: Sequence[Any], cuts: set[int], *, res
 
 
 def check(node: WindowAggregate, elements: Sequence[Any], cuts: set[int], *, restored: bool = False) -> None:
-    def answer() -> oracle.Answer:
+    def answer() -> oracle.OracleAnswer:
         settings: dict[str, Any] = {"keys": node.keys, "aggregates": node.aggregates, "emit": node.emit}
         return oracle.answer(elements, node.window, late="side", lateness=node.lateness.value, **settings)
 
@@ -146,7 +146,7 @@ def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
 
 @settings(max_examples=10_000 if SOAK else 80)
 @given(WINDOWS, streams.elements(spread=1 << 51, extremes=False), st.sets(st.integers(0, 40)))
-def test_times_far_apart(window: Rows, elements: list[Any], cuts: set[int]) -> None:
+def test_times_far_apart(window: RowsWindow, elements: list[Any], cuts: set[int]) -> None:
     node = WindowAggregate(STREAM, replace(window, order="ts"), keys_of(window, ()), CALLS, late=Late.SIDE)
     check(node, elements, cuts)
 
@@ -159,7 +159,7 @@ def test_a_row_without_a_place_in_the_order_is_refused() -> None:
         list(source.process(Batch.unread(pa.RecordBatch.from_pylist(rows, SCHEMA))))
 
 
-def by_hand(window: Rows, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def by_hand(window: RowsWindow, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Windows of many rows straight from their definition: rows in the order in which they count."""
     counted: dict[Any, list[dict[str, Any]]] = {}
     found: list[dict[str, Any]] = []
@@ -193,19 +193,19 @@ CALLS = (
     AggregateCall("m", "median", Column("x")),
 )
 LARGE = [
-    (Rows(40, 8, ("k",)), ("k",), 70, 50),
-    (Rows(40, 8, ("k",)), ("k",), 20_000, 50),
-    (Rows(7, 3, ("k",)), ("g", "k"), 6_000, 30),
-    (Rows(900, 300), ("k",), 70_000, 9_000),
-    (Rows(5, 50, ("k",)), ("k",), 9_000, 4),
-    (Rows(3_000, 1_000), (), 9_000, 4),
+    (RowsWindow(40, 8, ("k",)), ("k",), 70, 50),
+    (RowsWindow(40, 8, ("k",)), ("k",), 20_000, 50),
+    (RowsWindow(7, 3, ("k",)), ("g", "k"), 6_000, 30),
+    (RowsWindow(900, 300), ("k",), 70_000, 9_000),
+    (RowsWindow(5, 50, ("k",)), ("k",), 9_000, 4),
+    (RowsWindow(3_000, 1_000), (), 9_000, 4),
 ]
 
 
 @pytest.mark.parametrize("restored", [False, True])
 @pytest.mark.parametrize(("window", "keys", "size", "groups"), LARGE)
 def test_many_rows_and_groups(
-    window: Rows, keys: tuple[str, ...], size: int, groups: int, restored: bool, monkeypatch: pytest.MonkeyPatch
+    window: RowsWindow, keys: tuple[str, ...], size: int, groups: int, restored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rings grow and move, answers come in several pieces, groups are forgotten."""
     monkeypatch.setattr(row_windows, "ANSWERS", 64)
@@ -224,7 +224,7 @@ def test_many_rows_and_groups(
 
 
 def test_groups_that_are_in_no_window_are_forgotten() -> None:
-    node = WindowAggregate(STREAM, Rows(10, 10), (("k", Column("k")),), CALLS[:3])
+    node = WindowAggregate(STREAM, RowsWindow(10, 10), (("k", Column("k")),), CALLS[:3])
     driven = Driven(node)
     for start in range(0, 60_000, 6000):
         rows = [{"ts": i, "k": str(i), "g": 0, "x": 1, "y": 0.0} for i in range(start, start + 6000)]
@@ -234,7 +234,7 @@ def test_groups_that_are_in_no_window_are_forgotten() -> None:
 
 
 def test_a_window_is_reported_with_its_last_row() -> None:
-    node = WindowAggregate(STREAM, Rows(2, 2), (), CALLS[:1])
+    node = WindowAggregate(STREAM, RowsWindow(2, 2), (), CALLS[:1])
     driven = Driven(node)
     ends = []
     for row in many_rows(0, 5, 2):
@@ -245,7 +245,7 @@ def test_a_window_is_reported_with_its_last_row() -> None:
 
 
 def test_rows_wait_until_the_promise_passes_them() -> None:
-    node = WindowAggregate(STREAM, Rows(2, 1, (), "ts"), (), (AggregateCall("all", "collect", Column("x")),))
+    node = WindowAggregate(STREAM, RowsWindow(2, 1, (), "ts"), (), (AggregateCall("all", "collect", Column("x")),))
     driven = Driven(node)
     rows = [{"ts": t, "k": "a", "g": 0, "x": t, "y": 0.0} for t in (7, 3, 5)]
     driven.feed(Batch(pa.RecordBatch.from_pylist(rows, SCHEMA), np.array([7, 3, 5])))
@@ -273,8 +273,8 @@ class Product(UserAggregate):
 
 
 @pytest.mark.parametrize("restored", [False, True])
-@pytest.mark.parametrize("window", [Rows(6, 2), Rows(6, 2, ("k",)), Rows(2, 5, ("k",))])
-def test_aggregates_of_users(window: Rows, restored: bool) -> None:
+@pytest.mark.parametrize("window", [RowsWindow(6, 2), RowsWindow(6, 2, ("k",)), RowsWindow(2, 5, ("k",))])
+def test_aggregates_of_users(window: RowsWindow, restored: bool) -> None:
     register(Product())
     rows = many_rows(3, 500, 5)
     keys = (("k", Column("k")),)

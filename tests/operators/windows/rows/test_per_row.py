@@ -53,7 +53,7 @@ def queries(draw: st.DrawFn, functions: tuple[str, ...] | None = None) -> Window
     return WindowAggregate(given, window, named, calls, emit=emit, late=late, lateness=lateness)
 
 
-def by_definition(node: WindowAggregate, elements: list[Any]) -> oracle.Answer:
+def by_definition(node: WindowAggregate, elements: list[Any]) -> oracle.OracleAnswer:
     return oracle.answer(
         elements,
         node.window,
@@ -66,7 +66,7 @@ def by_definition(node: WindowAggregate, elements: list[Any]) -> oracle.Answer:
     )
 
 
-def check_late(expected: oracle.Answer, late: list[dict[str, Any]]) -> None:
+def check_late(expected: oracle.OracleAnswer, late: list[dict[str, Any]]) -> None:
     """The rows on the side, each with how late it was and the run of windows it missed."""
     missed = [
         {**row, "late_by": by, "late_windows": len(m), "late_from": m[0][0], "late_until": m[-1][1]}

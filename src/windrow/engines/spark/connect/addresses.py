@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 from windrow.errors import ConfigurationError
 from windrow.sources.addresses import BARE, FILES, NAMED, STORES, parts_of
-from windrow.sources.files.paths import Kind, find_files, kind_of
+from windrow.sources.files.paths import FileKind, find_files, kind_of
 
-_FORMATS = {Kind.PARQUET: "parquet", Kind.CSV: "csv", Kind.TSV: "csv", Kind.JSON: "json"}
+_FORMATS = {FileKind.PARQUET: "parquet", FileKind.CSV: "csv", FileKind.TSV: "csv", FileKind.JSON: "json"}
 _OPTIONS = re.compile(r"\?((?:[A-Za-z][\w.]*=[^&]*)(?:&[A-Za-z][\w.]*=[^&]*)*)$")
 _KAFKA = re.compile(r"//([^/\s]+:\d+)/([^/\s]+)")
 SPELLINGS = (
@@ -110,12 +110,12 @@ def _path(text: str, parameter: str) -> Address:
     path = Path(_home(text))
     kind = kind_of(path)
     if kind is None and path.is_dir():
-        kind = find_files(path, parameter)[1] if any(path.iterdir()) else Kind.PARQUET
+        kind = find_files(path, parameter)[1] if any(path.iterdir()) else FileKind.PARQUET
     if kind is None and text.endswith("/"):
-        kind = Kind.PARQUET
+        kind = FileKind.PARQUET
     if kind is None:
         raise _unknown(text, parameter, "name a folder with an ending such as answers.parquet, or say parquet:/folder")
-    return Address(_FORMATS[kind], _home(text), {"sep": "\t"} if kind is Kind.TSV else {})
+    return Address(_FORMATS[kind], _home(text), {"sep": "\t"} if kind is FileKind.TSV else {})
 
 
 def _home(text: str) -> str:

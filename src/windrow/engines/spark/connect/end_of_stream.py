@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from windrow.errors import ConfigurationError
-from windrow.sharded.pre_aggregate import Lowering, told
+from windrow.sharded.pre_aggregate import PreAggregation, told
 from windrow.sharded.task_progress import Sighting
 from windrow.sharded.wire import BODIES
 
@@ -40,7 +40,7 @@ def check_closing(spark: SparkSession) -> None:
         )
 
 
-def end_class(name: str, lowerings: Sequence[Lowering], close: bool) -> type[DataSource]:
+def end_class(name: str, lowerings: Sequence[PreAggregation], close: bool) -> type[DataSource]:
     """The format `name`: silent, or with `close` one that ends all these streams when what is there has been read.
 
     It is part of every query over streaming DataFrames, because a checkpoint goes with its sources: a query that was
@@ -64,7 +64,7 @@ def end_class(name: str, lowerings: Sequence[Lowering], close: bool) -> type[Dat
 class EndStream(DataSourceStreamReader):
     """Offset 0 while the streams go on, 1 once they were ended."""
 
-    def __init__(self, lowerings: Sequence[Lowering]) -> None:
+    def __init__(self, lowerings: Sequence[PreAggregation]) -> None:
         self.lowerings = lowerings
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
@@ -91,7 +91,7 @@ class SilentStream(EndStream, SupportsTriggerAvailableNow):
 class ClosingStream(EndStream):
     """Ends the streams as soon as everything was read. That it does not support `Trigger.AvailableNow` is the point."""
 
-    def __init__(self, lowerings: Sequence[Lowering]) -> None:
+    def __init__(self, lowerings: Sequence[PreAggregation]) -> None:
         super().__init__(lowerings)
         self.asked = -1
         """How often Spark has asked since it last committed; before its first micro-batch it has nothing to commit."""

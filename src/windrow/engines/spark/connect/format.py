@@ -24,7 +24,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from windrow.engines.spark.connect.format_options import Options, read_options
+from windrow.engines.spark.connect.format_options import FormatOptions, read_options
 from windrow.engines.spark.connect.replay import Replay, ReplayBatch, ReplayStream
 from windrow.engines.spark.query.types import spark_schema
 from windrow.errors import ConfigurationError
@@ -33,7 +33,7 @@ from windrow.semantics.scalars.amounts import Domain
 from windrow.sources import Element
 from windrow.sources.conform import conform, convert
 from windrow.sources.replayed.cursor import Tape, clear_errors
-from windrow.sources.replayed.spans import Offset, Span, span_between
+from windrow.sources.replayed.spans import Offset, RowSpan, span_between
 
 pc: Any = pyarrow.compute  # the stubs know fewer argument types than the functions take
 
@@ -81,23 +81,23 @@ class WindrowSource(DataSource):
             )
         names = [name for name in columns.names if not (asked.marks and name == MARK)]
         source = asked.source.select(names)
-        return Replay(source, Rows(columns), asked.batch_rows, asked.partitions, asked.rate, self.token)
+        return Replay(source, SpanRows(columns), asked.batch_rows, asked.partitions, asked.rate, self.token)
 
 
 @dataclass(frozen=True)
-class MarkedSpan(Span):
+class MarkedSpan(RowSpan):
     """A span that a punctuation follows."""
 
     mark: int | None = None
 
 
 @dataclass(frozen=True)
-class Rows:
+class SpanRows:
     """Gives the rows of a span in the types that Spark expects, and after them the punctuation's row."""
 
     columns: pa.Schema
 
-    def __call__(self, elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
+    def __call__(self, elements: Iterator[Element], span: RowSpan) -> Iterator[pa.RecordBatch]:
         for element in elements:
             if not isinstance(element, Punctuation):
                 yield self._fitted(element)
@@ -128,7 +128,7 @@ def _last_mark(kind: pa.DataType) -> int:
 class High:
     """The highest time of a source's first rows, found by reading the one column, onwards."""
 
-    def __init__(self, asked: Options, last_mark: int) -> None:
+    def __init__(self, asked: FormatOptions, last_mark: int) -> None:
         assert asked.marks
         self.marks = asked.marks
         self.last_mark = last_mark
@@ -165,7 +165,7 @@ class MarkedStream(ReplayStream):
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         end = super().latestOffset(start, limit)
-        if span_between(start, end) == Span(start["rows"], start["rows"], False):
+        if span_between(start, end) == RowSpan(start["rows"], start["rows"], False):
             return start
         highs = [start.get("high"), self.high.between(start["rows"], end["rows"])]
         high = max((value for value in highs if value is not None), default=None)

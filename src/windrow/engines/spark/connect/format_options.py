@@ -21,7 +21,7 @@ _ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Marks:
+class PunctuationRows:
     """Punctuation rows: `slack` below the highest `time` seen, both in the attribute's own units."""
 
     time: str
@@ -30,14 +30,14 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Options:
+class FormatOptions:
     """What the format was asked for."""
 
     source: Source
     batch_rows: int
     rate: float | None
     partitions: int
-    marks: Marks | None
+    marks: PunctuationRows | None
 
 
 def whole(text: str, option: str, least: int = 1) -> int:
@@ -109,13 +109,13 @@ _RECIPE_ONLY = ("rows", *_GENERATE)
 KNOWN = ("path", "recipe", "batchRows", "rate", "partitions", "punctuate", "time", *_RECIPE_ONLY)
 
 
-def read_options(given: Mapping[str, str]) -> Options:
+def read_options(given: Mapping[str, str]) -> FormatOptions:
     """The settings that options, whose names are in lower case or in camelCase, ask for."""
     options = {name.lower(): value for name, value in given.items()}
     _check_names(options)
     source = _source(options)
     partitions = whole(options.get("partitions", "1"), "partitions")
-    return Options(
+    return FormatOptions(
         source=source,
         batch_rows=whole(options["batchrows"], "batchRows") if "batchrows" in options else BATCH_ROWS,
         rate=positive(options["rate"], "rate") if "rate" in options else None,
@@ -161,7 +161,7 @@ def _source(options: Mapping[str, str]) -> Source:
     return RecipeSource(stream, stream.schema)
 
 
-def _marks(options: Mapping[str, str], source: Source, partitions: int) -> Marks | None:
+def _marks(options: Mapping[str, str], source: Source, partitions: int) -> PunctuationRows | None:
     if "punctuate" not in options:
         if "time" in options:
             raise ConfigurationError(
@@ -183,7 +183,7 @@ def _marks(options: Mapping[str, str], source: Source, partitions: int) -> Marks
             hint="leave it out",
         )
     time, domain = _time(options, source)
-    return Marks(time, domain, _slack(options["punctuate"], domain))
+    return PunctuationRows(time, domain, _slack(options["punctuate"], domain))
 
 
 def _time(options: Mapping[str, str], source: Source) -> tuple[str, Domain]:

@@ -17,11 +17,11 @@ from pyspark.sql.types import StructType
 from windrow.sources import Element, Source, elements_of
 from windrow.sources.positions import shrunk
 from windrow.sources.replayed.cursor import clear_errors, name_of, read_span
-from windrow.sources.replayed.spans import Offset, Span, cut_span, offset, seams_of, span_between
+from windrow.sources.replayed.spans import Offset, RowSpan, cut_span, offset, seams_of, span_between
 
-__all__ = ["Replay", "Span", "Work", "replay_class"]
+__all__ = ["Replay", "RowSpan", "Work", "replay_class"]
 
-Work: TypeAlias = Callable[[Iterator[Element], Span], Iterator[pa.RecordBatch]]
+Work: TypeAlias = Callable[[Iterator[Element], RowSpan], Iterator[pa.RecordBatch]]
 """Turns the elements of a span into the batches Spark gets."""
 
 _PATIENCE = 0.1
@@ -55,13 +55,13 @@ class Replay:
         with clear_errors(self.source):
             return seams_of(self.source) if self.partitions > 1 else []
 
-    def pieces(self, span: Span) -> list[InputPartition]:
+    def pieces(self, span: RowSpan) -> list[InputPartition]:
         """The spans that tasks read."""
         return [InputPartition(piece) for piece in cut_span(span, self.partitions, self._seams)]
 
     def read(self, piece: InputPartition) -> Iterator[pa.RecordBatch]:
         """What `work` makes of one of them."""
-        span: Span = piece.value
+        span: RowSpan = piece.value
         return self.work(read_span(self.token, self.source, span), span)
 
 
@@ -142,7 +142,7 @@ class ReplayBatch(DataSourceReader):
         self.replay = replay
 
     def partitions(self) -> Sequence[InputPartition]:
-        return self.replay.pieces(Span(0, self.replay.total, True))
+        return self.replay.pieces(RowSpan(0, self.replay.total, True))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self.replay.read(partition)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.spark.connect.end_of_stream import check_closing, end_class
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.engines.spark.connect.replay import Span, replay_class
+from windrow.engines.spark.connect.replay import RowSpan, replay_class
 from windrow.engines.spark.query.native_panes import native_panes, why_not_native
 from windrow.engines.spark.query.processor import ShardProcessor, run_whole
 from windrow.engines.spark.query.shard_keys import shard_keys
@@ -27,7 +27,7 @@ from windrow.physical.how import EAGER, Flush, When, flush_of
 from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import Node, Stream
 from windrow.sharded.bundle import Bundle, Reading, bundled
-from windrow.sharded.pre_aggregate import Lowering, bodies_of
+from windrow.sharded.pre_aggregate import PreAggregation, bodies_of
 from windrow.sharded.shard import Job
 from windrow.sharded.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of, unsealed
 from windrow.sinks.base import fitted
@@ -134,7 +134,7 @@ def _is_static(source: Source) -> bool:
     return isinstance(source, FrameSource) and not source.is_streaming
 
 
-def _source(lowering: Lowering, sources: Mapping[str, Source]) -> Source:
+def _source(lowering: PreAggregation, sources: Mapping[str, Source]) -> Source:
     return sources[lowering.exchange.stream.name]
 
 
@@ -183,7 +183,7 @@ def _mapping(reading: Reading) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
 def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: Settings) -> DataFrame:
     """The low level inside the reader: rows never pass through the JVM."""
 
-    def work(elements: Iterator[Element], span: Span) -> Iterator[pa.RecordBatch]:
+    def work(elements: Iterator[Element], span: RowSpan) -> Iterator[pa.RecordBatch]:
         settle()
         return bodies_of(reading, elements, order=span.first, numbers=(span.first, span.last), ends=span.ends)
 
@@ -196,13 +196,13 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
     return spark.readStream.format(name).load()
 
 
-def _spool_of(settings: Settings, lowering: Lowering) -> Path:
+def _spool_of(settings: Settings, lowering: PreAggregation) -> Path:
     folder = settings.spool or temporary_folder("spool")  # the stream may be read as long as this process lives
     query = lowering.to[0][0]
     return folder / f"{f'{query}-' if query else ''}{lowering.place}-{lowering.exchange.stream.name}"
 
 
-def _end(spark: SparkSession, lowerings: list[Lowering], settings: Settings) -> DataFrame:
+def _end(spark: SparkSession, lowerings: list[PreAggregation], settings: Settings) -> DataFrame:
     """The end of the streams that come as DataFrames, which do not tell it themselves."""
     if settings.close:
         check_closing(spark)

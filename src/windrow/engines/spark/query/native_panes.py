@@ -32,7 +32,7 @@ from windrow.plan.types.expressions import type_of
 from windrow.semantics.progress.policies import lead_of
 from windrow.semantics.scalars.expressions import Column as Name
 from windrow.semantics.windows.kinds import Landmark, Sliding
-from windrow.sharded.pre_aggregate import Lowering, Task, refuse_nulls
+from windrow.sharded.pre_aggregate import PreAggregation, Task, refuse_nulls
 from windrow.sharded.wire import BODIES
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _is_native(call: Any, schema: pa.Schema) -> bool:
     return isinstance(call.argument, Name) and _is_exact(type_of(call.argument, schema)) and native
 
 
-def native_panes(frame: DataFrame, lowering: Lowering) -> DataFrame:
+def native_panes(frame: DataFrame, lowering: PreAggregation) -> DataFrame:
     """The bodies of a static DataFrame, from panes that Spark aggregates."""
     from pyspark.sql import functions as sf
 
@@ -153,7 +153,9 @@ def _greatest(column: StateColumn, value: Column) -> Column:
     return sf.coalesce(best, sf.lit(int(LEAST)))
 
 
-def _sending(lowering: Lowering, layout: list[Any]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _sending(
+    lowering: PreAggregation, layout: list[Any]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         task = Task(lowering, 0)
         for batch in batches:

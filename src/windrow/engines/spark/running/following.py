@@ -17,7 +17,7 @@ from windrow.engines.spark.connect.connectors import Output, writer
 from windrow.engines.spark.query.frames import Frames, frames
 from windrow.engines.spark.running.checkpoint import LATE, SPARK, claim, refuse_moved_output, working_folder
 from windrow.engines.spark.running.observing import Watch
-from windrow.engines.spark.running.options import Options, session_of
+from windrow.engines.spark.running.options import SparkOptions, session_of
 from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.pipeline.metrics import Metrics
@@ -34,7 +34,7 @@ def run_to_addresses(
     plan: Node,
     sources: Mapping[str, Source],
     on_progress: Callable[[Metrics], None] | None,
-    options: Options,
+    options: SparkOptions,
     requests: Requests,
 ) -> Metrics:
     """Start the query and watch it; with `once`, stop when all that is there now has been read."""
@@ -54,7 +54,7 @@ def run_to_addresses(
     return replace(metrics, elapsed=time.perf_counter() - started)
 
 
-def _started(made: Frames, options: Options, folder: Path, *, early: bool, now: bool) -> list[StreamingQuery]:
+def _started(made: Frames, options: SparkOptions, folder: Path, *, early: bool, now: bool) -> list[StreamingQuery]:
     assert options.output is not None
     started = [_start(writer(made.results, options.output, {}, early=early), folder / SPARK, now=now)]
     if options.late_output is not None:

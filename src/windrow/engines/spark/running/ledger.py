@@ -38,7 +38,7 @@ _HERE = 1 << 26
 """Bytes of files that are read right here; more is put in order by Spark, which need not have all of it in memory."""
 
 
-class Ledger:
+class SparkLedger:
     """The ledger of one run, in its folder."""
 
     def __init__(

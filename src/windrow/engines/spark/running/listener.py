@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from windrow.engines.spark.running.observing import JsonLines, OnProgress, metrics_of, observed
+from windrow.engines.spark.running.observing import MetricsLines, OnProgress, metrics_of, observed
 from windrow.pipeline.metrics import Metrics
 
 
@@ -21,7 +21,7 @@ class MetricsListener(StreamingQueryListener):
     def __init__(self, on_progress: OnProgress | None = None, json_lines: str | Path | None = None) -> None:
         self.latest: dict[str, Metrics] = {}
         self._on_progress = on_progress
-        self._lines = None if json_lines is None else JsonLines(json_lines)
+        self._lines = None if json_lines is None else MetricsLines(json_lines)
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """Nothing to tell yet."""

@@ -98,7 +98,7 @@ def _seconds(progress: Mapping[str, Any] | Any) -> float | None:
     return None if spent is None else spent / 1000
 
 
-class JsonLines:
+class MetricsLines:
     """Appends an object for each micro-batch to a file; that the file can be written is found out at once."""
 
     def __init__(self, path: str | Path) -> None:
@@ -144,7 +144,7 @@ class Watch:
         self.each = [Metrics() for _ in range(queries)]
         """Of each query, where several run together; `metrics` are then of all of them."""
         self._on_progress = on_progress
-        self._lines = None if json_lines is None else JsonLines(json_lines)
+        self._lines = None if json_lines is None else MetricsLines(json_lines)
         self._stop = stop or Event()
         self._clock = clock
         self._started = clock()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class SparkOptions:
     """How to run: rows a micro-batch, where the checkpoint is, the session (an embedded one unless given)."""
 
     shards: int | None = None

@@ -19,10 +19,10 @@ from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.query.frames import Frames, frames
 from windrow.engines.spark.running.checkpoint import METRICS, SPARK, claim, whole, working_folder
 from windrow.engines.spark.running.following import run_to_addresses
-from windrow.engines.spark.running.ledger import Deliver, Ledger, deliver_in_order, has_ties
+from windrow.engines.spark.running.ledger import Deliver, SparkLedger, deliver_in_order, has_ties
 from windrow.engines.spark.running.logs import last
 from windrow.engines.spark.running.observing import OBSERVED, Watch, metrics_of
-from windrow.engines.spark.running.options import Options, session_of
+from windrow.engines.spark.running.options import SparkOptions, session_of
 from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.pipeline.metrics import Metrics
@@ -39,7 +39,7 @@ def run(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
     receiver: Receiver,
-    options: Options,
+    options: SparkOptions,
     requests: Requests,
 ) -> Outcome:
     """Run plans over sources they share, in one query of Spark.
@@ -70,7 +70,7 @@ def _run(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
     receiver: Receiver,
-    options: Options,
+    options: SparkOptions,
     requests: Requests,
 ) -> list[Metrics]:
     started = time.perf_counter()
@@ -86,7 +86,7 @@ def _run(
             if not made[0].outcomes.isStreaming:
                 return _whole(made, given)
             closing = partial(frames, spark, plans, sources, replace(settings, close=True))
-            ledger = Ledger(spark, folder, made, given)
+            ledger = SparkLedger(spark, folder, made, given)
             return _Streaming(made, closing, sources, ledger, options, requests, receiver.on_progress).run()
 
         each = on_own_thread(spark, work, requests.stop)
@@ -120,8 +120,8 @@ class _Streaming:
         made: Sequence[Frames],
         closing: Callable[[], Sequence[Frames]],
         sources: Mapping[str, Source],
-        ledger: Ledger,
-        options: Options,
+        ledger: SparkLedger,
+        options: SparkOptions,
         requests: Requests,
         on_progress: Callable[[Metrics], None] | None,
     ) -> None:

@@ -16,7 +16,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes.adaptive import divide_rows, know_groups, weigh_few_rows, weigh_rows
 from windrow.operators.state.groups import Codes
 from windrow.operators.windows.adaptive.kept_rows import KeptRows
-from windrow.physical.costs import Memory, Shape
+from windrow.physical.costs import Memory, StateShape
 from windrow.semantics.windows.kinds import Sliding
 
 Volumes: TypeAlias = npt.NDArray[np.int32]
@@ -92,7 +92,7 @@ class Standings:
         size, plan = len(self.kept), self.kept.shape.plan
         if self._measured is None or self._measured[0] != plan.layout.weights or _differ(self._measured[1], size):
             weighed = self.kept.nbytes / size if size >= WEIGHED else None
-            shape = Shape(*plan.layout.weights, len(plan.layout.arguments), len(plan.values))
+            shape = StateShape(*plan.layout.weights, len(plan.layout.arguments), len(plan.values))
             self._measured = plan.layout.weights, size, shape.memory(self.window, weighed)
         return self._measured[2]
 

@@ -13,7 +13,7 @@ from windrow.operators.state.keys import NO_VALIDITY, keys_of_numbers
 from windrow.operators.store.packed import Packed
 from windrow.operators.store.row_block import Chosen, RowBlock
 from windrow.operators.store.row_store import RowStore, Test
-from windrow.operators.windows.base import Plan, Rows
+from windrow.operators.windows.base import GroupedRows, Plan
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -43,7 +43,7 @@ class RowShape:
         names += [*self.names.values(), *self.valid.values(), *self.sketched.values(), *self.values.values()]
         self.nothing = RowBlock({name: Packed.constant(0, 0) for name in names})
 
-    def pack(self, panes: Integers, rows: Rows) -> RowBlock:
+    def pack(self, panes: Integers, rows: GroupedRows) -> RowBlock:
         """Rows as packed columns; one pane stands for all rows."""
         pane = Packed.of(panes) if len(panes) == len(rows) else Packed.constant(int(panes[0]), len(rows))
         columns = {"place": pane, "code": Packed.of(rows.group_codes())}
@@ -53,7 +53,7 @@ class RowShape:
         columns |= {name: Packed.of(rows.lifted[e].marks[sketch]) for (e, sketch), name in self.sketched.items()}
         return RowBlock(columns | {name: Packed.of(rows.keys[p]) for p, name in self.values.items()})
 
-    def _kept(self, expression: Expression, rows: Rows) -> Integers:
+    def _kept(self, expression: Expression, rows: GroupedRows) -> Integers:
         lifted = rows.lifted[expression]
         if expression not in self.numbers:
             direct = (rows.keys[p] for p in self.direct if p.argument == expression)
@@ -62,10 +62,10 @@ class RowShape:
             return lifted.numbers
         return next(n.view(np.int64) for p, n in rows.numbers.items() if p.argument == expression)
 
-    def unpack(self, kept: RowBlock, starts: Integers) -> Rows:
+    def unpack(self, kept: RowBlock, starts: Integers) -> GroupedRows:
         """The rows again; `starts` stand for their times where no aggregate asks for the times themselves."""
         lifted = self.lift(kept, slice(None))
-        rows = Rows(kept["time"] if self.timed else starts, kept["code"].astype(np.int32), lifted)
+        rows = GroupedRows(kept["time"] if self.timed else starts, kept["code"].astype(np.int32), lifted)
         rows.valid = {e: values.valid for e, values in lifted.items()}
         rows.keys = {p: lifted[p.argument].keys for p in self.direct}
         rows.keys.update({p: kept[name] for p, name in self.values.items()})
@@ -118,7 +118,7 @@ class KeptRows:
         self.sorted_since = 0
         """Rows sorted since someone counted."""
 
-    def add(self, panes: Integers, rows: Rows) -> None:
+    def add(self, panes: Integers, rows: GroupedRows) -> None:
         self.new.append(self.shape.pack(panes, rows))
 
     def __len__(self) -> int:
@@ -135,7 +135,7 @@ class KeptRows:
         self._insert(self.new.content())
         self.new.replace(self.shape.nothing)
 
-    def amend(self, panes: Integers, rows: Rows) -> None:
+    def amend(self, panes: Integers, rows: GroupedRows) -> None:
         """Late rows of closed panes."""
         self._insert(self.shape.pack(panes, rows))
 

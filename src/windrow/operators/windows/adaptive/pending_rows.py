@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.groups import Codes
-from windrow.operators.windows.base import Rows
+from windrow.operators.windows.base import GroupedRows
 from windrow.semantics.progress.policies import END
 
 
@@ -18,17 +18,17 @@ class Pending:
     """Rows as they came."""
 
     def __init__(self) -> None:
-        self.batches: list[Rows] = []
+        self.batches: list[GroupedRows] = []
         self.count = 0
         self.least = END
         """The least time of any."""
 
-    def put(self, rows: Rows) -> None:
+    def put(self, rows: GroupedRows) -> None:
         self.batches.append(rows)
         self.count += len(rows)
         self.least = min(self.least, rows.span[0])
 
-    def take(self) -> Rows:
+    def take(self) -> GroupedRows:
         """Remove and return all rows; there must be one."""
         rows = self.batches[0] if len(self.batches) == 1 else joined_rows(self.batches)
         self.batches, self.count, self.least = [], 0, END
@@ -46,7 +46,7 @@ class Pending:
         return sum(map(_bytes_of, self.batches))
 
 
-def _bytes_of(rows: Rows) -> int:
+def _bytes_of(rows: GroupedRows) -> int:
     lifted: list[npt.NDArray[Any]] = []
     for v in rows.lifted.values():
         lifted += [v.numbers, v.keys, v.valid, *v.marks.values()]
@@ -55,13 +55,13 @@ def _bytes_of(rows: Rows) -> int:
     return rows.times.nbytes + rows.codes.nbytes + sum(array.nbytes for array in (*lifted, *others))
 
 
-def joined_rows(batches: Sequence[Rows]) -> Rows:
+def joined_rows(batches: Sequence[GroupedRows]) -> GroupedRows:
     """The rows of all batches of one operator, one after the other."""
     sizes = [len(rows) for rows in batches]
     first = batches[0]
     times = np.concatenate([rows.times for rows in batches])
     codes = np.concatenate([rows.codes for rows in batches])
-    found = Rows(times, codes, {})
+    found = GroupedRows(times, codes, {})
     found.keys = {part: np.concatenate([rows.keys[part] for rows in batches]) for part in first.keys}
     found.valid = {e: _validity([rows.valid[e] for rows in batches], sizes) for e in first.valid}
     found.numbers = {part: np.concatenate([rows.numbers[part] for rows in batches]) for part in first.numbers}

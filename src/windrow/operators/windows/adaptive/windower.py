@@ -34,7 +34,7 @@ from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.adaptive.eager_groups import Division, Standings
 from windrow.operators.windows.adaptive.kept_rows import KeptRows, RowShape
 from windrow.operators.windows.adaptive.pending_rows import Pending
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.base import Closed, GroupedRows, Plan
 from windrow.operators.windows.panes import SPAN, PanedWid
 from windrow.semantics.windows.kinds import Sliding
 
@@ -48,7 +48,7 @@ PENDING = 1 << 13
 
 
 @dataclass(frozen=True)
-class Block:
+class KeptBlock:
     """Windows from `first` on, and the kept rows in each: lows[w]..highs[w] among the sorted ones."""
 
     first: int
@@ -108,7 +108,7 @@ class AdaptWid(PanedWid):
 
     # Rows in
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self.groups = groups
         self.timeline.tidy()
         self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
@@ -135,7 +135,7 @@ class AdaptWid(PanedWid):
         elif len(self.kept.new) > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
             self._review()
 
-    def _panes(self, rows: Rows) -> Integers:
+    def _panes(self, rows: GroupedRows) -> Integers:
         """The pane of each row, or the one of all."""
         least, most = rows.span
         if most - least >= SPAN:
@@ -148,7 +148,7 @@ class AdaptWid(PanedWid):
         panes += first
         return panes
 
-    def _to_cells(self, rows: Rows, found: Division) -> None:
+    def _to_cells(self, rows: GroupedRows, found: Division) -> None:
         """Rows of eager groups into cells; rows of others, where few, go along into a group that is dropped."""
         if 0 < len(found.lazy) < len(rows) // 2 and not self.plan.keeps_values:
             self._add_cells(rows.recoded(found.inner), found.spare + 1, spare=True)
@@ -171,7 +171,7 @@ class AdaptWid(PanedWid):
             self._to_cells(chosen, Division(found.inner[eager], found.lazy[:0], found.spare))
         self.reviewed = len(self.kept.new)
 
-    def amend(self, rows: Rows, groups: int) -> None:
+    def amend(self, rows: GroupedRows, groups: int) -> None:
         found = self.standings.divide(rows.group_codes(), groups)
         panes, eager = self.panes_of(rows.times), found.eager
         if not eager.all():
@@ -234,7 +234,7 @@ class AdaptWid(PanedWid):
             yield waiting
             waiting = next(cells, None)
 
-    def _blocks(self, first: int, last: int) -> Iterator[Block]:
+    def _blocks(self, first: int, last: int) -> Iterator[KeptBlock]:
         """The windows that hold kept rows, as many at once as do not repeat too many rows."""
         rows, size = self.kept.sorted, len(self.kept.sorted)
         window = max(first, rows.at(0) // self.slide_panes + 1) if size else first
@@ -250,10 +250,10 @@ class AdaptWid(PanedWid):
             highs = np.array([rows.search(end) for end in ends], np.int64)
             taken = max(1, int(np.searchsorted(np.cumsum(highs - lows), BLOCK_ROWS, side="right")))
             if (highs[:taken] > lows[:taken]).any():  # not if all rows are between windows
-                yield Block(window, lows[:taken], highs[:taken])
+                yield KeptBlock(window, lows[:taken], highs[:taken])
             window += taken
 
-    def _joined(self, found: list[Answers], block: Block, groups: int) -> Answers:
+    def _joined(self, found: list[Answers], block: KeptBlock, groups: int) -> Answers:
         """The answers of a block's windows, from cells and from rows."""
         kept = self.kept.sorted.content()
         windows = np.concatenate([np.empty(0, np.int64), *(answers.windows for answers in found)])
@@ -272,7 +272,7 @@ class AdaptWid(PanedWid):
         self.layout.settle(state)
         return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
 
-    def _rows(self, window: int) -> Rows:
+    def _rows(self, window: int) -> GroupedRows:
         """The kept rows of a window."""
         end = window * self.slide_panes
         kept = self.kept.sorted

@@ -18,14 +18,14 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
-from windrow.operators.late.judging import Missed, Verdict
+from windrow.operators.late.judging import Missed, Verdicts
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.waiting_rows import WaitingRows
-from windrow.operators.windows.base import Closed, Rows, Windower
+from windrow.operators.windows.base import Closed, GroupedRows, Windower
 from windrow.operators.windows.rows.last_rows import RowWindows
 from windrow.operators.windows.rows.rings import Rings
 from windrow.plan.nodes import WindowAggregate
@@ -45,7 +45,7 @@ PIECE = 1 << 16
 
 
 @dataclass
-class PartitionedRows(Rows):
+class PartitionedRows(GroupedRows):
     """Rows with the partition that each counts in; those that are to wait have it as their code, and are not lifted."""
 
     partitions: Codes = field(default_factory=lambda: NO_CODES)
@@ -64,7 +64,7 @@ class CountedRows(Windower):
     """Windows of rows. `window_start` and `window_end` are numbers of rows, of the partition where there is one."""
 
     def __init__(self, node: WindowAggregate, shape: Shape, grouping: Grouping) -> None:
-        assert isinstance(node.window, kinds.Rows)
+        assert isinstance(node.window, kinds.RowsWindow)
         self.window = node.window
         self.grouping = grouping
         self.plan = grouping.plan
@@ -87,7 +87,7 @@ class CountedRows(Windower):
 
     # Rows in
 
-    def rows(self, batch: Batch) -> Rows:
+    def rows(self, batch: Batch) -> GroupedRows:
         """Rows of a batch as `add` takes them."""
         batch = batch.compact()
         if self.window.order is None:
@@ -107,7 +107,7 @@ class CountedRows(Windower):
         columns = [batch.data.column(place) for place in self.columns]
         return self.partitions.encode(columns) if columns else NO_CODES
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         assert isinstance(rows, PartitionedRows)
         if self.window.order is None:
             return self._count(rows)
@@ -122,12 +122,12 @@ class CountedRows(Windower):
             piece = rows if len(rows) <= PIECE else rows.take(slice(start, start + PIECE))
             yield from self.inner.add(piece, piece.partitions)
 
-    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+    def judge(self, rows: GroupedRows, met: Integers, *, consistent: bool) -> Verdicts:
         late = np.ones(len(rows), np.bool_)
         behind = met - rows.times
-        return Verdict(late, late, ~late, lambda places: Missed(behind[places], None, None, None))
+        return Verdicts(late, late, ~late, lambda places: Missed(behind[places], None, None, None))
 
-    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
+    def take_late(self, rows: GroupedRows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
         return ()
 
     # Windows out

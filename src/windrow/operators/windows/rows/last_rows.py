@@ -33,7 +33,7 @@ from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_row_windows, save_row_windows
 from windrow.operators.state.timeline import ANSWERS, Answers
-from windrow.operators.windows.base import Closed, Plan, Rows, pick
+from windrow.operators.windows.base import Closed, GroupedRows, Plan, pick
 from windrow.operators.windows.rows.extent_values import pieces
 from windrow.operators.windows.rows.rings import Rings, values_only
 from windrow.operators.windows.rows.sliding_runs import SlidingRuns
@@ -46,7 +46,7 @@ class RowWindows:
     Window k ends with the row that makes k * slide of them.
     """
 
-    def __init__(self, window: windows.Rows, plan: Plan) -> None:
+    def __init__(self, window: windows.RowsWindow, plan: Plan) -> None:
         self.window = window
         self.plan = plan
         self.layout = plan.layout
@@ -76,7 +76,7 @@ class RowWindows:
         self.progress[fresh, NEXT_WINDOW], self.progress[fresh, HEAD] = 1, -1
         self.partitions = max(self.partitions, partitions)
 
-    def add(self, rows_in: Rows, partitions: Codes) -> Iterator[Closed]:
+    def add(self, rows_in: GroupedRows, partitions: Codes) -> Iterator[Closed]:
         """Rows in the order in which they count; gives the windows they end. `partitions` empty: there is one."""
         slots, codes, panes, ends = self._number(rows_in, partitions)
         state = self.layout.empty(len(codes))
@@ -90,7 +90,7 @@ class RowWindows:
         if self.plan.keeps_values:
             self._forget_values(codes[1:])
 
-    def _number(self, rows_in: Rows, partitions: Codes) -> tuple[Codes, Codes, Integers, Integers]:
+    def _number(self, rows_in: GroupedRows, partitions: Codes) -> tuple[Codes, Codes, Integers, Integers]:
         """Each row's cell, each cell's group and pane, and which windows end after which cells."""
         size = len(rows_in)
         most = min(size, size // self.window.slide + self.partitions)
@@ -132,7 +132,7 @@ class RowWindows:
 
     # Holistic aggregates
 
-    def _keep_values(self, rows_in: Rows, slots: Codes, panes: Integers) -> None:
+    def _keep_values(self, rows_in: GroupedRows, slots: Codes, panes: Integers) -> None:
         kept = rows_in if slots.all() else rows_in.take(np.flatnonzero(slots))
         places = panes[slots[slots > 0]]
         for part, ring in self.values.items():

@@ -23,7 +23,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.kernels.rows.marks import CLOSED, CLOSES, SILENT, UNCOUNTED
 from windrow.operators.kernels.rows.per_row import count_off
-from windrow.operators.late.judging import Missed, Verdict, below
+from windrow.operators.late.judging import Missed, Verdicts, below
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
@@ -33,7 +33,7 @@ from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.waiting_rows import WaitingRows, pieces
-from windrow.operators.windows.base import Closed, Plan, Rows, Windower
+from windrow.operators.windows.base import Closed, GroupedRows, Plan, Windower
 from windrow.operators.windows.rows.extent_values import ExtentValues
 from windrow.operators.windows.rows.latecomers import Latecomers
 from windrow.operators.windows.rows.past_ends import PastEnds
@@ -87,7 +87,7 @@ class PerRow(Windower):
 
     # Rows in
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self.timeline.tidy()
         states = self._states_of(rows)
         if self.is_marked:
@@ -96,13 +96,13 @@ class PerRow(Windower):
         keep_values(self.rows_kept, self.plan, rows)
         return ()
 
-    def add_silent(self, rows: Rows) -> None:
+    def add_silent(self, rows: GroupedRows) -> None:
         """Rows that are late for their group alone: they are in its windows to come, and close none."""
         self._go_ahead()
         self.waiting.append(self._marked(self._states_of(rows), SILENT))
         keep_values(self.rows_kept, self.plan, rows)
 
-    def _states_of(self, rows: Rows) -> RowBlock:
+    def _states_of(self, rows: GroupedRows) -> RowBlock:
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
         return cell_rows(rows.times, rows.group_codes(), table)
@@ -133,14 +133,14 @@ class PerRow(Windower):
         """Whose windows the rows of these groups close."""
         return np.zeros_like(codes) if self.shared else codes
 
-    def amend(self, rows: Rows, groups: int) -> None:
+    def amend(self, rows: GroupedRows, groups: int) -> None:
         states = self._states_of(rows)
         self.timeline.amend(states["place"], states["code"], state_of(states), groups)
         keep_values(self.rows_kept, self.plan, rows)
 
     # Late rows
 
-    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+    def judge(self, rows: GroupedRows, met: Integers, *, consistent: bool) -> Verdicts:
         """The rule is `semantics.placement`, on whole arrays. Farther back than RANGE nothing is open, or known."""
         times = rows.times
         gone = met - times >= self.window.range
@@ -152,7 +152,7 @@ class PerRow(Windower):
         missed = own | (counts > 0)
         starts = np.where(own, times, firsts) - self.window.range
         told = Missed(met - times, counts + own, starts, lasts)
-        return Verdict(missed, missed, ~gone & ~missed if consistent else ~gone, told.take)
+        return Verdicts(missed, missed, ~gone & ~missed if consistent else ~gone, told.take)
 
     def _missed(self, times: Integers, bounds: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
         """How many windows ended from each time to its bound, for its group; the first and the last of these ends."""
@@ -162,7 +162,7 @@ class PerRow(Windower):
             ahead = self._ends_of(self.waiting.where(lambda rows: rows["marks"] == CLOSED).sorted("place"), CLOSED)
         return self.past.missed(times, bounds, self._owners(codes), ahead)
 
-    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
+    def take_late(self, rows: GroupedRows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
         rows = rows.take(rows.times > self._floor(bounds.closed))
         passed = below(rows.times, bounds.closed)  # the others are late for their group alone
         if passed.any():
@@ -183,7 +183,7 @@ class PerRow(Windower):
         judged = self.consistent and self.window.every > 1
         return not (self.shared or self.plan.keeps_values or judged)
 
-    def expect(self, rows: Rows, met: Integers, groups: int) -> None:
+    def expect(self, rows: GroupedRows, met: Integers, groups: int) -> None:
         counting = met - rows.times < self.window.range
         counting &= not self.consistent
         self.expected = Latecomers(self._states_of(rows.take(counting)), met[counting], self.timeline.reach, groups)

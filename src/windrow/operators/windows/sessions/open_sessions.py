@@ -25,7 +25,7 @@ from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, state_of
 from windrow.operators.store.row_block import RowBlock
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.base import Closed, GroupedRows, Plan
 from windrow.operators.windows.rowwise import keep_values
 from windrow.semantics.progress.policies import END
 from windrow.semantics.windows.kinds import Session
@@ -51,7 +51,7 @@ class Sessions:
         """Sessions of rows that have come now."""
         return cell_rows(starts, codes, state).having({"last": lasts})
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: GroupedRows) -> None:
         codes = rows.group_codes()
         order = np.lexsort((rows.times, codes))
         labels = np.empty(len(rows), np.int64)

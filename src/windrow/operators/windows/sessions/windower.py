@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers, Values
-from windrow.operators.late.judging import Verdict, below
+from windrow.operators.late.judging import Verdicts, below
 from windrow.operators.late.session_floors import SessionFloors
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.values.value_log import ValueLog
-from windrow.operators.windows.base import Closed, Plan, Rows, Windower
+from windrow.operators.windows.base import Closed, GroupedRows, Plan, Windower
 from windrow.operators.windows.sessions.open_sessions import Sessions
 from windrow.operators.windows.sessions.revised_sessions import RevisedSessions
 from windrow.semantics.windows.kinds import Session
@@ -48,24 +48,24 @@ class SessionWindows(Windower):
 
     # Rows in
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self._know_groups()
         self.sessions.add(rows)
         return ()
 
-    def judge(self, rows: Rows, met: Integers, *, consistent: bool) -> Verdict:
+    def judge(self, rows: GroupedRows, met: Integers, *, consistent: bool) -> Verdicts:
         """A row below the bound is in time if it belongs to a session that is still open; it counts in that alone."""
         self._know_groups()
         times, codes = rows.times, rows.group_codes()
         absent = below(times, self.past.floors[codes])
-        return Verdict(
+        return Verdicts(
             below(times, self.judging.floors[codes]),
             absent,
             ~absent,
             lambda places: self.past.missed(times[places], codes[places]),
         )
 
-    def take_late(self, rows: Rows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
+    def take_late(self, rows: GroupedRows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
         self.sessions.add(rows)
         return ()
 

@@ -18,7 +18,7 @@ from windrow.semantics.progress.policies import START
 
 
 @dataclass(frozen=True)
-class Closing:
+class ClosingSlices:
     """All windows that end at or below `bound` are over; `last_pane` is that of the last row known then."""
 
     bound: int
@@ -65,7 +65,7 @@ class Stripe:
             _, cells = self.late.pop(0)
             self.wid.amend_cells(replace(cells, codes=cells.codes - np.int32(self.base)), self.size)
 
-    def close(self, closings: list[Closing]) -> Iterator[Closed]:
+    def close(self, closings: list[ClosingSlices]) -> Iterator[Closed]:
         """The next closings; all cells of the panes that they close must have been posted."""
         self.read()
         for closing in closings:

@@ -12,7 +12,7 @@ from windrow.errors import ConfigurationError
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.saving import from_table, scalars, table_of
-from windrow.operators.windows.two_level.group_slices import Closing
+from windrow.operators.windows.two_level.group_slices import ClosingSlices
 
 if TYPE_CHECKING:
     from windrow.operators.windows.two_level.windower import TwoLevel
@@ -68,7 +68,7 @@ def load_two_level(level: TwoLevel, tables: dict[str, pa.Table]) -> None:
     level.first_pane, level.last_pane, level.asked = facts["first"], facts["last"], facts["asked"]
     level.swept, level.low.collisions = level.asked, facts["collisions"]
     level.timeline.skip_to(facts["next"])
-    level.closings = [Closing(row["bound"], row["last"]) for row in tables["closings"].to_pylist()]
+    level.closings = [ClosingSlices(row["bound"], row["last"]) for row in tables["closings"].to_pylist()]
     opened, held = (Cells(*from_table(tables[name], level.layout)) for name in ("cells", "held"))
     stripes = (tables["stripes"][name].combine_chunks().to_numpy() for name in ("done", "next"))
     level.fill(opened, held, *stripes)

@@ -21,11 +21,11 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.kinds import LEAST
 from windrow.operators.state.layout import Table
-from windrow.operators.windows.base import Closed, Plan, Rows
+from windrow.operators.windows.base import Closed, GroupedRows, Plan
 from windrow.operators.windows.extents import last_closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.two_level.fixed_table import LowTable, pieces
-from windrow.operators.windows.two_level.group_slices import Closing, Stripe
+from windrow.operators.windows.two_level.group_slices import ClosingSlices, Stripe
 from windrow.operators.windows.two_level.saving import load_two_level, save_two_level
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
@@ -49,7 +49,7 @@ class TwoLevel(PanedWid):
         self.log: list[Cells] = []
         """Cells driven out, on their way to their stripes."""
         self.logged = 0
-        self.closings: list[Closing] = []
+        self.closings: list[ClosingSlices] = []
         """Those not done by all."""
         self.asked = 0
         """How many closings there were, ever."""
@@ -60,7 +60,7 @@ class TwoLevel(PanedWid):
 
     # Cells in
 
-    def add(self, rows: Rows, groups: int) -> Iterable[Closed]:
+    def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self._grow(groups)
         self.first_pane = min(self.first_pane, (rows.span[0] - self.window.origin) // self.pane)
         for piece in pieces(len(rows)):
@@ -130,7 +130,7 @@ class TwoLevel(PanedWid):
             last = last_closed(self.window, bound)
         if last != START:
             self.timeline.skip_to(last + 1)
-        self.closings.append(Closing(bound, self.last_pane))
+        self.closings.append(ClosingSlices(bound, self.last_pane))
         self.asked += 1
         return self.asked
 
