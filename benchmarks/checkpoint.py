@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from _figures import amount, duration
-from _harness import Settings, begin, table
+from _figures import Figure, Spread, Unit
+from _harness import Settings, benchmark
 
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.operators.base import Batch
@@ -127,11 +127,12 @@ def report(settings: Settings) -> None:
                 seconds, sizes = measure(work, window, groups, scattered=scattered, saves=SAVES)
                 shutil.rmtree(folder)
                 order = "by chance" if scattered else "neighbours"
-                figures = duration(sum(seconds) / SAVES), duration(max(seconds))
-                lines.append([place, name, order, *figures, amount(sum(sizes) / SAVES), amount(max(sizes))])
-    headers = ["who", "window", "changed", "time", "longest", "bytes", "most bytes"]
-    table(f"a save of {groups:,} groups of which {CHANGED:.0%} changed: means and greatest of {SAVES}", headers, lines)
+                written = Figure(sum(sizes) / SAVES, min(sizes), max(sizes), Unit.BYTES)
+                lines.append([place, name, order, Spread.of(seconds).time(), written])
+    headers = ["who", "window", "changed", "time", "bytes"]
+    settings.report(f"a save of {groups:,} groups of which {CHANGED:.0%} changed", headers, lines, labels=3)
 
 
 if __name__ == "__main__":
-    report(begin(__doc__))
+    with benchmark(__doc__) as settings:
+        report(settings)

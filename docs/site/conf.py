@@ -38,6 +38,7 @@ NAVIGATION: dict[str, list[str]] = {
     ],
     "Inside": [
         "docs/architecture",
+        "docs/decisions",
         "docs/adding",
         "CONTRIBUTING",
         "docs/papers",

@@ -50,7 +50,7 @@ from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import END, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
-from windrow.semantics.windows.kinds import Landmark, Sliding
+from windrow.semantics.windows.kinds import Landmark, Rows, SlideByTuple, Sliding
 from windrow.sharded.chunks import Known, load, save
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
@@ -166,6 +166,28 @@ def test_other_operators_save_all_that_changed(data: st.DataObject, elements: li
     plain.feed(pieces, everywhere, set())
     saved.feed(pieces, set(), data.draw(st.sets(st.integers(0, 40), max_size=4)))
     assert streams.comparable(plain.results) == streams.comparable(saved.results)
+
+
+@settings(max_examples=20_000 if SOAK else 80, deadline=None)
+@given(data=st.data(), elements=streams.elements(late=True, extremes=False))
+def test_counted_windows_save_all_that_changed(data: st.DataObject, elements: list[Any]) -> None:
+    partition = data.draw(st.sampled_from(((), ("k",), ("g",))))
+    last_rows = st.builds(Rows, st.integers(1, 9), st.integers(1, 9), st.just(partition), st.sampled_from((None, "ts")))
+    window = data.draw(st.one_of(last_rows, streams.slide_by_tuple(partition=partition)))
+    keys = tuple((name, Column(name)) for name in partition or ("g",))
+    calls = calls_of(data)
+    expected = oracle.answer(elements, window, keys=keys, aggregates=calls)
+    results = driven(data, WindowAggregate(STREAM, window, keys, calls), elements)
+    assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(
+        approximately(results, calls)
+    )
+
+
+def test_groups_that_leave_a_window_that_ends_with_rows() -> None:
+    calls = (AggregateCall("n", "count"),)
+    run = Run(WindowAggregate(STREAM, SlideByTuple("ts", 10), (("g", Column("g")),), calls))
+    first, second = rows(range(10), list(range(10))), rows(range(20, 25), [1, 2, 3, 4, 5])
+    run.feed([first, Punctuation(8), second, Punctuation(23), rows([40, 41], [7, 8]), Punctuation(41)], set(), set())
 
 
 def wide(window: Sliding | Landmark) -> WindowAggregate:

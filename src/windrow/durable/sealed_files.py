@@ -58,7 +58,7 @@ def _checksum(content: bytes = b"") -> Any:
     return hashlib.blake2b(content, digest_size=16)
 
 
-class _Sealing(io.RawIOBase):
+class Sealing(io.RawIOBase):
     """Hands on to a file and seals what passes."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -97,15 +97,21 @@ def make_durable(folder: Path) -> None:
         os.close(handle)
 
 
+@contextmanager
+def write_sealed(path: Path) -> Iterator[Sealing]:
+    """A new file that is on the disk when the block ends; then it has its seal."""
+    with _durable(path) as file:
+        yield Sealing(file)
+
+
 def write_streams(path: Path, streams: Iterable[tuple[pa.Schema, Iterable[pa.RecordBatch]]]) -> Seal:
     """Arrow streams, one after another, in one new file: the disk is waited for once."""
-    with _durable(path) as file:
-        sealing = _Sealing(file)
+    with write_sealed(path) as out:
         for schema, batches in streams:
-            with pa.ipc.new_stream(sealing, schema) as writer:
+            with pa.ipc.new_stream(out, schema) as writer:
                 for batch in batches:
                     writer.write_batch(batch)
-    return sealing.seal()
+    return out.seal()
 
 
 def read_streams(path: Path, seal: Seal, count: int) -> Iterator[pa.RecordBatchReader]:
@@ -113,13 +119,18 @@ def read_streams(path: Path, seal: Seal, count: int) -> Iterator[pa.RecordBatchR
 
     All is compared before Arrow sees any of it: it does not promise to survive bytes that it did not write.
     """
-    with _readable(path):
-        content = path.read_bytes()
-    seal.compare(path, Seal.of(content))
-    source = pa.BufferReader(content)
+    source = pa.BufferReader(read_sealed(path, seal))
     for _ in range(count):
         with pa.ipc.open_stream(source) as reader:
             yield reader
+
+
+def read_sealed(path: Path, seal: Seal) -> bytes:
+    """All of a file that is as it was; else errors as those of `verify`."""
+    with _readable(path):
+        content = path.read_bytes()
+    seal.compare(path, Seal.of(content))
+    return content
 
 
 def verify(path: Path, seal: Seal) -> None:

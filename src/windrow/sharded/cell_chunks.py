@@ -122,7 +122,7 @@ def _save_changes(table: Tracked, grid: Grid, writer: Writer) -> dict[Chunk, Chu
     came = np.bincount(numbers[new[rows]], minlength=grid.size)
     were, patches, in_patches = _known(known, grid)
     cells = were + came
-    if len(table) != known.count + int(came.sum()):  # some are gone
+    if len(table) != known.count + int(came.sum()):  # some are gone, or were not counted
         cells = np.bincount(grid.numbers(), minlength=grid.size)
     due = patches >= MOST_PATCHES + np.arange(grid.size) % MOST_PATCHES
     due |= (changed > MANY * cells) | (in_patches + changed > MOST_PATCHED * cells) | (were == 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Protocol, TypeAlias
 
@@ -16,6 +16,7 @@ Part: TypeAlias = tuple[int, int, int]
 Chunk: TypeAlias = tuple[int, int]
 Key: TypeAlias = tuple[str, int, int, int]
 """The name of a table, and the part of it."""
+UNCOUNTED = -1
 _SIZE = 8
 
 
@@ -44,8 +45,18 @@ class TableKnown:
     stamp: object = None
     """Of the structure that owns the table; None: whatever it says, everything is compared."""
     count: int = 0
+    """Of rows; `UNCOUNTED` says that some of those there were are not in `chunks`."""
     grid: tuple[int, int] | None = None
     chunks: Mapping[Chunk, ChunkKnown] = field(default_factory=dict)
+
+    def without(self, parts: Iterable[Part]) -> TableKnown:
+        """As if the chunks of these parts had never been; only where cells are counted, the others are still known."""
+        gone = {part[:2] for part in parts}
+        digests = {part: digest for part, digest in self.digests.items() if part[:2] not in gone}
+        if not self.chunks:
+            return TableKnown(digests)
+        chunks = {chunk: one for chunk, one in self.chunks.items() if chunk not in gone}
+        return replace(self, digests=digests, chunks=chunks, count=UNCOUNTED)
 
 
 Known: TypeAlias = dict[str, TableKnown]

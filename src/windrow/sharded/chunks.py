@@ -24,7 +24,7 @@ from windrow.sharded.cell_chunks import patched, save_cells, units_a_chunk
 from windrow.sharded.chunk_writing import Key, Known, Part, Store, TableKnown, Writer, bytes_of
 from windrow.sharded.wire import opened
 
-__all__ = ["VERSION", "Key", "Known", "Store", "digest", "load", "save"]
+__all__ = ["VERSION", "Key", "Known", "Store", "digest", "load", "save", "without"]
 
 VERSION = 7
 """Of the saved state, on every engine. State of another version is refused."""
@@ -96,6 +96,15 @@ def _save_appended(table: Appended, writer: Writer) -> TableKnown:
         writer.put((number, 0, 0), table.make(start, min(start + APPENDED_ROWS, table.count)))
     writer.keep_only((number, 0, 0) for number in range(chunks))
     return TableKnown(writer.digests, table.stamp, table.count)
+
+
+def without(known: Known, keys: Iterable[Key]) -> Known:
+    """What is known but for these chunks, which the next save writes again; with a patch goes all of its chunk."""
+    gone: dict[str, set[Part]] = {}
+    for name, *part in keys:
+        place, block, patch = part
+        gone.setdefault(name, set()).add((place, block, patch))
+    return {name: table.without(gone[name]) if name in gone else table for name, table in known.items()}
 
 
 def load(chunks: Iterable[tuple[Key, bytes]]) -> tuple[dict[str, pa.Table], Known]:

@@ -1,9 +1,8 @@
 """Where rows come from: files, Arrow data, data frames and Python iterables, behind one contract.
 
 `open_source` finds the source for what a user calls data, by its type or by the scheme of its address (`addresses`).
-A source opens readers (`base`), which poll elements and say from where to go on (`positions`): of `files`, of what is
-in `memory`, of `iterables`. `live` watches those that may never end, `replayed` reads spans of them in several
-processes.
+A source opens readers (`base`), which poll elements and say from where to go on (`positions`): of `files`, of data in
+`memory`, of `iterables`. `live` watches those that may never end, `replayed` reads spans in several processes.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ class Reader(Protocol):
     def poll(self, timeout: float | None = None) -> Element | Sign:
         """The next element; a tick when none came within so many seconds (None: wait as long as it takes); the end.
 
-        Only a source that is live ever ticks. Every row of a batch counts, punctuation rows included.
+        Only a source that is live ever ticks; rows that wait for others are given, too, to one who does not wait. Every
+        row of a batch counts, punctuation rows included.
         """
 
     def close(self) -> None:

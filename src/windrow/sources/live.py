@@ -75,7 +75,8 @@ class _WatchedReader:
             if element is not Sign.TICK:
                 return element
             if self.on_tick():
-                return Sign.END
+                rest = self.reader.poll(0.0)
+                return Sign.END if rest is Sign.TICK else rest
             if until is not None and monotonic() >= until:
                 return Sign.TICK
 

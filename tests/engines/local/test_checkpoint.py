@@ -239,8 +239,10 @@ def test_positions_of_files_are_kept_and_a_file_that_changed_is_refused(tmp_path
     query = wr.stream(data, time="ts", progress=wr.slack(12)).window(range=10).agg(n=wr.count()).late("drop")
     options = Options(batch_rows=20, checkpoint=str(folder), checkpoint_every=20)
     broken: dict[str, Any] = {name: Breaking(source, 3, source.schema) for name, source in query.sources.items()}
+    runner = Runner(query.plan, broken, options)
+    runner.deliver(lambda _: None, None)
     with pytest.raises(Broken):
-        Runner(query.plan, broken, options).run()
+        runner.run()
     kept = read_json(max(folder.glob("*/manifest.json")))
     ((name, position),) = kept["positions"].items()
     assert (50, 0, "rows.parquet", 50) == (

@@ -110,7 +110,7 @@ def test_a_flipped_bit_or_a_cut_never_changes_an_answer(tmp_path: Path) -> None:
 
 
 def test_the_checkpoint_before_is_used_and_the_next_one_replaces_what_was_damaged(state: Path, expected: Any) -> None:
-    damaged = state / "4" / "state.arrows"
+    damaged = state / "state-4.chunks"
     flip(damaged)
     told = (
         rf"\Athe last checkpoint is damaged: {re.escape(str(damaged))} has changed since it was written: its checksum "
@@ -124,11 +124,11 @@ def test_the_checkpoint_before_is_used_and_the_next_one_replaces_what_was_damage
 
 
 def test_damage_of_both_is_refused_and_nothing_is_changed(state: Path) -> None:
-    flip(state / "4" / "state.arrows")
+    flip(state / "state-4.chunks")
     (state / "3" / "manifest.json").write_bytes(b"")
     before = {path: path.read_bytes() for path in state.rglob("*.*") if path.name != "windrow.lock"}
     told = (
-        rf"\A`checkpoint` must hold a whole checkpoint; {re.escape(str(state))}/4/state\.arrows has changed "
+        rf"\A`checkpoint` must hold a whole checkpoint; {re.escape(str(state))}/state-4\.chunks has changed "
         rf"since it was written: its checksum differs; {re.escape(str(state))}/3/manifest\.json is empty, got "
         rf"{re.escape(str(state))}\. {re.escape(HINT)}\Z"
     )
@@ -185,8 +185,7 @@ def test_files_of_another_copy_do_not_fit(state: Path, tmp_path: Path, expected:
     """Every file is whole, but they are of two runs."""
     with breaking_after(4):
         query().run(checkpoint=str(tmp_path / "other"), checkpoint_every=12, batch_rows=12)
-    for path in (tmp_path / "other" / "4").glob("*.arrows"):
-        shutil.copy(path, state / "4" / path.name)
+    shutil.copy(tmp_path / "other" / "state-4.chunks", state / "state-4.chunks")
     assert RESCUED == restored(lambda: run(state, restore=True), expected)
 
 
@@ -228,7 +227,7 @@ def test_files_that_may_not_be_read(state: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("room", [0, 100, 3_000, 5_000, 8_000])
 def test_a_full_disk_leaves_the_last_checkpoint(state: Path, room: int, expected: Any) -> None:
-    left, write = [room], durable_files._Sealing.write
+    left, write = [room], durable_files.Sealing.write
 
     def write_while_there_is_room(self: Any, content: Any) -> int:
         left[0] -= len(memoryview(content))
@@ -241,7 +240,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(state: Path, room: int, expected
         r"\A`checkpoint` must be a folder that can be written \(no space left on device\), got \S*state\. "
         r"Hint: choose another folder, mend its permissions or make room on its disk\.\Z"
     )
-    patch = mock.patch.object(durable_files._Sealing, "write", write_while_there_is_room)
+    patch = mock.patch.object(durable_files.Sealing, "write", write_while_there_is_room)
     with patch, pytest.raises(wr.ConfigurationError, match=told):
         run(state, restore=True, checkpoint_every=10, batch_rows=10)
     if room < 3_000:  # else another one was still written

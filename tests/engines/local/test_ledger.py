@@ -55,5 +55,5 @@ def test_all_files_are_durable_before_the_checkpoint_counts(tmp_path: Path, monk
     assert written
     assert written == set(before[: len(written)])
     manifest = ["manifest.json.draft", "manifest.json.draft renamed", "1.draft"]
-    assert ["state.arrows", tmp_path.name, *manifest] == before[len(written) :]
+    assert ["state-1.chunks", tmp_path.name, *manifest] == before[len(written) :]
     assert [tmp_path.name] == after

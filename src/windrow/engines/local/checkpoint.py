@@ -1,9 +1,9 @@
 """Checkpoints: the state of all operators and the position of each source, written as a whole or not at all.
 
-A checkpoint is a folder of two files: the tables of all operators as Arrow streams one after another, and a manifest
-that says which they are and has the seals of that file and of each file of the ledger. It is written beside the last
-one and becomes the last one by renaming, so a crash at any moment leaves a whole checkpoint. The one before it stays
-for the case that a file of the last is damaged. No pickle.
+A checkpoint is a folder with a manifest, which has the seals of the files that belong to it: those with the chunks of
+the state, and those of the ledger. These lie beside the folders, are never touched again, and may belong to several
+checkpoints. The folder is written under another name and becomes a checkpoint by renaming, so a crash at any moment
+leaves a whole one. The one before it stays for the case that a file of the last is damaged. No pickle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,26 +27,20 @@ from windrow.durable.sealed_files import (
     Seal,
     make_durable,
     read_json,
-    read_streams,
     write_json,
-    write_streams,
 )
 from windrow.engines.local.ledger import Ledger
 from windrow.engines.local.other_query import first_difference, words_of
+from windrow.engines.local.state_files import Kept, StateFiles, States
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
-from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
+from windrow.sharded.chunks import VERSION
 
-VERSION = 6
 MANIFEST = "manifest.json"
-STATE = "state.arrows"
 _NUMBER = re.compile(r"[1-9][0-9]*")
 _DRAFT = re.compile(r"[1-9][0-9]*\.draft")
-
-States: TypeAlias = "dict[str, dict[str, pa.Table]]"
-"""The tables of each stage, by its label and their names."""
 
 
 def fingerprint(*plans: Node) -> str:
@@ -62,6 +56,7 @@ class Checkpoints:
         self.query = fingerprint(*plans)
         self.words = words_of(plans)
         self.ledger = Ledger(self.folder)
+        self.state = StateFiles(self.folder)
         self.last: int | None = None
         """The checkpoint that this run began with or wrote last."""
         try:
@@ -98,22 +93,23 @@ class Checkpoints:
         number = 0
         try:
             number = max(self._numbers(), default=0) + 1
-            target = self._write(number, pipeline, read, positions)
+            target, state = self._write(number, pipeline, read, positions)
         except OSError as error:
             self._discard(number)
             raise unusable(self.folder, error) from error
+        self.state.count(number, state)
         before, self.last = self.last, number
         self._sweep({before, number})
         return target
 
-    def _write(self, number: int, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]) -> Path:
+    def _write(
+        self, number: int, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]
+    ) -> tuple[Path, Kept]:
         draft = self.folder / f"{number}.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
         given = self.ledger.commit(number)
-        whole = {stage.label: whole_tables(stage.operator.state()) for stage in pipeline.stages}
-        states = [(label, *named) for label, tables in whole.items() for named in tables.items()]
-        seal = write_streams(draft / STATE, ((table.schema, table.to_batches()) for _, _, table in states))
+        state, told = self.state.write(number, pipeline)
         manifest = {
             "version": VERSION,
             "query": self.query,
@@ -123,15 +119,14 @@ class Checkpoints:
             "results": [end.results for end in pipeline.ends],
             "early": [end.early for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
-            "state": asdict(seal),
-            "tables": [(label, name) for label, name, _ in states],
+            "state": told,
             "given": {file: asdict(seal) for file, seal in given.items()},
         }
-        make_durable(self.folder)  # the ledger's files have names before a manifest counts that names them
+        make_durable(self.folder)  # files have names before a manifest counts that names them
         write_json(draft / MANIFEST, manifest)
         target = draft.replace(self.folder / str(number))
         make_durable(self.folder)
-        return target
+        return target, state
 
     def _discard(self, number: int) -> None:
         """Make room again: the disk may be full."""
@@ -139,6 +134,7 @@ class Checkpoints:
             shutil.rmtree(self.folder / f"{number}.draft", ignore_errors=True)
             if not (self.folder / str(number)).exists():
                 self.ledger.discard(number)
+                self.state.discard(number)
 
     def _sweep(self, kept: set[int | None]) -> None:
         """Remove older checkpoints, damaged ones, and what was left of those that never became whole."""
@@ -148,6 +144,7 @@ class Checkpoints:
                 if is_old or _DRAFT.fullmatch(path.name):
                     shutil.rmtree(path, ignore_errors=True)
             self.ledger.sweep()
+            self.state.sweep(kept)
 
     def restore(self, pipeline: Pipeline) -> tuple[dict[str, int], dict[str, Any]]:
         """Bring the operators back: how many rows of each source are done, and its position; none when none is yet."""
@@ -155,7 +152,8 @@ class Checkpoints:
             found = self._newest_whole()
         if found is None:
             return {}, {}
-        self.last, manifest, states = found
+        self.last, manifest, (state, states) = found
+        self.state.count(self.last, state)
         for stage in pipeline.stages:
             stage.operator.restore(states.get(stage.label, {}))
             stage.operator.counters = Counters(**manifest["counters"][stage.label])
@@ -169,7 +167,7 @@ class Checkpoints:
         with self._readable():
             yield from self.ledger.replay(kind)
 
-    def _newest_whole(self) -> tuple[int, dict[str, Any], States] | None:
+    def _newest_whole(self) -> tuple[int, dict[str, Any], tuple[Kept, States]] | None:
         """The newest checkpoint of which every bit is as it was written; nothing is changed before one is found."""
         damages: list[Damaged] = []
         reached: int | None = None  # what the last one had read, where its manifest still tells
@@ -178,7 +176,7 @@ class Checkpoints:
             try:
                 manifest = self._manifest(number)
                 done = sum(manifest["read"].values())
-                states = self._states(number, manifest)
+                states = self.state.read(number, manifest["state"])
                 self.ledger.verify(_seals(manifest["given"]))
             except Damaged as damage:
                 reached = reached if damages else done
@@ -201,14 +199,6 @@ class Checkpoints:
                 raise
         self._check(manifest)
         return manifest
-
-    def _states(self, number: int, manifest: dict[str, Any]) -> States:
-        names: list[list[str]] = manifest["tables"]
-        readers = read_streams(self.folder / str(number) / STATE, Seal(**manifest["state"]), len(names))
-        states: States = {}
-        for (label, name), reader in zip(names, readers, strict=True):
-            states.setdefault(label, {})[name] = reader.read_all()
-        return states
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

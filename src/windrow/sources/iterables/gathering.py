@@ -38,7 +38,8 @@ class Gathering:
             self._read_ahead()
         if self.ahead is None:
             return self._next_here()
-        taken = self.ahead.take(self.batch_rows, self.wait, timeout)
+        wait = 0.0 if timeout == 0 else self.wait  # whoever does not wait takes the rows that are there
+        taken = self.ahead.take(self.batch_rows, wait, timeout)
         if isinstance(taken, Sign):
             return taken
         return Rows(taken) if is_row(taken[0]) else taken[0]

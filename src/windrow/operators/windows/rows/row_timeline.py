@@ -123,6 +123,7 @@ class RowTimeline(Timeline):
             self.active, self.listed, self.position, windows, codes,
         )  # fmt: skip
         self.position[[TAIL, HEAD]] = before
+        self.listing = object()
         state = self._follow(steps[:taken], codes[:written])
         return Answers(windows[:written], codes[:written], state), taken
 
