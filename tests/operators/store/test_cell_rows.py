@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.state.kinds import ADDS, BYTES, PAIRS
+from windrow.aggregates.kinds.base import Numbers
+from windrow.operators.state.kinds import ADDS, BYTES, PAIRS, StateKind
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_block import RowBlock
@@ -15,7 +16,7 @@ from windrow.operators.store.row_store import RowStore
 def rows(places: list[int]) -> RowBlock:
     """Rows that have their place in all of their state."""
     numbers = np.array(places, np.int64)
-    matrices = {
+    matrices: dict[StateKind, Numbers] = {
         ADDS: np.stack([numbers, -numbers, numbers], axis=1),
         PAIRS: np.stack([numbers, 2 * numbers], axis=1),
         BYTES: np.stack([numbers, numbers + 1], axis=1).astype(np.uint8),
