@@ -42,6 +42,13 @@ def test_state_of_every_kind_comes_back_from_a_table() -> None:
     same(state_of(rows([3, 1, 0])), state_of(again.content()))
 
 
+def test_columns_keep_their_order() -> None:
+    """So that saved state is the same bytes after it was restored."""
+    marked = rows([4, 2]).having({"last": np.array([5, 3])})
+    table = marked.table()
+    assert table.equals(marked.like(table).table())
+
+
 def test_no_rows_have_all_kinds_of_state() -> None:
     table = rows([]).table()
     same(state_of(rows([])), state_of(rows([]).like(table)))
