@@ -10,6 +10,7 @@ from tests import strategies as streams
 from tests.operators.low_levels import batch_of, operator_of
 from tests.operators.test_merge import Seen, nodes, segments_of
 from windrow.operators.base import Operator
+from windrow.operators.divided import pre_aggregate
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
 from windrow.operators.divided.workers import each
@@ -17,6 +18,11 @@ from windrow.operators.state.changes import whole_tables
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.progress.policies import Punctuation
+
+
+@pytest.fixture(autouse=True)
+def threads_for_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pre_aggregate, "LEAST_ROWS", 2)
 
 
 def divided(node: WindowAggregate, shards: int, *, panes: bool) -> DividedOperator:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.aggregates.kinds.base import Numbers
 from windrow.operators.state.kinds import ADDS, BYTES, PAIRS, StateKind
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
@@ -18,7 +16,7 @@ from windrow.operators.store.row_store import RowStore
 def rows(places: list[int]) -> RowBlock:
     """Rows that have their place in all of their state."""
     numbers = np.array(places, np.int64)
-    matrices: dict[StateKind, npt.NDArray[Any]] = {
+    matrices: dict[StateKind, Numbers] = {
         ADDS: np.stack([numbers, -numbers, numbers], axis=1),
         PAIRS: np.stack([numbers, 2 * numbers], axis=1),
         BYTES: np.stack([numbers, numbers + 1], axis=1).astype(np.uint8),
@@ -42,6 +40,13 @@ def test_state_of_every_kind_comes_back_from_a_table() -> None:
     again = RowStore(rows([]))
     again.fill(table)
     same(state_of(rows([3, 1, 0])), state_of(again.content()))
+
+
+def test_columns_keep_their_order() -> None:
+    """So that saved state is the same bytes after it was restored."""
+    marked = rows([4, 2]).having({"last": np.array([5, 3])})
+    table = marked.table()
+    assert table.equals(marked.like(table).table())
 
 
 def test_no_rows_have_all_kinds_of_state() -> None:

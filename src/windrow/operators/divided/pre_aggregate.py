@@ -27,6 +27,8 @@ from windrow.semantics.scalars.expressions import Column, Expression
 
 MOST_BYTES = 64 << 20
 """Of cells that wait in one thread."""
+LEAST_ROWS = 1 << 14
+"""Rows that are worth another thread."""
 PAYS_BELOW = 0.25
 """Cells for each row: above this, rows are sent as they are."""
 
@@ -63,7 +65,8 @@ class PreAggregatedOperator(DividedOperator):
             return
         if len(batch) == 0:
             return
-        parts = list(zip(self.lows, _slices(batch, len(self.lows)), strict=True))
+        count = min(len(self.lows), max(1, len(batch) // LEAST_ROWS))
+        parts = list(zip(self.lows, _slices(batch, count), strict=False))
         each(lambda part: part[0].add(part[1]), parts, self.threads)
         self.waiting += len(batch)
         # What comes of late rows leaves at once, so that cells that wait never hold a result back.

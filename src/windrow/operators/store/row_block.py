@@ -146,13 +146,14 @@ class RowBlock:
         return RowBlock(columns, pa.record_batch(arrays, names=list(whole)) if whole else None)
 
     def like(self, table: pa.Table) -> RowBlock:
-        """The rows of a table in the columns that these have."""
+        """The rows of a table in the columns that these have, as far as it has them, and in the same order."""
         found = RowBlock.of_table(table, {name: self[name] for name in self.columns if self[name].ndim == 2})
+        columns = {name: found.columns[name] for name in self.columns if name in found}
         if self.data is None:
-            return found
+            return RowBlock(columns)
         fields = zip(self.data.schema, found.rows.schema.types, strict=True)
         schema = pa.schema([field.with_type(kind) for field, kind in fields])
-        return RowBlock(found.columns, pa.record_batch(found.rows.columns, schema=schema))
+        return RowBlock(columns, pa.record_batch(found.rows.columns, schema=schema))
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:

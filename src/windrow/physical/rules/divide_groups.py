@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.physical.division.join_routing import routed_pairs
 from windrow.physical.how import How
 from windrow.physical.nodes import (
-    AsOfJoin,
     DistinctRows,
     DividedGroups,
-    IndexJoin,
     LastRowsWindow,
     PanedWindow,
     PerRowWindow,
     Physical,
-    PhysicalJoin,
     Plans,
     SlidingWindow,
     SmoothedWindow,
@@ -33,6 +29,12 @@ from windrow.semantics.windows.kinds import Emit, RowsWindow, SlideByTuple
 
 Route = tuple[Expression, ...]
 
+MOST = 4
+"""Threads that share the work of one operator: more of them wait for the interpreter longer than they work.
+
+Joins are not divided: they take rows some ten thousands at a time, and look partners up on several threads as it is.
+"""
+
 
 def divide_groups(plans: Plans, how: How) -> Plans:
     """Divide the groups of every operator that can do without seeing all of them."""
@@ -47,15 +49,15 @@ def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
     if routes is None:
         return node
     one = replace(node, inputs=())
-    if isinstance(one, (SlidingWindow, PhysicalJoin)):
+    if isinstance(one, SlidingWindow):
         one = replace(one, threads=1)
     panes = isinstance(node, PanedWindow) and why_not_partial(node.asked) is None
     if not any(routes) and not panes:
         return node
-    shards = how.shards if any(routes) else 1
+    shards, threads = min(how.shards, MOST) if any(routes) else 1, min(how.threads, MOST)
     reasons = ("groups are divided among threads",) if any(routes) else ("threads share the rows",)
     return DividedGroups(
-        node.asked, node.inputs, reasons, each=one, routes=routes, panes=panes, shards=shards, threads=how.threads
+        node.asked, node.inputs, reasons, each=one, routes=routes, panes=panes, shards=shards, threads=threads
     )
 
 
@@ -71,9 +73,6 @@ def _routes(node: Physical) -> tuple[Route, ...] | None:
         return None
     if isinstance(node, DistinctRows):
         return (tuple(Column(name) for name in shape_of(node.asked).schema.names),)
-    if isinstance(node, (IndexJoin, AsOfJoin)):
-        pairs = [] if node.passes or _counts_rows(node) else routed_pairs(node.asked)
-        return tuple(zip(*pairs, strict=True)) or None
     if not isinstance(node, Window) or isinstance(node, SmoothedWindow) or node.passes:
         return None
     route = _route_of_window(node)

@@ -1,1 +1,1 @@
-"""Values that aggregates keep: multisets as sorted runs, by pane or as rows, packed."""
+"""Values that aggregates keep: multisets as sorted runs, by pane or as rows."""
