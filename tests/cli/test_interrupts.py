@@ -16,8 +16,12 @@ import os, signal, stat, tempfile
 from pathlib import Path
 from windrow.cli import main, progress
 
+told = []
+
 def once(metrics):
-    progress.plain_report = None
+    told.append(metrics)
+    if len(told) > 1:  # what is there is told once more when a run ends
+        return
     private = [path for path in Path(tempfile.gettempdir()).iterdir() if stat.S_IMODE(path.stat().st_mode) == 0o700]
     found = {path.name.partition("-")[0] for folder in private for path in folder.iterdir()}
     print(sorted(found), all(path in private for path in Path(tempfile.gettempdir()).iterdir()), flush=True)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
-from tests.contract.engines import Engine, check, check_late, given, plain, rounded_names
+from tests.contract.engines import Engine, check, check_late, given, plain, rounded_names, same_on_connect
 from tests.contract.hearing import Given, Heard, Row
 from tests.contract.reference import Expected, Reference
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, rows, timed
@@ -105,6 +105,7 @@ def test_a_stream_is_closed_from_its_checkpoint_and_equals_the_batch(spark: Spar
     same(query, expected, windows(static(spark, ROWS), 90).to_spark())
 
 
+@same_on_connect
 def test_a_stream_is_closed_behind_all_that_was_there(spark: SparkSession, tmp_path: Path) -> None:
     """A file a micro-batch, one of them without a row that counts, under either trigger: none comes after the end."""
     out = [{**row, "k": "out"} for row in ROWS[:SIZE]]

@@ -99,7 +99,7 @@ def parse_skew(text: str) -> Skew:
     """A spread from text: `uniform`, `zipf 1.2`, `groups 5` (percent of the rows in small groups).
 
     >>> parse_skew("groups 5")
-    Groups(small=0.05, medium=0.2)
+    SkewedGroups(small=0.05, medium=0.2)
     """
     kind, _, rest = text.strip().lower().partition(" ")
     try:

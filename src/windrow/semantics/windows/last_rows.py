@@ -23,7 +23,7 @@ from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple
 def interval(window: RowsWindow, wid: tuple[int, tuple[Any, ...]]) -> tuple[int, int]:
     """The half-open interval of row numbers, below zero where the window reaches before the first row.
 
-    >>> interval(Rows(range=5, slide=2), (0, ()))
+    >>> interval(RowsWindow(range=5, slide=2), (0, ()))
     (-3, 2)
     """
     end = (wid[0] + 1) * window.slide

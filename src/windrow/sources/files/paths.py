@@ -37,7 +37,7 @@ def kind_of(path: Path) -> FileKind | None:
     """The kind by ending, upper or lower case; None when the ending is not known.
 
     >>> kind_of(Path("a/trades.CSV.gz"))
-    <Kind.CSV: 'CSV'>
+    <FileKind.CSV: 'CSV'>
     """
     name = path.name.lower()
     return next((kind for ending, kind in ENDINGS.items() if name.endswith(ending)), None)

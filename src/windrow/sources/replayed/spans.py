@@ -51,8 +51,8 @@ def span_between(start: Mapping[str, Any], end: Mapping[str, Any]) -> RowSpan:
 def cut_span(span: RowSpan, pieces: int, seams: Sequence[int] | None) -> list[RowSpan]:
     """The span in up to `pieces` spans of about the same size, cut only at `seams` (None: anywhere).
 
-    >>> cut_span(Span(0, 300_000, True), 2, seams=[100_000, 200_000])
-    [Span(first=0, last=100000, ends=False), Span(first=100000, last=300000, ends=True)]
+    >>> cut_span(RowSpan(0, 300_000, True), 2, seams=[100_000, 200_000])
+    [RowSpan(first=0, last=100000, ends=False), RowSpan(first=100000, last=300000, ends=True)]
     """
     pieces = min(pieces, span.rows // LEAST_ROWS)
     ideal = [span.first + span.rows * i // pieces for i in range(1, pieces)]
