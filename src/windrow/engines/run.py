@@ -18,6 +18,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
+from windrow.engines.waiting import wait_for_end, wait_until
 from windrow.pipeline.metrics import Metrics, SourceMetrics
 
 Item = TypeVar("Item")
@@ -102,12 +103,14 @@ class _Mailbox:
 
     def _put(self, query: int, batch: pa.RecordBatch) -> None:
         with self.changed:
-            while len(self.results) >= ROOM and self.is_read and not self.requests.stop.is_set():
-                self.changed.wait()
+            wait_until(self.changed, self._has_room)
             self.requests.heed()
             if self.is_read:
                 self.results.append((query, batch))
                 self.changed.notify_all()
+
+    def _has_room(self) -> bool:
+        return len(self.results) < ROOM or not self.is_read or self.requests.stop.is_set()
 
     def carry_out(self, work: Work) -> None:
         """The whole life of the thread that runs."""
@@ -128,8 +131,7 @@ class _Mailbox:
     def take(self) -> tuple[int, pa.RecordBatch] | None:
         """The next result, once there is one; None when there will be none."""
         with self.changed:
-            while not self.results and not self.has_ended:
-                self.changed.wait()
+            wait_until(self.changed, lambda: bool(self.results) or self.has_ended)
             self.changed.notify_all()
             if self.results:
                 return self.results.popleft()
@@ -242,7 +244,7 @@ class Run(Generic[Item]):
 
     def _join(self) -> None:
         if self._thread is not None and self._thread is not current_thread():
-            self._thread.join()
+            wait_for_end(self._thread)
 
     def _finish(self) -> None:
         on_end, self._on_end = self._on_end, None

@@ -12,6 +12,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+from windrow.engines.waiting import wait_for
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -43,7 +45,7 @@ def on_own_thread(spark: SparkSession, work: Callable[[], Given], stop: Event) -
     thread = InheritableThread(target=body, session=spark, name="windrow-spark", daemon=True)
     try:
         thread.start()
-        done.wait()
+        wait_for(done)
     except BaseException:
         stop.set()
         _cancelled(spark, tag)
