@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from _band_join import full_windows, measured, points, spaced, sustained
 from _figures import Figure, Unit
+from _handshake_simulation import balance
 from _harness import Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.engines.local import LocalOptions, Receiver, run
-from windrow.operators.baselines.handshake_simulation import balance
 from windrow.operators.handshake.blocks import BlockRows
 from windrow.operators.handshake.codes import coded_bounds
 from windrow.operators.handshake.operator import HandshakeJoin

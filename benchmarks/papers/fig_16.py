@@ -14,9 +14,8 @@ from _pictures import Panel, save
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _band_join import full_windows, measured, sustained
+from _handshake_simulation import Balance, balance
 from _harness import Settings, begin, table
-
-from windrow.operators.baselines.handshake_simulation import Balance, balance
 
 WINDOWS = (10, 15)
 CORES = (1, 2, 4, 8, 16, 32, 44)

@@ -9,7 +9,6 @@ from typing import Any
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.trial import StrategyTrial
 from windrow.operators.base import Operator
-from windrow.operators.baselines.in_order_join import InOrderJoinOperator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
 from windrow.operators.handshake.lookup import Lookup
@@ -18,6 +17,7 @@ from windrow.operators.handshake.scanning import Scan
 from windrow.operators.input.input import Input
 from windrow.operators.input.lead import LeadLimit
 from windrow.operators.joins.asof import AsOfJoinOperator
+from windrow.operators.joins.in_order import InOrderJoinOperator
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.panes.shared import SharedPanesOperator
 from windrow.operators.rowwise.distinct import DupElim

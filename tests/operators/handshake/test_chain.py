@@ -10,11 +10,11 @@ from random import Random
 
 import numpy as np
 import pytest
+from _handshake_simulation import Meetings, Settlement, SimulatedRows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.operators.baselines.test_handshake_simulation import drawn_script
-from windrow.operators.baselines.handshake_simulation import Meetings, Settlement, SimulatedRows
+from tests.benchmarks.test_handshake_simulation import drawn_script
 from windrow.operators.handshake.chain import Chain
 from windrow.operators.handshake.outlet import PAIRS, Outlet
 from windrow.semantics.joins import LEFT, RIGHT

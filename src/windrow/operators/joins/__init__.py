@@ -16,4 +16,6 @@ themselves (`store`) while a partner may still come. Nothing is sorted by time, 
 - Promises (`progress`, `joint`). One time of a result lags by the window's length behind the other side's promise.
   Where a window above groups by the other time, too, joint punctuation closes its groups without that lag.
 - Windows of rows are the same with numbers of arrival in place of times.
+
+`asof` is the join with the nearest row. `in_order` holds rows back until they join in order, to be compared with.
 """

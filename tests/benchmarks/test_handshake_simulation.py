@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 import pytest
-
-from windrow.errors import InternalError
-from windrow.operators.baselines.handshake_simulation import (
+from _handshake_simulation import (
     Action,
     Expiry,
     Meetings,
@@ -22,6 +20,8 @@ from windrow.operators.baselines.handshake_simulation import (
     by_count,
     in_time,
 )
+
+from windrow.errors import InternalError
 from windrow.operators.handshake.protocol import Acknowledgement, Worker
 from windrow.semantics.joins import LEFT, RIGHT, JoinKind, LastRows, Pairs, three_step, three_step_in_time
 

@@ -21,7 +21,7 @@ from tests.operators.joins.cases import (
 )
 from tests.operators.joins.test_operator import FLAGS, driven_by
 from windrow.errors import UnsupportedError
-from windrow.operators.baselines.in_order_join import InOrderJoinOperator
+from windrow.operators.joins.in_order import InOrderJoinOperator
 from windrow.physical.join_choice import choose_join
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
