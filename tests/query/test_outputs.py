@@ -18,6 +18,7 @@ from windrow.cli import main
 from windrow.engines.spark.connect import frame_sources as inputs
 from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.query.outputs import Outputs
+from windrow.sources import Source, addresses, open_source
 
 ROWS = pa.table({"t": [1, 2, 30], "k": ["a", "b", "a"]})
 LEAVE = "Hint: write to another place: a run must leave what it reads as it is."
@@ -156,6 +157,17 @@ def test_the_command_line_refuses_before_anything_is_opened(read: str, flags: li
     found = windrow("-e", SQL.format(read), "--engine", "local", *flags)
     assert (2, f"Error: {message}") == (found.exit_code, found.stderr[: len(message) + 7])
     assert {"rows.parquet", "data"} == {path.name for path in Path().iterdir()}
+
+
+def open_prefixed(address: str, *, name: str, schema: pa.Schema | None) -> Source:
+    return open_source(address.partition(":")[2], name=name, schema=schema)
+
+
+def test_the_command_line_refuses_what_a_source_at_an_address_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(addresses.SCHEMES, "example", f"{__name__}:open_prefixed")
+    found = windrow("-e", SQL.format("example:rows.parquet"), "--engine", "local", "--metrics", "rows.parquet")
+    message = "Error: `--metrics` must not be what the stream s reads (rows.parquet)"
+    assert (2, message) == (found.exit_code, found.stderr[: len(message)])
 
 
 @pytest.mark.parametrize(

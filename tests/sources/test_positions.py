@@ -6,7 +6,7 @@ import gzip
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.sources.position_laws import LAWS, Law, Make, begun, flat
 from windrow.errors import SourceError
 from windrow.generate import trades
 from windrow.generate.source import RecipeSource
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources import Position, Sign, Source, elements_of, open_source
-from windrow.sources.positions import Passing
+from windrow.sources import Source, elements_of, open_source
 from windrow.sources.replayed.spool import spooled
 
 ROWS = [{"a": number, "s": f"x\n{number}" if number % 3 else None} for number in range(17)]
@@ -41,7 +39,6 @@ ELEMENTS = [
     *TABLE.slice(8).to_batches(),
     Punctuation(9),
 ]
-Make = Callable[[], Source]
 
 
 def _csv(rows: list[dict[str, Any]], *, gaps: bool = False) -> str:
@@ -100,56 +97,9 @@ def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return SOURCES[request.param](tmp_path_factory.mktemp("source"))
 
 
-def flat(elements: Iterator[Any]) -> list[Any]:
-    """Rows and punctuations one by one: where batches are cut does not matter."""
-    return [one for e in elements for one in ([e] if isinstance(e, Punctuation) else e.to_pylist())]
-
-
-def begun(source: Source, polls: int, batch_rows: int, position: Position | None = None) -> tuple[list[Any], Position]:
-    """What the first polls give, and where they lead, as a checkpoint keeps it."""
-    reader = source.open(position, batch_rows=batch_rows)
-    found = [element for _ in range(polls) if not isinstance(element := reader.poll(), Sign)]
-    kept: Position = json.loads(json.dumps(reader.position))
-    reader.close()
-    return flat(iter(found)), kept
-
-
-SIZES = st.integers(1, 20)
-
-
-@given(polls=st.lists(st.integers(0, 6), max_size=3), before=SIZES, after=SIZES)
-def test_a_reader_gives_exactly_the_rest(make: Make, polls: list[int], before: int, after: int) -> None:
-    found: list[Any] = []
-    position: Position | None = None
-    for count in polls:
-        more, position = begun(make(), count, before, position)
-        found += more
-    rest = flat(elements_of(make(), position, batch_rows=after))
-    assert flat(elements_of(make())) == found + rest
-    assert position is None or position["rows"] == sum(not isinstance(one, Punctuation) for one in found)
-
-
-@given(rows=st.integers(0, 17), batch_rows=SIZES)
-def test_a_number_of_rows_is_a_position(make: Make, rows: int, batch_rows: int) -> None:
-    passing = Passing({"rows": rows})
-    whole = [passing.rest(element) for element in elements_of(make(), batch_rows=1)]
-    expected = flat(element for element in whole if element is not None)
-    assert expected == flat(elements_of(make(), {"rows": rows}, batch_rows=batch_rows))
-
-
-def test_the_end_comes_again_and_is_a_position(make: Make) -> None:
-    reader = make().open()
-    while reader.poll() is not Sign.END:
-        pass
-    assert Sign.END is reader.poll()
-    assert Sign.END is make().open(reader.position).poll()
-
-
-def test_a_position_behind_the_end_is_refused(make: Make) -> None:
-    with pytest.raises(
-        SourceError, match=r"^`\w+` must still have the 18 rows it had before, got .*Hint: leave the data"
-    ):
-        list(elements_of(make(), {"rows": 18}))
+@pytest.mark.parametrize("law", LAWS)
+def test_a_position_is_where_reading_goes_on(make: Make, law: Law) -> None:
+    law(make)
 
 
 def test_rows_are_no_position_of_other_data(tmp_path: Path) -> None:

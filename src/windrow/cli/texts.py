@@ -56,6 +56,8 @@ def read_queries(
         outputs.refuse_text(file)
         outputs.refuse_streams(_paths(content, given))
     queries = bound_script(content, given, in_process=in_process).queries
+    if outputs is not None:
+        outputs.refuse_sources(one for query in queries for one in query.sources.items())
     if not queries:
         raise ConfigurationError(
             "must hold a query", parameter="FILE", value=file or "TEXT", hint="add a SELECT after the declarations"

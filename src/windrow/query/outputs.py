@@ -43,6 +43,11 @@ class Outputs:
             for path in read:
                 self._refuse(path, f"what the stream {name} reads")
 
+    def refuse_sources(self, sources: Iterable[tuple[str, Source]]) -> None:
+        """The same, by what each source itself says that it `reads`."""
+        for name, source in sources if self.targets else ():  # Spark may have to list files to answer
+            self.refuse_streams({name: getattr(source, "reads", ())})
+
     def _refuse(self, path: str | Path, what: str, meetings: Container[Meeting] = frozenset(Meeting)) -> None:
         hint = "write to another place: a run must leave what it reads as it is"
         for parameter, places in self.targets.items():
@@ -76,7 +81,4 @@ def refuse_overwriting(
 ) -> None:
     """Refuse what a run would write, by its options and beside them, over what its streams read or each other."""
     named = {name: options.get(name) for name in ("checkpoint", "json_lines")}
-    outputs = Outputs({**targets, **named})
-    if outputs.targets:
-        for name, source in sources:
-            outputs.refuse_streams({name: getattr(source, "reads", ())})
+    Outputs({**targets, **named}).refuse_sources(sources)

@@ -47,7 +47,10 @@ class Reader(Protocol):
 
 
 class Source(Protocol):
-    """Rows of one stream in arrival order, read batch by batch. One that is bounded is one that comes to its end."""
+    """Rows of one stream in arrival order, read batch by batch. One that is bounded is one that comes to its end.
+
+    One that reads files has their paths in `reads`, too: no output of a run may replace them.
+    """
 
     @property
     def schema(self) -> pa.Schema:
