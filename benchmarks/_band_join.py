@@ -20,11 +20,11 @@ from windrow.operators.base import Batch, Element
 from windrow.operators.handshake.driver import MakeLocal
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
-from windrow.physical.join_choice import choose_join, shapes_below
+from windrow.physical.rules.choose_joins import choose_join, shapes_below
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import Join, JoinKind, JoinStrategy, Stream
-from windrow.semantics.joins import LEFT, RIGHT, Between
+from windrow.plan.nodes import Join, JoinStrategy, Stream
+from windrow.semantics.joins import LEFT, RIGHT, Between, JoinKind
 from windrow.semantics.progress.policies import Punctuation
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 

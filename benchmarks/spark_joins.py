@@ -29,10 +29,10 @@ from pyspark.sql import functions as sf
 import windrow as wr
 from windrow.engines.spark.running.observing import metrics_of
 from windrow.plan.checks.joins import joined_names
-from windrow.plan.nodes import Join, JoinKind
+from windrow.plan.nodes import Join
 from windrow.query import Query
 from windrow.query.fluent import to_expression
-from windrow.semantics.joins import Between
+from windrow.semantics.joins import Between, JoinKind
 
 SECOND = 1_000_000
 SLACK = SECOND

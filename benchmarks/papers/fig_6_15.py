@@ -17,8 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _harness import Settings, begin, table
 from strategies import PER_PANE, PER_WINDOW, SHAPE_ROWS, SPACING, by_shape, disordered
 
-from windrow.physical.calibration import calibrated
-from windrow.physical.costs import Statistics, thesis_time
+from windrow.physical.costs import Statistics, calibrated, thesis_time
 from windrow.semantics.windows.kinds import Sliding
 
 AXES = ("rows a pane", "time of panes / time of wid")

@@ -14,8 +14,7 @@ import pytest
 import windrow as wr
 from tests.acceptance.streams import melded
 from tests.strategies import comparable
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Filter, Project, Stream, WindowAggregate
+from windrow.plan.nodes import Filter, Project, Stream, WindowAggregate, walk
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import AtEnd, Ordered, Policy, Slack
 from windrow.semantics.scalars.amounts import Amount

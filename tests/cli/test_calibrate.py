@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from windrow.cli import main
 from windrow.engines.local import calibrating
-from windrow.physical.calibration import calibrated
-from windrow.physical.costs import MEASURED
+from windrow.physical.costs import MEASURED, calibrated
 
 
 def test_constants_are_measured_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

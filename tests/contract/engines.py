@@ -17,8 +17,7 @@ from tests.contract.hearing import Given, Hearing, Row, batch_by_batch, row_by_r
 from tests.contract.reference import Expected, Reference
 from tests.engines.local.answers.test_sessions import standing
 from tests.strategies import comparable
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Late, Node, Stream, WindowAggregate
+from windrow.plan.nodes import Late, Node, Stream, WindowAggregate, walk
 from windrow.semantics.progress.policies import Punctuation
 from windrow.semantics.scalars.moments import microseconds
 from windrow.semantics.windows.kinds import Session

@@ -8,11 +8,9 @@ from typing import Any
 
 from tests.contract.hearing import Given, Heard, Row
 from windrow.operators.late.judging import COLUMNS
-from windrow.plan.checks.nodes import inputs_of, shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import within_of
 from windrow.plan.nodes import (
-    LEFT,
-    RIGHT,
     Distinct,
     Filter,
     Join,
@@ -24,8 +22,10 @@ from windrow.plan.nodes import (
     Stream,
     Union,
     WindowAggregate,
+    inputs_of,
+    walk,
 )
-from windrow.semantics.joins import LastRows, Pair, Timed, join
+from windrow.semantics.joins import LEFT, RIGHT, LastRows, Pair, Timed, join
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.evaluate import evaluate

@@ -13,10 +13,10 @@ from tests.contract.reference import Reference
 from tests.contract.streams import SCHEMA, SIZE, punctuated, rows
 from tests.contract.test_frames import drained, files, same, static, streaming, whole
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.nodes import Join, JoinKind, Late
+from windrow.plan.nodes import Join, Late
 from windrow.query import Query
 from windrow.query.fluent import to_expression
-from windrow.semantics.joins import AsOf, Between, JoinWindow, SameWindow
+from windrow.semantics.joins import AsOf, Between, JoinKind, JoinWindow, SameWindow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

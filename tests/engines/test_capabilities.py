@@ -23,10 +23,9 @@ from windrow.physical.make import make_divided
 from windrow.physical.pane_cells import why_not_partial
 from windrow.pipeline.build import build, connect
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Join, JoinKind, Late, WindowAggregate
+from windrow.plan.nodes import Join, Late, WindowAggregate, walk
 from windrow.query.fluent import to_expression
-from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows
+from windrow.semantics.joins import AsOf, Between, JoinKind, JoinWindow, LastRows
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = pa.table({"k": ["a"], "x": [1], "t": [1], "p": pa.nulls(1, pa.int64())})

@@ -7,8 +7,7 @@ import pytest
 
 from windrow.errors import WindrowError
 from windrow.language import parse
-from windrow.plan.nodes import Join, Node, Stream
-from windrow.plan.tree import inputs_of
+from windrow.plan.nodes import Join, Node, Stream, inputs_of
 from windrow.semantics.scalars.expressions import Call, Column
 
 _LINK: dict[str, pa.DataType] = {

@@ -8,9 +8,8 @@ import pytest
 
 from tests.language.streams import MINUTE, SECOND
 from windrow.language import parse, to_sql
-from windrow.plan.checks.nodes import walk
 from windrow.plan.conditions import conjuncts
-from windrow.plan.nodes import Filter, Join, JoinTime, Project, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Filter, Join, JoinTime, Project, Stream, Union, WindowAggregate, walk
 from windrow.semantics.joins import Between, JoinWindow, SameWindow
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideBy, SlideByTuple, Sliding, Window

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from windrow.physical.costs import MEASURED, LaggingSource, StateShape, Statistics, estimates, state_bytes, thesis_time
+from windrow.errors import ConfigurationError
+from windrow.physical.costs import (
+    MEASURED,
+    LaggingSource,
+    StateShape,
+    Statistics,
+    calibrated,
+    config_file,
+    estimates,
+    keep,
+    state_bytes,
+    thesis_time,
+)
 from windrow.plan.nodes import Strategy
 from windrow.semantics.windows.kinds import Sliding
 
@@ -97,3 +110,29 @@ def test_every_strategy_has_an_estimate() -> None:
     assert {*Strategy} - {Strategy.AUTO} == set(found)
     assert found[Strategy.PANES].time < found[Strategy.WID].time < found[Strategy.BUFFER].time
     assert found[Strategy.ADAPTIVE] == replace(found[Strategy.PANES], memory=found[Strategy.ADAPTIVE].memory)
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_without_a_file_they_are_the_defaults() -> None:
+    assert MEASURED == calibrated()
+
+
+def test_what_was_kept_is_read(folder: Path) -> None:
+    mine = replace(MEASURED, row_to_pane=1.25)
+    assert folder / "windrow" / "costs.json" == keep(mine)
+    assert mine == calibrated()
+
+
+@pytest.mark.parametrize("text", ["no JSON", "{}", "[]", '{"row_to_pane": null}'])
+def test_a_file_of_something_else_is_refused(text: str) -> None:
+    keep(MEASURED)
+    config_file().write_text(text)
+    with pytest.raises(
+        ConfigurationError, match=r"^`costs.json` must be what `windrow calibrate` wrote, got .*costs.json. Hint: "
+    ):
+        calibrated()

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 from tests.plan.streams import MINUTE, call, columns, counters, trades, windowed
-from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.columns import columns_read, prune, prune_together
-from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Stream, Union
+from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Stream, Union, walk
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import RowsWindow, Sliding

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import windrow as wr
 from tests.strategies import comparable
 from windrow.errors import QueryError, WindrowError
-from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late, WindowAggregate
-from windrow.semantics.joins import AsOf, Between, JoinWindow, SameWindow, join
+from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late, WindowAggregate
+from windrow.semantics.joins import AsOf, Between, JoinKind, JoinWindow, SameWindow, join
 from windrow.semantics.scalars.expressions import Call, Column
 from windrow.semantics.windows.kinds import Sliding
 

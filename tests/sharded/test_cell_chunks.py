@@ -34,18 +34,8 @@ from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.checks.windows import within_of
-from windrow.plan.nodes import (
-    AggregateCall,
-    Distinct,
-    Join,
-    JoinKind,
-    Late,
-    Lateness,
-    Node,
-    Strategy,
-    WindowAggregate,
-)
-from windrow.semantics.joins import Between
+from windrow.plan.nodes import AggregateCall, Distinct, Join, Late, Lateness, Node, Strategy, WindowAggregate
+from windrow.semantics.joins import Between, JoinKind
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import END, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain

@@ -16,8 +16,8 @@ from windrow.operators.base import Batch
 from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names
-from windrow.plan.nodes import AggregateCall, Join, JoinKind, Strategy, WindowAggregate
-from windrow.semantics.joins import Between
+from windrow.plan.nodes import AggregateCall, Join, Strategy, WindowAggregate
+from windrow.semantics.joins import Between, JoinKind
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding, Window
 from windrow.sharded.chunks import Known, digest, load, save

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import EXTREME_FLOATS
-from windrow.physical.division.replication import WIDER, BandCells, Copies, Lanes, copies_of
+from windrow.physical.division.join_routing import WIDER, BandCells, Copies, Lanes, copies_of
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, Stream
-from windrow.semantics.joins import AsOf, Between, JoinWindow
+from windrow.plan.nodes import Join, Stream
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, JoinWindow
 from windrow.semantics.scalars.evaluate import evaluate
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 from windrow.sharded.replication import places

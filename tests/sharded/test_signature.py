@@ -15,8 +15,8 @@ from tests.engines.spark.test_two_levels import Cluster
 from tests.strategies import comparable
 from windrow.errors import ConfigurationError
 from windrow.plan.checks.joins import joined_names
-from windrow.plan.nodes import Join, JoinKind, Late
-from windrow.semantics.joins import Between
+from windrow.plan.nodes import Join, Late
+from windrow.semantics.joins import Between, JoinKind
 from windrow.semantics.scalars.expressions import Call, Column
 from windrow.sharded import chunks
 from windrow.sharded.chunks import VERSION

@@ -16,9 +16,9 @@ import pyarrow.parquet as parquet
 
 import windrow as wr
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.nodes import Join, JoinKind, Late
+from windrow.plan.nodes import Join, Late
 from windrow.query.fluent import to_expression
-from windrow.semantics.joins import Between, JoinWindow
+from windrow.semantics.joins import Between, JoinKind, JoinWindow
 from windrow.semantics.progress.policies import Punctuation
 from windrow.semantics.scalars.expressions import Call, Column
 

@@ -17,8 +17,7 @@ def command() -> None:
     """
     from windrow.cli.progress import stepping
     from windrow.engines.local.calibrating import STEPS
-    from windrow.physical.calibration import keep
-    from windrow.physical.costs import MEASURED
+    from windrow.physical.costs import MEASURED, keep
 
     constants = MEASURED
     with stepping("calibrating", len(STEPS)) as step:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from windrow.errors import DataError
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Node, WindowAggregate
+from windrow.plan.nodes import Node, WindowAggregate, walk
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.casting import to_string

@@ -263,8 +263,7 @@ def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
 
 def _treats_late_rows(query: Query) -> bool:
     """Whether the query itself says what becomes of late rows; --late asks for them only where it does not."""
-    from windrow.plan.checks.nodes import walk
-    from windrow.plan.nodes import Join, Late, WindowAggregate
+    from windrow.plan.nodes import Join, Late, WindowAggregate, walk
 
     return any(isinstance(node, (WindowAggregate, Join)) and node.late is not Late.DROP for node in walk(query.plan))
 
@@ -276,8 +275,8 @@ def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _domain_of(query: Query) -> Any:
-    from windrow.plan.checks.nodes import shape_of, walk
-    from windrow.plan.nodes import Stream
+    from windrow.plan.checks.nodes import shape_of
+    from windrow.plan.nodes import Stream, walk
 
     return next(shape_of(node).domain for node in walk(query.plan) if isinstance(node, Stream))
 

@@ -17,8 +17,8 @@ from windrow.engines.capabilities import TABLE, Answer
 from windrow.engines.run import Outcome, Receiver, Requests, Run
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics
-from windrow.plan.checks.nodes import check_supported, shape_of, walk
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.checks.nodes import check_supported, shape_of
+from windrow.plan.nodes import Node, Stream, walk
 from windrow.sinks.base import fitted
 from windrow.sources.live import watched
 

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from windrow.physical.division.nodes import Divided
 from windrow.physical.how import How
-from windrow.physical.nodes import Answer, Plans
+from windrow.physical.nodes import Answer, Plans, undecided
 from windrow.physical.pane_cells import check_smooth
-from windrow.physical.rules import RULES
-from windrow.physical.tree import undecided
+from windrow.physical.rules.choose_joins import choose_joins
+from windrow.physical.rules.choose_windows import choose_windows
+from windrow.physical.rules.divide import divide
+from windrow.physical.rules.divide_groups import divide_groups
+from windrow.physical.rules.pass_promises import pass_promises
+from windrow.physical.rules.place_rowwise import place_rowwise
+from windrow.physical.rules.share_panes import share_panes
+from windrow.physical.rules.share_parts import share_parts
 from windrow.plan.checks.nodes import check_supported, shape_of
 from windrow.plan.nodes import Node
+
+RULES: tuple[Callable[[Plans, How], Plans], ...] = (
+    divide,
+    place_rowwise,
+    choose_windows,
+    choose_joins,
+    pass_promises,
+    divide_groups,
+    share_parts,
+    share_panes,
+)
+"""Each takes plans and gives them with more decided."""
 
 
 def make(plans: Sequence[Node], how: How = How()) -> Plans:  # noqa: B008 - frozen

@@ -6,7 +6,8 @@ graph: what they share is the same object, so identity says what is executed onc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import ClassVar, TypeAlias
 
@@ -15,7 +16,7 @@ from windrow.physical.grid import Grid
 from windrow.physical.how import EAGER, Flush
 from windrow.plan import nodes as logical
 from windrow.plan.conditions import Conditions
-from windrow.plan.nodes import JoinStrategy, Strategy, WindowAggregate
+from windrow.plan.nodes import JoinStrategy, Strategy, WindowAggregate, inputs_of
 from windrow.semantics.progress.policies import AtEnd
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark, Sliding
@@ -282,3 +283,45 @@ class InOrderJoin(PhysicalJoin):
 @dataclass(frozen=True)
 class AsOfJoin(PhysicalJoin):
     """Each left row with the one right row as of its time."""
+
+
+# Plans as a graph
+
+
+def undecided(node: logical.Node) -> Physical:
+    """A logical plan for rules to decide on."""
+    return Undecided(node, tuple(map(undecided, inputs_of(node))))
+
+
+def walk(node: Physical) -> Iterator[Physical]:
+    """The node and everything below it, top down."""
+    yield node
+    for child in node.inputs:
+        yield from walk(child)
+
+
+def each(plans: Plans) -> Iterator[Physical]:
+    """The nodes of all plans, top down; what is shared comes once."""
+    known: set[int] = set()
+    for plan in plans:
+        for node in walk(plan):
+            if id(node) not in known:
+                known.add(id(node))
+                yield node
+
+
+def rewrite(plans: Plans, change: Callable[[Physical, Physical], Physical]) -> Plans:
+    """The plans with nodes changed bottom up: `change` gets each node as it was, and over its new inputs.
+
+    What was shared stays shared, and what is not changed stays the same object.
+    """
+    made: dict[int, Physical] = {}
+
+    def made_of(node: Physical) -> Physical:
+        if id(node) not in made:
+            inputs = tuple(map(made_of, node.inputs))
+            same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
+            made[id(node)] = change(node, node if same else replace(node, inputs=inputs))
+        return made[id(node)]
+
+    return tuple(map(made_of, plans))

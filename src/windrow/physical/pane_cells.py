@@ -10,8 +10,8 @@ from windrow.aggregates.kinds.base import Custom, Part, Values
 from windrow.errors import ConfigurationError
 from windrow.physical.how import Flush, When
 from windrow.physical.planner import choose
-from windrow.plan.checks.nodes import shape_of, walk
-from windrow.plan.nodes import AggregateCall, Late, Node, Strategy, WindowAggregate
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import AggregateCall, Late, Node, Strategy, WindowAggregate, walk
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.physical.nodes import Physical, Plans
-from windrow.plan.nodes import Node, Stream
-from windrow.plan.tree import inputs_of
+from windrow.plan.nodes import Node, Stream, inputs_of
 
 _BELOW = frozenset({"input", "inputs", "left", "right"})
 _DECIDED = frozenset({"asked", "inputs", "reasons", "exchanges"})

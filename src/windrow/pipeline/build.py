@@ -27,15 +27,14 @@ from windrow.operators.rowwise.select import SelectOperator
 from windrow.operators.rowwise.sort import SortOperator
 from windrow.physical import nodes
 from windrow.physical.how import How
-from windrow.physical.join_choice import shapes_below
 from windrow.physical.make import make
+from windrow.physical.nodes import walk
 from windrow.physical.planner import Choice
-from windrow.physical.tree import walk
+from windrow.physical.rules.choose_joins import shapes_below
 from windrow.pipeline.graph import End, Pipeline, Stage
 from windrow.plan import nodes as logical
-from windrow.plan.checks.lateness import loses_unasked
-from windrow.plan.checks.nodes import shape_of
-from windrow.plan.checks.nodes import walk as walk_asked
+from windrow.plan.checks.nodes import loses_unasked, shape_of
+from windrow.plan.nodes import walk as walk_asked
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import lead_of
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from windrow.plan.checks.nodes import inputs_of, map_inputs, shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import attribute_of
 from windrow.plan.nodes import (
     Distinct,
@@ -21,6 +21,9 @@ from windrow.plan.nodes import (
     Stream,
     Union,
     WindowAggregate,
+    inputs_of,
+    map_inputs,
+    walk,
 )
 from windrow.semantics.joins import RIGHT, AsOf
 from windrow.semantics.progress.policies import External

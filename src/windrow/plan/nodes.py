@@ -5,16 +5,17 @@ A plan is a tree of these; the fluent API and the SQL dialect build the very sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.semantics.joins import LEFT, RIGHT, JoinKind, JoinWindow
+from windrow.semantics.joins import RIGHT, JoinKind, JoinWindow
 from windrow.semantics.progress.policies import AtEnd, Idle, Policy
-from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.semantics.scalars.expressions import Expression
+from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.scalars.expressions import Column, Expression
 from windrow.semantics.windows.kinds import MOST_EMPTY, Emit, Window
 
 
@@ -208,27 +209,34 @@ class Join:
 
 Node: TypeAlias = Stream | Filter | Project | WindowAggregate | Union | Distinct | OrderedOutput | Join
 
-__all__ = [
-    "LEFT",
-    "RIGHT",
-    "AggregateCall",
-    "Amount",
-    "Distinct",
-    "Domain",
-    "Filter",
-    "Join",
-    "JoinKind",
-    "JoinStrategy",
-    "JoinTime",
-    "JoinedColumn",
-    "Late",
-    "Lateness",
-    "Node",
-    "OrderedOutput",
-    "Project",
-    "Strategy",
-    "Stream",
-    "Union",
-    "WindowAggregate",
-    "WindowTime",
-]
+
+def inputs_of(node: Node) -> tuple[Node, ...]:
+    """The nodes a node reads from, in order."""
+    if isinstance(node, Stream):
+        return ()
+    if isinstance(node, Join):
+        return node.left, node.right
+    return node.inputs if isinstance(node, Union) else (node.input,)
+
+
+def map_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node over changed inputs."""
+    if isinstance(node, Stream):
+        return node
+    if isinstance(node, Join):
+        return replace(node, left=change(node.left), right=change(node.right))
+    if isinstance(node, Union):
+        return replace(node, inputs=tuple(change(child) for child in node.inputs))
+    return replace(node, input=change(node.input))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, top down."""
+    yield node
+    for child in inputs_of(node):
+        yield from walk(child)
+
+
+def renamed_columns(columns: tuple[tuple[str, Expression], ...]) -> dict[str, str]:
+    """What each column that is kept as it is is called, the first name where it has several."""
+    return {e.name: name for name, e in reversed(columns) if isinstance(e, Column)}

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from windrow.engines.base import check_engine, home_of
-from windrow.physical.calibration import calibrated
-from windrow.physical.costs import Statistics
+from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.explain.plans import explain
 from windrow.plan.nodes import Node
 

@@ -25,7 +25,7 @@ from windrow.plan.build.queries import (
     is_aggregated,
     rename_streams,
 )
-from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import timed_by
 from windrow.plan.nodes import (
     AggregateCall,
@@ -36,6 +36,7 @@ from windrow.plan.nodes import (
     Project,
     Stream,
     WindowAggregate,
+    walk,
 )
 from windrow.plan.types.expressions import column_type
 from windrow.query.binding import fresh_names

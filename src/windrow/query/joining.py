@@ -11,12 +11,12 @@ from windrow.errors import QueryError
 from windrow.plan.build.joins import Both, apart, between, last_rows, sliding, tumbling
 from windrow.plan.build.queries import Length, choice, rename_streams
 from windrow.plan.checks.joins import check_times
-from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import conjunction, split_interval
-from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, JoinStrategy, JoinTime, Late, Node, Stream
+from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late, Node, Stream, walk
 from windrow.plan.types.expressions import column_type
 from windrow.query.binding import fresh_names
-from windrow.semantics.joins import AsOf, JoinWindow
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, JoinWindow
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
 if TYPE_CHECKING:

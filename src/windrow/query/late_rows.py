@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.errors import DataError, LateRowsWarning
-from windrow.plan.checks.lateness import loses_unasked
-from windrow.plan.checks.nodes import shape_of, walk
-from windrow.plan.nodes import Join, Late, Node, Stream, WindowAggregate
+from windrow.plan.checks.nodes import loses_unasked, shape_of
+from windrow.plan.nodes import Join, Late, Node, Stream, WindowAggregate, walk
 from windrow.semantics.progress.disorder import Jump
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.amounts import Domain, in_words, render, roughly, rounded_up

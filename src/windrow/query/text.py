@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.errors import QueryError
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.nodes import Node, Stream, walk
 from windrow.plan.types.expressions import nearest
 from windrow.query.fluent import Query
 from windrow.query.opening import open_data, timed, watermark_slack

@@ -16,8 +16,8 @@ from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
 from windrow.operators.input.times import to_units
 from windrow.operators.state.keys import present
-from windrow.physical.division.replication import FAR, BandCells, Lanes
-from windrow.plan.nodes import LEFT
+from windrow.physical.division.join_routing import FAR, BandCells, Lanes
+from windrow.semantics.joins import LEFT
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = Iterator[tuple[Integers, Shards]]

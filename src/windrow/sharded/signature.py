@@ -8,11 +8,9 @@ from typing import Any
 from windrow.aggregates.kinds.base import value_type
 from windrow.errors import ConfigurationError
 from windrow.physical.division.nodes import Divided
-from windrow.physical.explain.joins import describe_join_window
-from windrow.physical.explain.plans import describe_bounds, describe_window
-from windrow.physical.join_choice import shapes_below
-from windrow.physical.nodes import DistinctRows, PhysicalJoin, Sort, Window
-from windrow.physical.tree import walk
+from windrow.physical.explain.plans import describe_bounds, describe_join_window, describe_window
+from windrow.physical.nodes import DistinctRows, PhysicalJoin, Sort, Window, walk
+from windrow.physical.rules.choose_joins import shapes_below
 from windrow.plan import nodes as logical
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.checks.nodes import shape_of

@@ -19,23 +19,33 @@ from tests.contract.reference import Reference, holds, joined_row
 from tests.engines.spark.test_two_levels import Cluster, micro_batches
 from tests.strategies import EXTREME_FLOATS, SPREAD, comparable
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import (
-    LEFT,
-    RIGHT,
     AggregateCall,
     Distinct,
     Filter,
     Join,
-    JoinKind,
     Late,
     Node,
     OrderedOutput,
     Stream,
     Union,
     WindowAggregate,
+    walk,
 )
-from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows, SameWindow, Timed, join, three_step
+from windrow.semantics.joins import (
+    LEFT,
+    RIGHT,
+    AsOf,
+    Between,
+    JoinKind,
+    JoinWindow,
+    LastRows,
+    SameWindow,
+    Timed,
+    join,
+    three_step,
+)
 from windrow.semantics.progress.policies import START, External, Punctuation
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 from windrow.semantics.windows.kinds import Sliding

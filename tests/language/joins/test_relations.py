@@ -13,7 +13,6 @@ from windrow.plan.nodes import (
     Filter,
     Join,
     JoinedColumn,
-    JoinKind,
     JoinStrategy,
     JoinTime,
     Late,
@@ -22,7 +21,7 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.semantics.joins import AsOf, Between, LastRows, SameWindow
+from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 from windrow.semantics.windows.kinds import Sliding
 

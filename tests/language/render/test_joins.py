@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.language.links import LEFT_FLOW, LINKS, RIGHT_FLOW, STREAMS, USERS, plan
 from windrow.errors import UnsupportedError
 from windrow.language import parse, to_sql
-from windrow.physical.join_choice import choose_join
+from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.build.joins import Both
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import (
@@ -19,7 +19,6 @@ from windrow.plan.nodes import (
     Distinct,
     Filter,
     Join,
-    JoinKind,
     JoinStrategy,
     JoinTime,
     Late,
@@ -30,7 +29,7 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
 )
-from windrow.semantics.joins import AsOf, Between, JoinWindow, LastRows, SameWindow
+from windrow.semantics.joins import AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 from windrow.semantics.windows.kinds import Sliding
 

@@ -30,12 +30,12 @@ from windrow.operators.handshake.operator import PATIENCE, HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.operator import JoinOperator
 from windrow.physical.how import How
-from windrow.physical.join_choice import choose_join, shapes_below
+from windrow.physical.rules.choose_joins import choose_join, shapes_below
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import usual_time
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
-from windrow.semantics.joins import LEFT, RIGHT, Between
+from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late
+from windrow.semantics.joins import LEFT, RIGHT, Between, JoinKind
 from windrow.semantics.progress.policies import END, Punctuation
 
 pytestmark = [pytest.mark.soak] if os.environ.get("WINDROW_SOAK") else []

@@ -25,9 +25,9 @@ from windrow.physical.how import How
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late, Stream
+from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late, Stream
 from windrow.semantics import joins
-from windrow.semantics.joins import LEFT, RIGHT, Between, JoinWindow, LastRows, SameWindow
+from windrow.semantics.joins import LEFT, RIGHT, Between, JoinKind, JoinWindow, LastRows, SameWindow
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.evaluate import evaluate
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal

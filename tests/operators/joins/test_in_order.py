@@ -22,10 +22,10 @@ from tests.operators.joins.cases import (
 from tests.operators.joins.test_operator import FLAGS, driven_by
 from windrow.errors import UnsupportedError
 from windrow.operators.joins.in_order import InOrderJoinOperator
-from windrow.physical.join_choice import choose_join
+from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import Join, JoinKind, JoinStrategy, JoinTime, Late
-from windrow.semantics.joins import RIGHT, Between
+from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late
+from windrow.semantics.joins import RIGHT, Between, JoinKind
 
 ORDERED = plans().map(
     lambda plan: replace(plan, time=JoinTime.LEFT, kind=JoinKind.LEFT if RIGHT in plan.kind.outer_sides else plan.kind)

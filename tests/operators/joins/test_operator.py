@@ -23,8 +23,8 @@ from tests.operators.joins.cases import (
     plans,
     row_windows,
 )
-from windrow.plan.nodes import Join, JoinKind, JoinTime, Late
-from windrow.semantics.joins import LEFT, RIGHT, Between, LastRows
+from windrow.plan.nodes import Join, JoinTime, Late
+from windrow.semantics.joins import LEFT, RIGHT, Between, JoinKind, LastRows
 from windrow.semantics.progress.policies import END, START, Punctuation
 
 

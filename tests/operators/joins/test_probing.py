@@ -18,8 +18,8 @@ from windrow.operators.joins.operator import JoinOperator
 from windrow.physical.how import How
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import usual_time
-from windrow.plan.nodes import Join, JoinKind, JoinStrategy
-from windrow.semantics.joins import LEFT, RIGHT, Between
+from windrow.plan.nodes import Join, JoinStrategy
+from windrow.semantics.joins import LEFT, RIGHT, Between, JoinKind
 from windrow.semantics.progress.policies import END, Punctuation
 
 ROWS, SPREAD, BATCH = 1_500, 10_000, 150

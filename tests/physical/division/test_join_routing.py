@@ -12,8 +12,8 @@ from windrow.operators.divided.routing import shards_of
 from windrow.operators.evaluate import evaluate
 from windrow.physical.division.join_routing import equal_to, routed_pairs
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.nodes import Join, JoinKind, Stream
-from windrow.semantics.joins import Between
+from windrow.plan.nodes import Join, Stream
+from windrow.semantics.joins import Between, JoinKind
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
 MOMENT = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)

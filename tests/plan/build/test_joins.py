@@ -9,8 +9,8 @@ import pytest
 
 from windrow.errors import QueryError
 from windrow.plan.build.joins import Both, apart, between, is_timed_by, last_rows, other_times, sliding, tumbling
-from windrow.plan.nodes import JoinKind, JoinTime, Stream
-from windrow.semantics.joins import AsOf, Between, LastRows, SameWindow
+from windrow.plan.nodes import JoinTime, Stream
+from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 

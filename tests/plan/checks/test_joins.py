@@ -9,25 +9,14 @@ import pytest
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
 from windrow.errors import QueryError, UnsupportedError
 from windrow.physical.explain.plans import explain
-from windrow.physical.join_choice import choose_join
+from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.checks.nodes import carries_progress, check_supported, shape_of
-from windrow.plan.checks.progress import timed_by
+from windrow.plan.checks.nodes import check_supported, shape_of
+from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.columns import columns_read, prune
 from windrow.plan.conditions import Conditions
-from windrow.plan.nodes import (
-    Filter,
-    Join,
-    JoinKind,
-    JoinStrategy,
-    JoinTime,
-    Late,
-    Node,
-    Project,
-    Stream,
-    WindowAggregate,
-)
-from windrow.semantics.joins import AsOf, Between, LastRows, SameWindow
+from windrow.plan.nodes import Filter, Join, JoinStrategy, JoinTime, Late, Node, Project, Stream, WindowAggregate
+from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Sliding

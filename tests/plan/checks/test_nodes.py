@@ -6,9 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import windrow as wr
 from tests.plan.streams import COUNT, MINUTE, call, columns, counters, trades, windowed
+from windrow.engines.local.checkpoint import fingerprint
 from windrow.errors import InternalError, QueryError, UnsupportedError
-from windrow.plan.checks.nodes import carries_progress, check_supported, check_window, shape_of
+from windrow.language import to_sql
+from windrow.plan.checks.nodes import check_supported, loses_unasked, shape_of
+from windrow.plan.checks.progress import carries_progress
+from windrow.plan.checks.windows import check_window
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -19,6 +24,7 @@ from windrow.plan.nodes import (
     Project,
     Union,
     WindowAggregate,
+    walk,
 )
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import External, Idle, Slack, SlackRows
@@ -416,3 +422,32 @@ def test_ordered_output_needs_the_time() -> None:
     )
     with pytest.raises(QueryError, match=message):
         shape_of(OrderedOutput(node))
+
+
+TABLE = pa.table({"t": [1]})
+ONE, OTHER = wr.stream(TABLE, time="t", name="one"), wr.stream(TABLE, time="t", name="other")
+
+
+def test_whether_a_policy_was_chosen_is_no_part_of_a_plan() -> None:
+    """It is told by what loses rows, and changes neither equality nor what checkpoints are known by."""
+    plans = {
+        late: wr.sql(f"SELECT count(*) FROM s [RANGE 4 WATTR t] {late}", s=wr.stream(TABLE, time="t")).plan
+        for late in ("", "LATE DROP", "LATE SIDE", "LATE REVISE", "LATE REVISE WITHIN 9")
+    }
+    assert plans[""] == plans["LATE DROP"]
+    assert fingerprint(plans[""]) == fingerprint(plans["LATE DROP"])
+    assert ["", "LATE REVISE"] == [
+        late for late, plan in plans.items() if any(loses_unasked(node, plan) for node in walk(plan))
+    ]
+    assert ["LATE DROP", "LATE SIDE", "LATE REVISE", "LATE REVISE WITHIN 9"] == [
+        late for late, plan in plans.items() if to_sql(plan).endswith(late) and late
+    ]
+
+
+def test_a_join_too() -> None:
+    silent, chosen = ONE.join(OTHER, ["t"], range=3), ONE.join(OTHER, ["t"], range=3, late="drop")
+    assert silent.plan == chosen.plan == silent.late("drop").plan
+    assert [True, False, False] == [
+        loses_unasked(query.plan, query.plan) for query in (silent, chosen, silent.late("drop"))
+    ]
+    assert [False, True] == ["LATE DROP" in to_sql(query.plan) for query in (silent, chosen)]

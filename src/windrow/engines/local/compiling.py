@@ -12,12 +12,10 @@ from windrow.engines.run import Receiver
 from windrow.operators.divided.routing import shards_of
 from windrow.physical.pane_cells import why_not_smooth
 from windrow.plan.checks.joins import joined_names
-from windrow.plan.checks.nodes import walk
 from windrow.plan.nodes import (
     AggregateCall,
     Filter,
     Join,
-    JoinKind,
     JoinStrategy,
     JoinTime,
     Late,
@@ -25,8 +23,9 @@ from windrow.plan.nodes import (
     Strategy,
     Stream,
     WindowAggregate,
+    walk,
 )
-from windrow.semantics.joins import Between
+from windrow.semantics.joins import Between, JoinKind
 from windrow.semantics.progress.policies import Lead, Policy, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from windrow.physical.make import make
-from windrow.physical.nodes import Read
+from windrow.physical.nodes import Read, each
 from windrow.physical.rules.place_rowwise import silence_of
-from windrow.physical.tree import each
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.nodes import Node, Stream, walk
 
 
 def passes(plans: Sequence[Node]) -> list[list[int]]:

@@ -22,8 +22,7 @@ from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
-from windrow.physical.calibration import calibrated
-from windrow.physical.costs import Statistics
+from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.how import EAGER, Flush, How, flush_of
 from windrow.pipeline.accounts import (
     account_of,

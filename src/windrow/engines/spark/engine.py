@@ -9,7 +9,7 @@ from typing import Any
 from windrow.engines.base import Engine
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.engines.spark.session.prerequisites import check_packages
-from windrow.physical.calibration import calibrated
+from windrow.physical.costs import calibrated
 from windrow.physical.planner import decided
 from windrow.plan.nodes import Node
 from windrow.sources.base import Source

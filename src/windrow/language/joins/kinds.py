@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language.expressions.positions import place
-from windrow.plan.nodes import JoinKind
+from windrow.semantics.joins import JoinKind
 
 _KINDS = {
     ("", ""): JoinKind.INNER,

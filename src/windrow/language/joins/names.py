@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from windrow.language.expressions.names import Scope, Side
 from windrow.plan.build.joins import Both
-from windrow.plan.nodes import LEFT, RIGHT, Distinct, Filter, Join, Node
+from windrow.plan.nodes import Distinct, Filter, Join, Node
+from windrow.semantics.joins import LEFT, RIGHT
 
 
 def sides_of(node: Node | None) -> tuple[Side, ...]:

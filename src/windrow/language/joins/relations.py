@@ -20,13 +20,13 @@ from windrow.language.joins.conditions import columns_read, parts_of, read_condi
 from windrow.language.joins.kinds import is_as_of, kind_of
 from windrow.language.joins.windows import Windowed, read_join_window
 from windrow.language.queries.relations import QueryContext, ReadQuery, Relation, read_input
-from windrow.physical.join_choice import choose_join
+from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.build.joins import Both, other_times, sliding
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import conjunction, split_interval
-from windrow.plan.nodes import LEFT, RIGHT, Filter, Join, JoinKind, JoinStrategy, JoinTime, Late
+from windrow.plan.nodes import Filter, Join, JoinStrategy, JoinTime, Late
 from windrow.plan.types.expressions import type_of
-from windrow.semantics.joins import AsOf, JoinWindow
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, JoinWindow
 from windrow.semantics.scalars.expressions import Call, Column, Expression
 
 

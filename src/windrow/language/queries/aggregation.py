@@ -24,8 +24,8 @@ from windrow.language.queries.over import refuse_beside_over
 from windrow.language.queries.relations import Relation
 from windrow.language.queries.windows import PlacedWindow
 from windrow.plan.build.queries import as_said
-from windrow.plan.checks.nodes import carries_progress, shape_of
-from windrow.plan.checks.progress import KEEP_TIME
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.progress import KEEP_TIME, carries_progress
 from windrow.plan.checks.windows import attribute_of
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Project, WindowAggregate
 from windrow.plan.types.expressions import type_of

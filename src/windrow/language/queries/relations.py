@@ -13,8 +13,8 @@ from windrow.language.expressions.positions import did_you_mean, find_name, plac
 from windrow.language.grammar.clauses import CLAUSE, Attribute, Clause, StreamUnion
 from windrow.language.queries.table_functions import is_window_function, read_window_function
 from windrow.language.queries.windows import PlacedWindow, WindowReader
-from windrow.plan.checks.nodes import carries_progress, shape_of
-from windrow.plan.checks.progress import timed_by
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.nodes import Node, Union
 from windrow.plan.types.schema import Shape
 

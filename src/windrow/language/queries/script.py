@@ -22,8 +22,7 @@ from windrow.language.queries.relations import QueryContext
 from windrow.language.queries.select import read_statement
 from windrow.language.queries.streams import OpenStream, read_stream
 from windrow.plan.build.joins import Both
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.nodes import Node, Stream, walk
 from windrow.semantics.scalars.expressions import Expression
 
 

@@ -12,8 +12,8 @@ from windrow.language.expressions.names import Scope
 from windrow.language.expressions.positions import position
 from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, Unbounded
 from windrow.plan.build.queries import WindowSpec
-from windrow.plan.checks.nodes import carries_progress, check_window
-from windrow.plan.checks.progress import times_hint
+from windrow.plan.checks.progress import carries_progress, times_hint
+from windrow.plan.checks.windows import check_window
 from windrow.plan.nodes import Node
 from windrow.plan.types.schema import Shape
 from windrow.semantics.scalars.amounts import Amount, Domain

@@ -11,8 +11,8 @@ from windrow.plan.build.joins import Both
 from windrow.plan.checks.joins import usual_time
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import split_distance
-from windrow.plan.nodes import LEFT, RIGHT, Join, JoinKind, JoinStrategy, JoinTime, Late, Node, Stream
-from windrow.semantics.joins import AsOf, Between, LastRows, SameWindow
+from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late, Node, Stream
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Domain
 
 _WORDS = {

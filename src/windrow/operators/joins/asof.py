@@ -26,11 +26,11 @@ from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.row_store import RowStore
 from windrow.plan.checks.joins import conditions, schema_of
 from windrow.plan.conditions import Equality
-from windrow.plan.nodes import LEFT, RIGHT, Join
+from windrow.plan.nodes import Join
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import common
 from windrow.plan.types.schema import Shape
-from windrow.semantics.joins import AsOf, JoinKind
+from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 SIDES = ("left", "right")

@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.windows.extents import ends, first_windows, in_some_window, last_closed, last_windows
-from windrow.physical.join_choice import shapes_below
+from windrow.physical.rules.choose_joins import shapes_below
 from windrow.plan.checks.joins import schema_of
-from windrow.plan.checks.nodes import shape_of, walk
-from windrow.plan.nodes import LEFT, Join, Late, Node, WindowAggregate
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import Join, Late, Node, WindowAggregate, walk
 from windrow.plan.types.schema import Shape
+from windrow.semantics.joins import LEFT
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
 Flags: TypeAlias = npt.NDArray[np.bool_]

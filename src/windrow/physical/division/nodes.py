@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate
-from windrow.physical.division.replication import Copies
+from windrow.physical.division.join_routing import Copies
 from windrow.physical.nodes import Answer, Physical, SharedPanes
 from windrow.plan.nodes import Distinct, Join, Node, Stream, WindowAggregate
 from windrow.semantics.scalars.expressions import Expression

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from windrow.aggregates import lookup
-from windrow.physical.group_promises import unused_promises
-from windrow.plan.checks.nodes import inputs_of, shape_of, walk
+from windrow.physical.rules.pass_promises import keys_below, usable_keys
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.checks.windows import attribute_of, row_count
-from windrow.plan.nodes import Node, Stream, Union, WindowAggregate
+from windrow.plan.nodes import Join, Node, Project, Stream, Union, WindowAggregate, inputs_of, walk
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.progress.policies import AtEnd, External
 from windrow.semantics.scalars.amounts import WEEK, Domain, render
@@ -33,6 +33,22 @@ def notes_of(node: Node) -> Iterator[str]:
             "sliding, tumbling, landmark and session windows that group by these columns, and windows of rows in order "
             "that are partitioned by them, can use them."
         )
+
+
+def unused_promises(node: Node, keys: frozenset[str] = frozenset()) -> Iterator[Stream]:
+    """The streams whose promises for single groups are of no use to the plan above them."""
+    if isinstance(node, Stream):
+        if isinstance(node.policy, External) and not keys.issuperset(node.policy.per):
+            yield node
+        return
+    if isinstance(node, WindowAggregate):
+        keys = usable_keys(node)
+    elif isinstance(node, Project):
+        keys = keys_below(node, keys)
+    elif isinstance(node, Join):
+        keys = frozenset()
+    for child in inputs_of(node):
+        yield from unused_promises(child, keys)
 
 
 def _waits(node: Node, heard: bool) -> Iterator[Stream]:

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from windrow.physical.explain.plans import title_of
 from windrow.physical.make import make
-from windrow.physical.nodes import Physical, Read, SharedPanes, Window
+from windrow.physical.nodes import Physical, Read, SharedPanes, Window, each
 from windrow.physical.rules.share_panes import why_apart
-from windrow.physical.tree import each
-from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.columns import prune_together
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.nodes import Node, Stream, walk
 from windrow.semantics.scalars.amounts import render
 
 

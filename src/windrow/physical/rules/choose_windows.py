@@ -17,10 +17,10 @@ from windrow.physical.nodes import (
     SmoothedWindow,
     TrialWindow,
     Undecided,
+    rewrite,
 )
 from windrow.physical.pane_cells import keeps_values, pane_of, why_not_smooth
 from windrow.physical.planner import Choice, choose, is_open
-from windrow.physical.tree import rewrite
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import every_of, within_of
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate

@@ -4,7 +4,7 @@ Everything below the first operator with state is done where the rows are read (
 runs in shards (the high level), each with the groups that belong to it. All operators with state must agree on where
 a group lives, so a row is routed by the keys that every one of them groups by, or joins by equality; where there are
 none, one shard does the work of the high level. Of a join that has no equality and no other state above or below it,
-rows go to several shards (`division/replication.py`).
+rows go to several shards (`division/join_routing.py`).
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
-from windrow.physical.division.join_routing import equal_to, routed_pairs
+from windrow.physical.division.join_routing import Copies, copies_of, equal_to, routed_pairs
 from windrow.physical.division.nodes import Divided, Exchange, Head
-from windrow.physical.division.replication import Copies, copies_of
-from windrow.physical.group_promises import renamed_columns
 from windrow.physical.how import How
-from windrow.physical.nodes import Answer, Plans
+from windrow.physical.nodes import Answer, Plans, undecided
 from windrow.physical.pane_cells import why_not_partial
-from windrow.physical.tree import undecided
-from windrow.plan.checks.nodes import inputs_of, map_inputs, shape_of, walk
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.columns import prune_together
 from windrow.plan.nodes import (
     Distinct,
     Filter,
     Join,
-    JoinKind,
     Node,
     OrderedOutput,
     Project,
     Stream,
     Union,
     WindowAggregate,
+    inputs_of,
+    map_inputs,
+    renamed_columns,
+    walk,
 )
 from windrow.plan.types.expressions import type_of
-from windrow.semantics.joins import LastRows
+from windrow.semantics.joins import JoinKind, LastRows
 from windrow.semantics.progress.policies import External, lead_of
 from windrow.semantics.scalars.expressions import Call, Column, Expression, columns_of
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, SlideByTuple

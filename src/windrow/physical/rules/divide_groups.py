@@ -16,9 +16,9 @@ from windrow.physical.nodes import (
     SlidingWindow,
     SmoothedWindow,
     Window,
+    walk,
 )
 from windrow.physical.pane_cells import why_not_partial
-from windrow.physical.tree import walk
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Stream

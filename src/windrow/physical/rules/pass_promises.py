@@ -7,7 +7,6 @@ from functools import singledispatch
 from math import gcd
 
 from windrow.physical.grid import Grid
-from windrow.physical.group_promises import keys_below, usable_keys
 from windrow.physical.how import How
 from windrow.physical.nodes import (
     DistinctRows,
@@ -20,13 +19,14 @@ from windrow.physical.nodes import (
     Read,
     Sort,
     Window,
+    walk,
 )
-from windrow.physical.tree import walk
 from windrow.plan import nodes as logical
-from windrow.plan.checks.nodes import walk as walk_asked
+from windrow.plan.nodes import walk as walk_asked
 from windrow.semantics.joins import Between, LastRows, SameWindow, TimeWindow
 from windrow.semantics.progress.policies import External
-from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 ROWS_AHEAD = 1 << 14
 """Rows of one side that a join takes at once, however short its windows are."""
@@ -155,3 +155,21 @@ def reach_of(window: TimeWindow) -> int:
     if isinstance(window, Between):
         return max(abs(window.low), abs(window.high), window.high - window.low, 1)
     return max(window.within or 1, 1)
+
+
+def usable_keys(node: logical.WindowAggregate) -> frozenset[str]:
+    """The columns by which single groups of a window aggregate can be closed.
+
+    Windows that count rows close for the groups whose rows are counted alone, in order of time.
+    """
+    window = node.window
+    if isinstance(window, SlideByTuple) or (isinstance(window, RowsWindow) and window.order is not None):
+        return frozenset(window.partition)
+    if not isinstance(window, (Sliding, Landmark, Session)):
+        return frozenset()
+    return frozenset(e.name for _, e in node.keys if isinstance(e, Column))
+
+
+def keys_below(node: logical.Project, keys: frozenset[str]) -> frozenset[str]:
+    """The same under the names that the columns have below a projection."""
+    return frozenset(e.name for name, e in node.columns if name in keys and isinstance(e, Column))

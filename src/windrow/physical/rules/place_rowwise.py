@@ -5,10 +5,21 @@ from __future__ import annotations
 from functools import singledispatch
 
 from windrow.physical.how import How
-from windrow.physical.nodes import DistinctRows, Meld, Physical, Plans, ProjectRows, Read, Select, Sort, Undecided
-from windrow.physical.tree import rewrite
+from windrow.physical.nodes import (
+    DistinctRows,
+    Meld,
+    Physical,
+    Plans,
+    ProjectRows,
+    Read,
+    Select,
+    Sort,
+    Undecided,
+    rewrite,
+)
 from windrow.plan import nodes as logical
-from windrow.plan.checks.nodes import shape_of, walk
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import walk
 from windrow.semantics.progress.policies import Idle, Slack, lead_of
 from windrow.semantics.scalars.amounts import Domain
 

@@ -9,9 +9,8 @@ from math import gcd
 
 from windrow.physical.division.nodes import Divided, Exchange
 from windrow.physical.how import How, When
-from windrow.physical.nodes import PanedWindow, Physical, Plans, SharedPanes, SlidingWindow
+from windrow.physical.nodes import PanedWindow, Physical, Plans, SharedPanes, SlidingWindow, each, rewrite
 from windrow.physical.pane_cells import pane_of, why_not_shared
-from windrow.physical.tree import each, rewrite
 from windrow.plan.nodes import AggregateCall, WindowAggregate
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark, Sliding

@@ -11,13 +11,13 @@ import pyarrow as pa
 from windrow.errors import QueryError
 from windrow.plan.build.queries import Length, origin_units
 from windrow.plan.checks.joins import check_times, joined_names, usual_time
-from windrow.plan.checks.nodes import carries_progress, shape_of
-from windrow.plan.checks.progress import timed_by
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.conditions import conjunction, conjuncts, split_distance
-from windrow.plan.nodes import LEFT, Join, JoinedColumn, JoinStrategy, JoinTime, Late, Node
+from windrow.plan.nodes import Join, JoinedColumn, JoinStrategy, JoinTime, Late, Node
 from windrow.plan.types.expressions import column_type
 from windrow.plan.types.schema import Shape
-from windrow.semantics.joins import AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
+from windrow.semantics.joins import LEFT, AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Expression
 

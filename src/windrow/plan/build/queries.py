@@ -24,8 +24,9 @@ from windrow.plan.nodes import (
     Stream,
     Union,
     WindowAggregate,
+    inputs_of,
+    map_inputs,
 )
-from windrow.plan.tree import inputs_of, map_inputs
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import parse_timestamp
 from windrow.plan.types.schema import Shape

@@ -29,16 +29,15 @@ from windrow.plan.nodes import (
     Stream,
     Union,
     WindowAggregate,
+    inputs_of,
+    walk,
 )
-from windrow.plan.tree import inputs_of, map_inputs, walk
 from windrow.plan.types.expressions import column_type, type_of
 from windrow.plan.types.kinds import Family, common, family_of, name_of, normal_time
 from windrow.plan.types.schema import Shape
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Column, Expression
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
-
-__all__ = ["carries_progress", "check_supported", "check_window", "inputs_of", "map_inputs", "shape_of", "walk"]
 
 
 def shape_of(node: Node) -> Shape:
@@ -58,6 +57,23 @@ def shape_of(node: Node) -> Shape:
 def gives_early(plan: Node) -> bool:
     """Whether some results of a plan are not final."""
     return any(isinstance(node, WindowAggregate) and node.early is not None for node in walk(plan))
+
+
+def loses_unasked(node: Node, plan: Node) -> bool:
+    """Whether a node of a plan loses late rows by default: nobody chose a policy, or how long windows are corrected.
+
+    DISTINCT and ordered output have no policy of their own; a query that says LATE DROP means them, too.
+    """
+    if isinstance(node, WindowAggregate) and node.late is Late.REVISE:
+        return node.within is None
+    if isinstance(node, (WindowAggregate, Join)):
+        return node.late is Late.DROP and not node.late_chosen
+    return isinstance(node, (Distinct, OrderedOutput)) and not _says_drop(plan)
+
+
+def _says_drop(plan: Node) -> bool:
+    asked = (node for node in walk(plan) if isinstance(node, (WindowAggregate, Join)))
+    return any(node.late is Late.DROP and node.late_chosen for node in asked)
 
 
 def check_supported(node: Node) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from windrow.plan.nodes import (
-    LEFT,
-    RIGHT,
     Distinct,
     Filter,
     Join,
@@ -18,8 +16,9 @@ from windrow.plan.nodes import (
     Union,
     WindowAggregate,
     WindowTime,
+    inputs_of,
 )
-from windrow.plan.tree import inputs_of
+from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Landmark, Session
 

@@ -30,19 +30,8 @@ from windrow.operators.joins.operator import JoinOperator
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.columns import prune_together
-from windrow.plan.nodes import (
-    AggregateCall,
-    Filter,
-    Join,
-    JoinKind,
-    JoinTime,
-    Late,
-    Node,
-    Stream,
-    Union,
-    WindowAggregate,
-)
-from windrow.semantics.joins import LEFT, RIGHT, Between, SameWindow
+from windrow.plan.nodes import AggregateCall, Filter, Join, JoinTime, Late, Node, Stream, Union, WindowAggregate
+from windrow.semantics.joins import LEFT, RIGHT, Between, JoinKind, SameWindow
 from windrow.semantics.progress.policies import AtEnd, External, Ordered, Policy, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Literal

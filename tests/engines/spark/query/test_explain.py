@@ -12,8 +12,8 @@ from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.query.explain import explain_spread
 from windrow.engines.spark.query.types import WATERMARK
 from windrow.plan.checks.joins import joined_names, usual_time
-from windrow.plan.nodes import AggregateCall, Filter, Join, JoinKind, Late, Node, Stream, Union
-from windrow.semantics.joins import Between
+from windrow.plan.nodes import AggregateCall, Filter, Join, Late, Node, Stream, Union
+from windrow.semantics.joins import Between, JoinKind
 from windrow.semantics.progress.policies import AtEnd, Lead, Slack
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Column, Expression

@@ -24,8 +24,7 @@ from windrow.engines.spark.session.shard_count import keep_shard_count, shard_co
 from windrow.engines.spark.session.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.physical.how import EAGER, Flush, When, flush_of
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.bundle import Bundle, Reading, bundled
 from windrow.sharded.pre_aggregate import PreAggregation, bodies_of
 from windrow.sharded.shard import Job

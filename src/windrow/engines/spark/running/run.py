@@ -26,8 +26,7 @@ from windrow.engines.spark.running.options import SparkOptions, session_of
 from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.pipeline.metrics import Metrics
-from windrow.plan.checks.nodes import walk
-from windrow.plan.nodes import Node, Stream
+from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.wire import COUNTED, COUNTS, LATE, RESULT
 from windrow.sources.base import Source
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.engines.local.answers.test_oracle import STREAM
-from windrow.physical.nodes import Answer, Physical, Read, Select
-from windrow.physical.tree import each, rewrite, undecided, walk
+from windrow.physical.nodes import Answer, Physical, Read, Select, each, rewrite, undecided, walk
 from windrow.plan.nodes import Filter
 from windrow.semantics.scalars.expressions import Column
 
