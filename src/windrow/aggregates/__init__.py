@@ -5,18 +5,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from windrow.aggregates.approx_distinct import ApproxDistinct
-from windrow.aggregates.avg import Avg
-from windrow.aggregates.collect import Collect
-from windrow.aggregates.count import Count
-from windrow.aggregates.count_distinct import CountDistinct
-from windrow.aggregates.edges import FirstLast
-from windrow.aggregates.extremes import MinMax
-from windrow.aggregates.frequent import HeavyHitters, Mode, TopK
+from windrow.aggregates.holistic import Collect, CountDistinct, HeavyHitters, Median, Mode, Quantile, TopK
 from windrow.aggregates.kinds.base import Aggregate
 from windrow.aggregates.kinds.custom import UserAggregate
-from windrow.aggregates.quantile import Median, Quantile
-from windrow.aggregates.sum import Sum
-from windrow.aggregates.variance import Variance
+from windrow.aggregates.one_value import OneValue
+from windrow.aggregates.sums import Avg, Count, Sum, Variance
 from windrow.errors import ConfigurationError, QueryError
 
 _BUILT_IN: tuple[Aggregate, ...] = (
@@ -25,14 +18,14 @@ _BUILT_IN: tuple[Aggregate, ...] = (
     ApproxDistinct(),
     Sum(),
     Avg(),
-    MinMax("min", greatest=False),
-    MinMax("max", greatest=True),
+    OneValue("min", timed=False, last=False),
+    OneValue("max", timed=False, last=True),
     Variance("variance", sample=True, root=False),
     Variance("var_pop", sample=False, root=False),
     Variance("stddev", sample=True, root=True),
     Variance("stddev_pop", sample=False, root=True),
-    FirstLast("first", latest=False),
-    FirstLast("last", latest=True),
+    OneValue("first", timed=True, last=False),
+    OneValue("last", timed=True, last=True),
     Median(),
     Quantile(),
     Mode(),
@@ -52,12 +45,12 @@ def is_known(name: str) -> bool:
 
 
 def lookup(name: str) -> Aggregate:
-    """The aggregate of that name, or an error that says the nearest one."""
+    """The aggregate of that name, or an error that names the nearest one."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     near = get_close_matches(name, _BY_NAME, n=1)
-    hint = f"did you mean {near[0]}?" if near else "the aggregates are " + ", ".join(sorted(_BY_NAME))
-    raise QueryError("is not an aggregate", parameter=name, hint=hint.rstrip("?") if near else hint)
+    hint = f"did you mean {near[0]}" if near else "the aggregates are " + ", ".join(sorted(_BY_NAME))
+    raise QueryError("is not an aggregate", parameter=name, hint=hint)
 
 
 def register(aggregate: UserAggregate) -> UserAggregate:

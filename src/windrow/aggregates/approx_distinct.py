@@ -18,9 +18,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Part, State
-from windrow.aggregates.kinds.holistic import check_number
-from windrow.aggregates.parts.columns import Hashes, Registers, Sketch, Stored
+from windrow.aggregates.kinds.base import (
+    Aggregate,
+    Array,
+    Hashes,
+    Integers,
+    Kind,
+    Numbers,
+    OneColumn,
+    Parameters,
+    Part,
+    Registers,
+    Sketch,
+    State,
+    Stored,
+)
 from windrow.semantics.scalars.expressions import Expression
 
 RARITY = 48
@@ -41,26 +53,18 @@ class HyperLogLog(Sketch):
     def width(self, kind: pa.DataType) -> int:
         return 1 << self.precision
 
-    def lift(self, hashes: Hashes) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def lift(self, hashes: Hashes) -> tuple[Numbers, Numbers]:
         rest = hashes & np.uint64((1 << RARITY) - 1)
         _, bits = np.frexp(rest.astype(np.float64))  # exact: they fit into a float
         return hashes >> np.uint64(64 - self.precision), RARITY + 1 - bits
 
 
 @dataclass(frozen=True)
-class Cardinality(Part):
-    """About how many different values. Value: int64 array."""
-
-    argument: Expression
-    sketch: HyperLogLog
-
-    @property
-    def columns(self) -> tuple[HyperLogLog, ...]:
-        return (self.sketch,)
+class Cardinality(OneColumn):
+    """About how many different values went into a sketch. Value: int64 array."""
 
     def read(self, rows: Integers, stored: Stored) -> Any:
-        column, state = stored(self.sketch)
-        registers = column.read(state)
+        registers = super().read(rows, stored)
         parts = [estimates(registers[at : at + AT_ONCE]) for at in range(0, len(registers), AT_ONCE)]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
@@ -69,26 +73,18 @@ class ApproxDistinct(Aggregate):
     name = "approx_distinct"
     differential = False
     parameter_names = ("error",)
-    description = "about how many different values, with a standard error of 2 %, or what is asked for"
 
-    def check_parameters(self, parameters: tuple[Any, ...]) -> None:
-        """The error may be left out."""
+    def check_parameters(self, parameters: Parameters) -> None:
+        """The error may be left out; it is 2 % then."""
         if parameters:
             super().check_parameters(parameters)
-            error = parameters[0]
-            is_number = isinstance(error, (int, float)) and not isinstance(error, bool)
-            is_error = is_number and LEAST_ERROR <= error <= MOST_ERROR
-            check_number(self, error, "error", f"must be between {LEAST_ERROR} and {MOST_ERROR}", is_error)
+            rule = f"must be between {LEAST_ERROR} and {MOST_ERROR}"
+            self.check_number(parameters[0], rule, lambda error: LEAST_ERROR <= error <= MOST_ERROR)
 
-    def parts(
-        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
-    ) -> tuple[Part, ...]:
-        assert argument is not None
+    def parts(self, argument: Expression | None, argument_type: Kind, parameters: Parameters) -> tuple[Part, ...]:
         return (Cardinality(argument, HyperLogLog(precision_for(*parameters))),)
 
-    def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
-        self.check_parameters(parameters)
-        self.need_argument(argument_type)
+    def answer_type(self, kind: pa.DataType) -> pa.DataType:
         return pa.int64()
 
     def lower(self, state: State, parts: tuple[Part, ...]) -> Array:

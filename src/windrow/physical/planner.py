@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds.base import Part, Values, value_type
-from windrow.aggregates.parts.columns import Columns, Rule
+from windrow.aggregates.kinds.base import Columns, Part, Rule, Values, value_type
 from windrow.errors import UnsupportedError
 from windrow.physical.costs import MEASURED, Constants, Estimate, StateShape, Statistics, estimates
 from windrow.plan.checks.nodes import shape_of

@@ -2,8 +2,9 @@
 
 State is made of *parts* of one argument; aggregates over the same argument share parts, so
 `avg(x), sum(x), variance(x)` keep one sum. A part declares the columns it is kept in, their dtype and how they
-combine (`parts/columns.py`), and reads its value from them; an operator knows only columns. The columns of all
-built-in parts are exact, so that no answer depends on the order of arrival.
+combine, and reads its value from them; an operator knows only columns. The columns of all built-in parts are exact, so
+that no answer depends on the order of arrival. The loops that fill them are in `operators.state.columns`; registers,
+the state of sketches, need none of their own.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from enum import Enum
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.parts.columns import Columns, Stored
 from windrow.errors import InternalError, QueryError
 from windrow.semantics.scalars.expressions import Expression
 
@@ -26,7 +27,55 @@ Numbers: TypeAlias = npt.NDArray[Any]
 Array: TypeAlias = "pa.Array[Any]"
 
 
-class Part(ABC):
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+Registers: TypeAlias = npt.NDArray[np.uint8]
+Kind: TypeAlias = pa.DataType | None
+Parameters: TypeAlias = tuple[Any, ...]
+
+
+class Rule(Enum):
+    """How the state of two panes becomes that of both."""
+
+    ADD = "add"
+    GREATEST = "greatest"
+    LATEST = "latest"
+    """The greatest pair (time, value)."""
+
+
+@dataclass(frozen=True)
+class Columns(ABC):
+    """Some columns of one argument. Equal declarations mean the same columns, which parts then share."""
+
+    rule: ClassVar[Rule]
+    dtype: ClassVar[type[np.integer[Any]]] = np.int64
+
+    @abstractmethod
+    def width(self, kind: pa.DataType) -> int:
+        """How many columns an argument of this type takes, before any of them widens."""
+
+
+@dataclass(frozen=True)
+class Sketch(Columns):
+    """A row of registers, each of which keeps the greatest number that was put into it.
+
+    Its state is a block of bytes in a cell, on the wire and in checkpoints; where few registers are used, only these
+    are sent and saved. It is a function of the set of values alone, so order, batches and engines cannot change it.
+    """
+
+    rule = Rule.GREATEST
+    dtype = np.uint8
+
+    @abstractmethod
+    def lift(self, hashes: Hashes) -> tuple[Numbers, Numbers]:
+        """For the hash of each value the register it goes into, and the number, 1 to 255."""
+
+
+Stored: TypeAlias = Callable[[Columns], tuple[Any, Any]]
+"""The columns of a part's argument: what knows how to read them, and the matrix they are in."""
+
+
+@dataclass(frozen=True)
+class Part:
     """Some state of one argument: the columns it is kept in, and what is read from them. Compared by value."""
 
     argument: Expression | None
@@ -36,9 +85,24 @@ class Part(ABC):
         """What it is kept in, besides the number of rows."""
         return ()
 
-    @abstractmethod
     def read(self, rows: Integers, stored: Stored) -> Any:
         """Its value for every cell, from the numbers of rows and from its columns; what aggregates get."""
+        raise InternalError("is kept elsewhere", parameter="part", value=self)
+
+
+@dataclass(frozen=True)
+class OneColumn(Part):
+    """What is read from one declaration of columns alone."""
+
+    column: Columns
+
+    @property
+    def columns(self) -> tuple[Columns, ...]:
+        return (self.column,)
+
+    def read(self, rows: Integers, stored: Stored) -> Any:
+        column, state = stored(self.column)
+        return column.read(state)
 
 
 @dataclass(frozen=True)
@@ -51,19 +115,12 @@ class Values(Part):
     argument: Expression
     timed: bool = False
 
-    def read(self, rows: Integers, stored: Stored) -> Any:
-        raise InternalError("is kept elsewhere", parameter="part", value=self)
-
 
 @dataclass(frozen=True)
 class Custom(Part):
     """The state of a user's aggregate. Value: a tuple of arrays."""
 
-    argument: Expression | None
     aggregate: Aggregate
-
-    def read(self, rows: Integers, stored: Stored) -> Any:
-        raise InternalError("is kept elsewhere", parameter="part", value=self)
 
 
 class Runs:
@@ -140,8 +197,8 @@ class State:
 
     size: int
     get: Callable[[Part], Any]
-    argument_type: pa.DataType | None
-    parameters: tuple[Any, ...]
+    argument_type: Kind
+    parameters: Parameters
 
 
 class Aggregate(ABC):
@@ -152,29 +209,31 @@ class Aggregate(ABC):
     """Its state per window has a constant size."""
     differential = True
     """A part of the window can be subtracted from its state."""
-    takes_rows = False
-    """It may be called without an argument, as count(*)."""
+    takes_numbers = False
+    """Its argument must be a number."""
     parameter_names: tuple[str, ...] = ()
-    description = ""
 
     @abstractmethod
-    def parts(
-        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
-    ) -> tuple[Part, ...]:
+    def parts(self, argument: Expression | None, argument_type: Kind, parameters: Parameters) -> tuple[Part, ...]:
         """The state it needs."""
 
-    @abstractmethod
-    def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
+    def result_type(self, argument_type: Kind, parameters: Parameters) -> pa.DataType:
         """The type of the answer, or a QueryError when argument or parameters do not fit."""
+        self.check_parameters(parameters)
+        return self.answer_type(self.need_argument(argument_type))
+
+    def answer_type(self, kind: pa.DataType) -> pa.DataType:
+        """The type of the answer over values of this type: the same, unless a subclass gives another."""
+        return kind
 
     @abstractmethod
     def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         """The answers from the state, NULL rules applied."""
 
-    def is_bounded_for(self, argument_type: pa.DataType | None) -> bool:
+    def is_bounded_for(self, argument_type: Kind) -> bool:
         return self.bounded
 
-    def check_parameters(self, parameters: tuple[Any, ...]) -> None:
+    def check_parameters(self, parameters: Parameters) -> None:
         if len(parameters) != len(self.parameter_names):
             wanted = ", ".join(("column", *self.parameter_names))
             raise QueryError(
@@ -184,20 +243,20 @@ class Aggregate(ABC):
                 hint=f"write {self.name}({wanted})",
             )
 
-    def need_argument(self, argument_type: pa.DataType | None) -> pa.DataType:
+    def check_number(self, value: Any, rule: str, fits: Callable[[Any], bool], *kinds: type) -> None:
+        """Refuse a value of the parameter that is no number of these kinds, or none that fits."""
+        if isinstance(value, bool) or not isinstance(value, kinds or (int, float)) or not fits(value):
+            raise QueryError(f"of {self.name} {rule}", parameter=self.parameter_names[0], value=value)
+
+    def need_argument(self, argument_type: Kind) -> pa.DataType:
         if argument_type is None:
             raise QueryError("needs a column", parameter=self.name, hint=f"write {self.name}(column)")
         kind = value_type(argument_type)
         if pa.types.is_nested(kind):
             raise QueryError("needs plain values", parameter=self.name, value=str(kind), hint="give it a field of them")
-        return kind
-
-    def need_number(self, argument_type: pa.DataType | None) -> pa.DataType:
-        kind = self.need_argument(argument_type)
-        if not is_number(kind):
-            raise QueryError(
-                "needs a number", parameter=self.name, value=str(kind), hint="CAST(column AS DOUBLE), or count it"
-            )
+        if self.takes_numbers and not is_number(kind):
+            hint = "CAST(column AS DOUBLE), or count it"
+            raise QueryError("needs a number", parameter=self.name, value=str(kind), hint=hint)
         return kind
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, where_present
-from windrow.aggregates.kinds.base import Aggregate, Array, Custom, Numbers, Part, State
+from windrow.aggregates.kinds.base import Aggregate, Array, Custom, Kind, Numbers, Parameters, Part, State
 from windrow.semantics.scalars.expressions import Expression
 
 Columns: TypeAlias = tuple[Numbers, ...]
@@ -36,6 +35,7 @@ class UserAggregate(Aggregate):
     """
 
     differential = False
+    takes_numbers = True
     result: pa.DataType
 
     @abstractmethod
@@ -47,25 +47,17 @@ class UserAggregate(Aggregate):
         """The states of `left[i]` and `right[i]` taken together, element by element."""
 
     @abstractmethod
-    def finish(self, state: Columns, parameters: tuple[Any, ...]) -> Numbers | Array:
+    def finish(self, state: Columns, parameters: Parameters) -> Numbers | Array:
         """The answers from the states."""
 
-    def parts(
-        self, argument: Expression | None, argument_type: pa.DataType | None, parameters: tuple[Any, ...]
-    ) -> tuple[Part, ...]:
+    def parts(self, argument: Expression | None, argument_type: Kind, parameters: Parameters) -> tuple[Part, ...]:
         return (Custom(argument, self),)
 
-    def result_type(self, argument_type: pa.DataType | None, parameters: tuple[Any, ...]) -> pa.DataType:
-        self.check_parameters(parameters)
-        self.need_number(argument_type)
+    def answer_type(self, kind: pa.DataType) -> pa.DataType:
         return self.result
 
     def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         columns, present = state.get(parts[0])
-        return scatter_results(self.finish(columns, state.parameters), present, self.result)
-
-
-def scatter_results(answers: Numbers | Array, present: npt.NDArray[np.bool_], kind: pa.DataType) -> Array:
-    """The answers at the places that are present, NULL elsewhere."""
-    array = answers if isinstance(answers, pa.Array) else arrow(answers)
-    return where_present(array.cast(kind), np.cumsum(present) - 1, present)
+        answers = self.finish(columns, state.parameters)
+        array = answers if isinstance(answers, pa.Array) else arrow(answers)
+        return where_present(array.cast(self.result), np.cumsum(present) - 1, present)

@@ -38,7 +38,7 @@ def _rows(groups: int = GROUPS) -> GroupedRows:
     """Rows of all panes of one window, spread over the groups."""
     chance = np.random.default_rng(1)
     times = np.sort(chance.integers(0, PANES * 1000, ROWS))
-    values = Lifted(chance.integers(0, 1000, ROWS), np.empty(0, np.int64), np.empty(0, np.uint8), False, times)
+    values = Lifted(chance.integers(0, 1000, ROWS), np.empty(0, np.int64), np.empty(0, np.uint8), times)
     return GroupedRows(times, chance.integers(0, groups, ROWS).astype(np.int32), {_X: values}, valid={_X: values.valid})
 
 

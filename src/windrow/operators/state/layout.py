@@ -15,14 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Numbers, Part, State, value_type
-from windrow.aggregates.parts.columns import Columns
-from windrow.aggregates.parts.counts import COUNTED
+from windrow.aggregates.kinds.base import Aggregate, Array, Columns, Integers, Numbers, Part, State, value_type
+from windrow.aggregates.sums import COUNTED
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import scatter
 from windrow.operators.state.columns.base import Lifted, StateColumn
-from windrow.operators.state.columns.making import column_for
-from windrow.operators.state.columns.registers import RegisterColumns
+from windrow.operators.state.columns.making import RegisterColumns, column_for
 from windrow.operators.state.hashes import hashes
 from windrow.operators.state.keys import as_float64, as_int64, ordered_keys, validity
 from windrow.operators.state.kinds import ADDS, KINDS, PAIRS, StateKind
@@ -102,7 +100,7 @@ class Argument:
 
     def needs(self, form: str) -> bool:
         """Whether a column asks for the values as "numbers", as "keys", or for their "times"."""
-        return any(getattr(column, f"needs_{form}") for column in self.columns.values())
+        return any(form in column.needs for column in self.columns.values())
 
     def lift(self, array: Array, times: Integers) -> Lifted:
         """The argument's values as the columns want them, and only in the forms that some of them wants."""
@@ -114,7 +112,7 @@ class Argument:
             numbers = as_float64(array).view(np.int64) if self.is_float else as_int64(array)
         keys = ordered_keys(array) if self.needs("keys") else empty
         marks = {column.sketch: column.marks(hashed) for column in self.registers if hashed is not None}
-        return Lifted(numbers, keys, validity(array), self.is_float, times, marks)
+        return Lifted(numbers, keys, validity(array), times, marks)
 
 
 class Layout:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, Values
+from windrow.aggregates.kinds.base import Array, Custom, Integers, OneColumn, Part, Values
 from windrow.aggregates.kinds.custom import UserAggregate
-from windrow.aggregates.parts.counts import ValidCount
+from windrow.aggregates.sums import COUNTED
 from windrow.errors import InternalError
 from windrow.operators.kernels.input import span
 from windrow.operators.state.changes import State
@@ -67,7 +67,6 @@ class GroupedRows:
                 cut(v.numbers),
                 cut(v.keys),
                 cut(v.valid),
-                v.is_float,
                 times if v.times is self.times else cut(v.times),
                 {sketch: marks[rows] for sketch, marks in v.marks.items()},
             )
@@ -160,7 +159,7 @@ class Plan:
     ) -> dict[int, Array]:
         """The answers for these groups of the aggregates that look at values, by the place of their calls."""
         known: dict[Part, Any] = {
-            part: values.runs(multisets(part), codes, self.layout.read(ValidCount(part.argument), state))
+            part: values.runs(multisets(part), codes, self.layout.read(OneColumn(part.argument, COUNTED), state))
             for part, values in self.values.items()
         }
         for part in self.custom:

@@ -17,7 +17,7 @@ X = Column("x")
 
 def rows(times: Sequence[int], codes: Sequence[int], valid: Sequence[int] = ()) -> GroupedRows:
     stamps, validity = np.array(times, np.int64), np.array(valid, np.uint8)
-    lifted = Lifted(stamps * 100, np.empty(0, np.int64), validity, False, stamps)
+    lifted = Lifted(stamps * 100, np.empty(0, np.int64), validity, stamps)
     return GroupedRows(stamps, np.array(codes, np.int32), {X: lifted}, valid={X: validity})
 
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.aggregates.parts.counts import Counted
-from windrow.aggregates.parts.extremes import Greatest
-from windrow.aggregates.parts.sums import Summed
+from windrow.aggregates.one_value import Greatest
+from windrow.aggregates.sums import Counted, Summed
 from windrow.engines.spark.query.types import named
 from windrow.operators.kernels.input import span
 from windrow.operators.panes.partials import Partials
 from windrow.operators.state.columns.base import StateColumn
-from windrow.operators.state.columns.counts import ValidColumn
-from windrow.operators.state.columns.extremes import GreatestColumn
+from windrow.operators.state.columns.making import GreatestColumn, ValidColumn
 from windrow.operators.state.columns.sums import IntegerSum
 from windrow.operators.state.keys import as_int64
 from windrow.operators.state.kinds import ADDS, LEAST, MAXS

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.kinds.base import Integers, Numbers
-from windrow.aggregates.parts.columns import Sketch
+from windrow.aggregates.kinds.base import Integers, Numbers, Sketch
 from windrow.operators.state.kinds import ADDS, StateKind
 
 
@@ -26,7 +25,6 @@ class Lifted:
     numbers: Integers
     keys: Integers
     valid: npt.NDArray[np.uint8]
-    is_float: bool
     times: Integers
     marks: dict[Sketch, npt.NDArray[np.int32]] = field(default_factory=dict)
     """For each sketch the register a row goes into, and in the low byte its number."""
@@ -36,9 +34,8 @@ class StateColumn(ABC):
     """`offset` is the first of `width` columns in the matrix of its kind. Compared by identity."""
 
     kind: ClassVar[StateKind] = ADDS
-    needs_numbers: ClassVar[bool] = False
-    needs_keys: ClassVar[bool] = False
-    needs_times: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
+    """The forms of the values it reads: "numbers", "keys", or their "times"."""
     offset = 0
     width = 0
     wide: ClassVar[int] = 0
@@ -48,7 +45,7 @@ class StateColumn(ABC):
         return False
 
     def absorb(self, saved: dict[str, Any], rows: int) -> bool:
-        """Take over what another column of this kind has seen in `rows` rows; says whether this one must widen."""
+        """Take over what another column of this kind has seen in `rows` rows. Returns whether this one must widen."""
         return bool(saved["width"] > self.width)
 
     def widened(self, adds: Integers, old: Integers) -> Integers:

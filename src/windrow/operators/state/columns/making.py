@@ -1,26 +1,97 @@
-"""The columns that parts declare, for an argument of a type."""
+"""The columns that parts declare, for an argument of a type: counts, the greatest, the latest, registers, sums."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.parts.columns import Columns, Sketch
-from windrow.aggregates.parts.counts import Counted
-from windrow.aggregates.parts.edges import Latest
-from windrow.aggregates.parts.extremes import Greatest
-from windrow.aggregates.parts.squares import Squared
-from windrow.aggregates.parts.sums import Summed
-from windrow.operators.state.columns.base import StateColumn
-from windrow.operators.state.columns.counts import ValidColumn
-from windrow.operators.state.columns.edges import LatestColumn
-from windrow.operators.state.columns.extremes import GreatestColumn
-from windrow.operators.state.columns.float_sums import FloatSum
-from windrow.operators.state.columns.registers import RegisterColumns
-from windrow.operators.state.columns.squares import FloatSquares, IntegerSquares
-from windrow.operators.state.columns.sums import IntegerSum
+from windrow.aggregates.kinds.base import Columns, Hashes, Integers, Numbers, Registers, Sketch
+from windrow.aggregates.one_value import Greatest, Latest
+from windrow.aggregates.sums import Counted, Squared, Summed
+from windrow.operators.kernels.panes import scatter
+from windrow.operators.state.columns.base import Lifted, StateColumn
+from windrow.operators.state.columns.sums import FloatSquares, FloatSum, IntegerSquares, IntegerSum
+from windrow.operators.state.keys import from_keys
+from windrow.operators.state.kinds import BYTES, MAXS, PAIRS
+
+
+class ValidColumn(StateColumn):
+    """Rows that are not NULL; no column at all (the row count) until the first NULL."""
+
+    wide = 1
+
+    def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
+        return self.width == 0 and len(lifted.valid) > 0
+
+    def widened(self, adds: Integers, old: Integers) -> Integers:
+        return adds[:, :1].copy()
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
+        if self.width:
+            if len(lifted.valid):
+                scatter.add_valid(adds, self.offset, slots, lifted.valid)
+            else:
+                scatter.add_integers(adds, self.offset, slots, np.ones(len(slots), np.int64), lifted.valid)
+
+    def read(self, adds: Integers) -> Integers:
+        return adds[:, self.offset if self.width else 0]
+
+
+class GreatestColumn(StateColumn):
+    """The greatest key; the least as the greatest complement."""
+
+    kind = MAXS
+    needs: ClassVar[tuple[str, ...]] = ("keys",)
+    width = 1
+
+    def __init__(self, greatest: bool, type_: pa.DataType) -> None:
+        self.greatest = greatest
+        self.type = type_
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], state: Integers) -> None:
+        keys = lifted.keys if self.greatest else ~lifted.keys
+        scatter.keep_greatest(state, self.offset, slots, keys, lifted.valid)
+
+    def read(self, state: Integers) -> Numbers:
+        keys = state[:, self.offset + self.width - 1]
+        return from_keys(keys if self.greatest else ~keys, self.type)
+
+
+class LatestColumn(GreatestColumn):
+    """The greatest key at the latest time; the earliest by complements of time and key."""
+
+    kind = PAIRS
+    needs = ("keys", "times")
+    width = 2
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], state: Integers) -> None:
+        times, keys = (lifted.times, lifted.keys) if self.greatest else (~lifted.times, ~lifted.keys)
+        scatter.keep_latest(state, self.offset, slots, times, keys, lifted.valid)
+
+
+class RegisterColumns(StateColumn):
+    """Registers of any sketch, filled from the hashes of values: bytes, each the greatest of what was put into it."""
+
+    kind = BYTES
+
+    def __init__(self, sketch: Sketch, width: int) -> None:
+        self.sketch = sketch
+        self.width = width
+
+    def marks(self, hashes: Hashes) -> npt.NDArray[np.int32]:
+        registers, numbers = self.sketch.lift(hashes)
+        return registers.astype(np.int32) << 8 | numbers.astype(np.int32)
+
+    def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], state: Registers) -> None:
+        scatter.keep_marks(state, self.offset, slots, lifted.marks[self.sketch], lifted.valid)
+
+    def read(self, registers: Registers) -> Registers:
+        return registers[:, self.offset : self.offset + self.width]
+
 
 _MADE: dict[type[Columns], Callable[[Any, pa.DataType], StateColumn]] = {
     Counted: lambda *_: ValidColumn(),

@@ -79,11 +79,11 @@ class RowShape:
         """The arguments of some rows."""
         times = kept.part("time", rows) if self.timed else np.empty(0, np.int64)
         found = {}
-        for expression, argument in self.arguments.items():
+        for expression in self.arguments:
             valid = _read_validity(kept, self.valid[expression], rows)
             name = self.names.get(expression)
             numbers = None if name is None else kept.part(name, rows)
-            found[expression] = Lifted(*self._values(expression, numbers), valid, argument.is_float, times)
+            found[expression] = Lifted(*self._values(expression, numbers), valid, times)
         for (expression, sketch), name in self.sketched.items():
             found[expression].marks[sketch] = kept.part(name, rows).astype(np.int32)
         return found

@@ -75,7 +75,7 @@ def _lifted(parts: Sequence[Lifted], sizes: Sequence[int], times: npt.NDArray[np
     numbers = np.concatenate([part.numbers for part in parts])
     keys = np.concatenate([part.keys for part in parts])
     marks = {sketch: np.concatenate([part.marks[sketch] for part in parts]) for sketch in parts[0].marks}
-    return Lifted(numbers, keys, _validity([part.valid for part in parts], sizes), parts[0].is_float, times, marks)
+    return Lifted(numbers, keys, _validity([part.valid for part in parts], sizes), times, marks)
 
 
 def _validity(parts: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.aggregates.collect import Collect
+from windrow.aggregates.holistic import Collect
 from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, Values
 from windrow.operators.kernels.rows.extents import find_extents
 from windrow.operators.state.customs import CustomState
