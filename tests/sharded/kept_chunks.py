@@ -10,8 +10,9 @@ from unittest import mock
 
 import pyarrow as pa
 
+from tests.saved import whole_tables
 from tests.strategies import comparable
-from windrow.operators.state.changes import Saved, Tracked, whole_tables
+from windrow.operators.state.changes import Saved, Tracked
 from windrow.sharded import cell_chunks, chunks
 from windrow.sharded.chunks import Key, Known, digest, load, save
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
+from tests.saved import whole_tables
 from tests.sharded.kept_chunks import Kept
 from tests.strategies import comparable
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
-from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names
 from windrow.plan.nodes import AggregateCall, Join, Strategy, WindowAggregate

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
+from tests.saved import whole_tables
 from tests.sharded.kept_chunks import tiny_chunks
 from tests.sharded.test_cell_chunks import story, wide
 from tests.strategies import comparable
@@ -20,7 +21,6 @@ from windrow.engines.local import state_files
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
-from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Distinct, Node, WindowAggregate

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import KEYS, SCHEMA, STREAM, Split, approximately
+from tests.saved import whole_tables
 from windrow.engines.local import LocalOptions, Metrics, Receiver, run
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.panes.shared import SharedPanesOperator
-from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import (

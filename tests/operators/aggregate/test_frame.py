@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import windrow as wr
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import STREAM, Split
+from tests.saved import whole_tables
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
-from windrow.operators.state.changes import whole_tables
 from windrow.physical.planner import choose
 from windrow.pipeline.build import build
 from windrow.plan.checks.nodes import shape_of

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import EMITS, STREAM
 from tests.operators.low_levels import ALL, BOUNDED, SLIDING, TUMBLING, WILD, batch_of, query, row
+from tests.saved import whole_tables
 from windrow.errors import ConfigurationError, SumOverflowError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
-from windrow.operators.state.changes import whole_tables
 from windrow.physical.how import Flush, When
 from windrow.physical.pane_cells import why_not_smooth
 from windrow.physical.planner import Choice

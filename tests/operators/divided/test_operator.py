@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.operators.low_levels import batch_of, operator_of
 from tests.operators.test_merge import Seen, nodes, segments_of
+from tests.saved import whole_tables
 from windrow.operators.base import Operator
 from windrow.operators.divided import pre_aggregate
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
 from windrow.operators.divided.workers import each
-from windrow.operators.state.changes import whole_tables
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.progress.policies import Punctuation

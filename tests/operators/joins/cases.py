@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.saved import whole_tables
 from tests.strategies import BASES
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.operator import JoinOperator
-from windrow.operators.state.changes import whole_tables
 from windrow.physical.how import How
 from windrow.pipeline.build import build
 from windrow.plan.checks.joins import joined_names, usual_time

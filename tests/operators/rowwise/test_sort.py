@@ -14,11 +14,11 @@ from tests import strategies as streams
 from tests.engines.local.answers.test_group_punctuations import in_batches
 from tests.engines.local.answers.test_oracle import SCHEMA
 from tests.plan.streams import columns
+from tests.saved import whole_tables
 from windrow.operators.base import Batch, Counters, Element, Operator, Stateless
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.sort import SortOperator
-from windrow.operators.state.changes import whole_tables
 from windrow.physical.grid import Grid
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.nodes import Lateness

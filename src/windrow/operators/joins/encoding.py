@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Array, Integers, Numbers, value_type
+from windrow.aggregates.kinds.base import Array, Integers, Numbers
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import convert, microseconds
 from windrow.operators.joins.reach import met_by
 from windrow.operators.joins.scales import Interval, Scale
 from windrow.operators.kernels import hashing
-from windrow.operators.state.keys import as_float64, as_int64, byte_strings, float_keys, present, validity
+from windrow.operators.state.hashes import hashes
+from windrow.operators.state.keys import as_float64, as_int64, float_keys, present
 from windrow.plan.conditions import Conditions, Equality
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import NUMBERS, Family, family_of
@@ -98,7 +100,7 @@ class Encoder:
     def _words(self, keys: Sequence[Array]) -> Words | None:
         if not keys:
             return None
-        first, *others = [_hashes(key, way) for key, way in zip(keys, self.ways, strict=True)]
+        first, *others = [hashes(key, partial(_numbers, way)) for key, way in zip(keys, self.ways, strict=True)]
         for other in others:
             hashing.fold(first, other)
         return first
@@ -122,37 +124,10 @@ def _way(equality: Equality, schema: pa.Schema) -> Family:
     return families.pop()
 
 
-def _hashes(column: Array, way: Family) -> Words:
-    """Words that are equal for equal values; different for different ones but for text and decimals."""
-    if isinstance(column, pa.DictionaryArray):
-        return _entry_hashes(column, way)
-    if way is Family.STRING and not pa.types.is_null(column.type):
-        out = np.empty(len(column), np.uint64)
-        text = column if value_type(column.type) == pa.string() else column.cast(pa.string())
-        hashing.hash_strings(*byte_strings(text), validity(text), out)
-        return out
-    out = np.empty(len(column), np.uint64)
-    hashing.hash_words(_numbers(column, way), validity(column), out)
-    return out
-
-
-def _numbers(column: Array, way: Family) -> Integers:
-    if pa.types.is_null(column.type):
-        return np.zeros(len(column), np.int64)
+def _numbers(way: Family, column: Array) -> Integers:
+    """Words that are equal for equal values, and different for different ones but for decimals."""
     if way in (Family.FLOAT, Family.DECIMAL):
         return float_keys(as_float64(convert(column, pa.float64())))
     if way in (Family.TIMESTAMP, Family.DATE, Family.DURATION):
         return as_int64(microseconds(column))
     return as_int64(column)
-
-
-def _entry_hashes(column: pa.DictionaryArray[Any, Any], way: Family) -> Words:
-    """By the entries of the dictionary, unless most of them cannot occur."""
-    if len(column.dictionary) > len(column):
-        return _hashes(column.dictionary_decode(), way)
-    entries = np.append(_hashes(column.dictionary, way), hashing.NULL)
-    indices = column.indices
-    if column.null_count:
-        indices = indices.cast(pa.int64()).fill_null(len(entries) - 1)
-    found: Words = entries[np.asarray(indices)]
-    return found

@@ -1,7 +1,7 @@
-"""What changed in state since it was last saved, told by the structures that change it.
+"""What changed in state since it was last saved, noted by the structures that change it.
 
-State is named tables. Most are small, or change as a whole: a structure gives those as they are, and whoever saves
-them compares. Three kinds know better, so that saving need not look at what stayed:
+State is named tables. Most are small, or change as a whole: a structure gives those as they are, and they are compared
+when saved. Three kinds know better, so that saving need not look at what stayed:
 
 - `Stamped`: the same as long as its stamp is the same object.
 - `Appended`: rows are only added behind the others.
@@ -25,14 +25,13 @@ from windrow.aggregates.kinds.base import Integers
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Chosen: TypeAlias = "Integers | slice"
-NO_ROWS: Integers = np.empty(0, np.int64)
 NO_FLAGS: Flags = np.empty(0, np.bool_)
 
 
 class Marks:
     """Which rows of a table were touched, and which are new, since it was last saved.
 
-    Before the first save nothing is noted, so whoever saves nothing pays nothing.
+    Before the first save nothing is noted, so a run without checkpoints pays nothing.
     """
 
     def __init__(self) -> None:
@@ -77,9 +76,6 @@ class Stamped:
     stamp: object
     make: Callable[[], pa.Table]
 
-    def whole(self) -> pa.Table:
-        return self.make()
-
 
 @dataclass(frozen=True)
 class Appended:
@@ -88,9 +84,6 @@ class Appended:
     stamp: object
     count: int
     make: Callable[[int, int], pa.Table]
-
-    def whole(self) -> pa.Table:
-        return self.make(0, self.count)
 
 
 @dataclass(frozen=True)
@@ -108,14 +101,6 @@ class Tracked:
     def __len__(self) -> int:
         return len(self.places)
 
-    def whole(self) -> pa.Table:
-        return self.make(np.arange(len(self.places)))
-
 
 Saved: TypeAlias = "pa.Table | Stamped | Appended | Tracked"
 State: TypeAlias = Mapping[str, Saved]
-
-
-def whole_tables(state: State) -> dict[str, pa.Table]:
-    """All of a state, whatever changed."""
-    return {name: saved if isinstance(saved, pa.Table) else saved.whole() for name, saved in state.items()}

@@ -18,7 +18,7 @@ from windrow.aggregates.kinds.base import Array, Integers, is_scalar, value_type
 from windrow.operators.kernels import interning
 from windrow.operators.kernels.input import span
 from windrow.operators.kernels.panes.assign import look_up
-from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, byte_strings, ordered_keys, validity
+from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, byte_strings, is_bytes, ordered_keys, validity
 
 Codes = npt.NDArray[np.int32]
 NO_CODES: Codes = np.empty(0, np.int32)
@@ -159,17 +159,13 @@ class BytesInterner:
 
     def values(self) -> Array:
         offsets = np.concatenate([[0], self.ends[: self.count]]).astype(np.int64)
-        text = pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind) or _is_view(self.kind)
+        is_binary = pa.types.is_binary(self.kind) or pa.types.is_large_binary(self.kind)
         array = pa.Array.from_buffers(
-            pa.large_string() if text else pa.large_binary(),
+            pa.large_binary() if is_binary else pa.large_string(),
             self.count,
             [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(self.pool[: self.used].tobytes())],
         )
         return _with_null(array, self.null).cast(self.kind)
-
-
-def _is_view(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string_view(kind))
 
 
 class AnyInterner:
@@ -206,13 +202,7 @@ def interner_for(kind: pa.DataType) -> Interner:
     kind = value_type(kind)
     if is_scalar(kind):
         return WordInterner(kind)
-    if pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_view(kind) or _is_large(kind):
-        return BytesInterner(kind)
-    return AnyInterner(kind)
-
-
-def _is_large(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
+    return BytesInterner(kind) if is_bytes(kind) else AnyInterner(kind)
 
 
 def in_order(interner: Interner, array: Array) -> Codes:

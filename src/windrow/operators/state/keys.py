@@ -78,6 +78,12 @@ def byte_strings(array: Array) -> tuple[Integers, npt.NDArray[np.uint8]]:
     return offsets, data
 
 
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether values are text or binary of any length."""
+    tests = pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary
+    return any(test(kind) for test in tests) or bool(pa.types.is_string_view(kind))
+
+
 def float_keys(values: npt.NDArray[np.float64]) -> Integers:
     clean = np.where(np.isnan(values), np.nan, values + 0.0)
     bits = clean.view(np.int64)

@@ -13,7 +13,7 @@ from windrow.aggregates.kinds.base import Integers, value_type
 from windrow.operators.base import GroupPunctuations
 from windrow.operators.expressions.values import settled
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.state.saving import load_groups, save_groups
+from windrow.operators.state.saving import load_groups
 from windrow.semantics.progress.policies import START
 
 FEW = 1 << 10
@@ -69,7 +69,7 @@ def saved(many: Iterable[Promises]) -> dict[str, pa.Table]:
     tables: dict[str, pa.Table] = {}
     for place, promises in enumerate(many):
         bounds = {f"bound{i}": np.ascontiguousarray(column) for i, column in enumerate(promises.bounds.T)}
-        tables[f"promises{place}.groups"] = save_groups(promises.groups).whole().rename_columns(promises.schema.names)
+        tables[f"promises{place}.groups"] = pa.table(promises.groups.keys(0, len(promises)), schema=promises.schema)
         tables[f"promises{place}.bounds"] = tabled(**bounds)
     return tables
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import SCHEMA, approximately, last_revisions, strategies_for
+from tests.saved import whole_tables
 from windrow.errors import DataError, QueryError, SumOverflowError
 from windrow.operators.base import Batch
-from windrow.operators.state.changes import whole_tables
 from windrow.physical.explain.plans import explain
 from windrow.pipeline.accounts import account_of, state_bytes
 from windrow.pipeline.build import build

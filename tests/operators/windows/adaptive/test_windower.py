@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM, Split, answer, approximately
+from tests.saved import whole_tables
 from windrow.errors import SumOverflowError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch
-from windrow.operators.state.changes import whole_tables
 from windrow.operators.windows.adaptive import eager_groups as standings
 from windrow.operators.windows.adaptive import windower as adaptive
 from windrow.operators.windows.adaptive.windower import AdaptWid

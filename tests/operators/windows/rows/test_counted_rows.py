@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM, approximately
+from tests.saved import whole_tables
 from windrow.aggregates import UserAggregate, register
 from windrow.errors import DataError, SumOverflowError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, LateRows
 from windrow.operators.input.input import Input
-from windrow.operators.state.changes import whole_tables
 from windrow.operators.windows.rows import counted_rows
 from windrow.operators.windows.rows import last_rows as row_windows
 from windrow.physical.planner import choose

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import windrow as wr
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import EMITS, SCHEMA, STREAM, Split, answer, approximately
+from tests.saved import whole_tables
 from windrow.aggregates import UserAggregate
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.late.judging import COLUMNS
-from windrow.operators.state.changes import whole_tables
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, WindowAggregate
