@@ -133,12 +133,12 @@ class Window(Physical):
     passes: frozenset[str] = frozenset()
     within: int = 0
     """How long windows are corrected, in units of time."""
-    strategy: ClassVar[Strategy] = Strategy.AUTO
+    strategy: Strategy = field(default=Strategy.AUTO, kw_only=True)
 
 
 @dataclass(frozen=True)
 class SlidingWindow(Window):
-    """Sliding, tumbling and landmark windows; those below differ in what they keep."""
+    """Sliding, tumbling and landmark windows, by the algorithm of a strategy."""
 
     early: int = 0
     """How often open windows are given, in units of time; 0: never."""
@@ -150,28 +150,7 @@ class PanedWindow(SlidingWindow):
     """Each row into one pane; windows are put together from panes."""
 
     pane: int = 1
-    strategy: ClassVar[Strategy] = Strategy.PANES
-
-
-@dataclass(frozen=True)
-class EagerWindow(SlidingWindow):
-    """Each row into every window that holds it."""
-
-    strategy: ClassVar[Strategy] = Strategy.WID
-
-
-@dataclass(frozen=True)
-class AdaptiveWindow(SlidingWindow):
-    """Panes for the groups that are worth it, packed rows for the others."""
-
-    strategy: ClassVar[Strategy] = Strategy.ADAPTIVE
-
-
-@dataclass(frozen=True)
-class KeptRowsWindow(SlidingWindow):
-    """Rows are kept, and aggregated when their window closes."""
-
-    strategy: ClassVar[Strategy] = Strategy.BUFFER
+    strategy: Strategy = field(default=Strategy.PANES, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -192,7 +171,7 @@ class SmoothedWindow(SlidingWindow):
 
     pane: int = 1
     flush: Flush = EAGER
-    strategy: ClassVar[Strategy] = Strategy.PANES
+    strategy: Strategy = field(default=Strategy.PANES, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -212,7 +191,7 @@ class PerRowWindow(Window):
 class LastRowsWindow(Window):
     """Windows of so many rows."""
 
-    strategy: ClassVar[Strategy] = Strategy.PANES
+    strategy: Strategy = field(default=Strategy.PANES, kw_only=True)
 
 
 @dataclass(frozen=True)

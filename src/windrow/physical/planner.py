@@ -227,15 +227,16 @@ def refuse_impossible(node: WindowAggregate) -> None:
             value=node.strategy.value,
             hint="leave the strategy out",
         )
-    if isinstance(window, Landmark) and node.strategy in _NOT_FOR_LANDMARKS:
+    if isinstance(window, Landmark) and node.strategy not in FOR_LANDMARKS:
         raise UnsupportedError(
             "must be auto, panes or buffer for landmark windows",
             parameter="strategy",
             value=node.strategy.value,
-            hint=_NOT_FOR_LANDMARKS[node.strategy],
+            hint=_NOT_FOR_LANDMARKS.get(node.strategy, "leave the strategy out"),
         )
 
 
+FOR_LANDMARKS = (Strategy.AUTO, Strategy.PANES, Strategy.BUFFER)
 _NOT_FOR_LANDMARKS = {
     Strategy.WID: "a row belongs to every later window: WID would never be done with it",
     Strategy.ADAPTIVE: "no row ever leaves a landmark window, so that kept rows only grow: cells are always less",

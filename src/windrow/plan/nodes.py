@@ -35,7 +35,7 @@ class Lateness(Enum):
 
 
 class Strategy(Enum):
-    """How windows are computed; `AUTO` lets the planner choose."""
+    """How windows are computed: each word is a module of `operators/windows`; `AUTO` lets the planner choose."""
 
     AUTO = "auto"
     WID = "wid"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from windrow.errors import QueryError
-from windrow.plan.build.queries import Length, choice
+from windrow.plan.build.queries import Length, choice, strategy_of
 from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.windows.kinds import MOST_EMPTY, Emit
@@ -40,14 +40,4 @@ class WindowSettings:
 
     def strategy(self: Settable, strategy: Strategy | JoinStrategy | str) -> Settable:
         """How windows are computed ("auto", "wid", "panes", "adaptive", "buffer") or joins ("index", "scan", ...)."""
-        return self._set(strategy=choose_strategy(strategy))
-
-
-def choose_strategy(word: Strategy | JoinStrategy | str) -> Strategy | JoinStrategy:
-    """The strategy of windows or, by another word, of joins that a word names."""
-    joining = {strategy.value: strategy for strategy in JoinStrategy if strategy is not JoinStrategy.AUTO}
-    if isinstance(word, JoinStrategy):
-        return word
-    if isinstance(word, str) and word.strip().lower() in joining:
-        return joining[word.strip().lower()]
-    return choice(Strategy, word, "strategy")
+        return self._set(strategy=strategy_of(strategy))

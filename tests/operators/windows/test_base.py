@@ -33,7 +33,7 @@ def closed_of(windower: Windower, *numbers: int) -> Closed:
     return Closed(Answers(np.array(numbers), codes, windower.plan.layout.empty(len(numbers))))
 
 
-@pytest.mark.parametrize("strategy", [Strategy.PANES, Strategy.WID, Strategy.BUFFER, Strategy.ADAPTIVE])
+@pytest.mark.parametrize("strategy", [strategy for strategy in Strategy if strategy is not Strategy.AUTO])
 def test_numbers_of_sliding_windows(strategy: Strategy) -> None:
     windower = windower_of(Sliding("t", 10, 5, origin=1), strategy)
     placed = windower.placed(closed_of(windower, 2, 4))

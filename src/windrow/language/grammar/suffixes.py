@@ -11,8 +11,8 @@ from windrow.errors import QueryError
 from windrow.language.expressions.positions import pointing, position
 from windrow.language.grammar.clauses import ORDERED_OUTPUT, Suffix, TextSpan
 from windrow.language.grammar.tokens import SUFFIX_WORDS, Words
-from windrow.plan.build.queries import choice
-from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
+from windrow.plan.build.queries import choice, strategy_of
+from windrow.plan.nodes import Late, Lateness
 from windrow.semantics.windows.kinds import Emit
 
 _CHOICES: dict[str, type[Enum]] = {"EMIT": Emit, "LATE": Late, "LATENESS": Lateness}
@@ -72,7 +72,8 @@ class SuffixGrammar(Words):
         field = first.text.lower()
         word = self._word(f"a word after {first.text.upper()}")
         with pointing(position(self.sql, self._span(word))):
-            value = self._chosen(field, word.text)
+            strategic = field == "strategy"
+            value = strategy_of(word.text) if strategic else choice(_CHOICES[field.upper()], word.text, field)
         suffixes = [Suffix(field, value, self._span(first))]
         if field == "emit" and self._match_text_seq("UP"):
             suffixes.append(self._parse_most(self._prev))
@@ -88,16 +89,3 @@ class SuffixGrammar(Words):
             self.raise_error("Expected a whole number of windows (as in EMIT EMPTY UP TO 5000000)")
         number = self._word("a number of windows")
         return Suffix("most_empty", int(number.text), self._span(first))
-
-    @staticmethod
-    def _chosen(field: str, word: str) -> Enum:
-        """The value that a word means; a strategy may be one of windows or one of joins."""
-        joining = {member.value: member for member in JoinStrategy if member is not JoinStrategy.AUTO}
-        if field != "strategy":
-            return choice(_CHOICES[field.upper()], word, field)
-        if word.lower() in joining:
-            return joining[word.lower()]
-        if word.lower() in {member.value for member in Strategy}:
-            return choice(Strategy, word, field)
-        allowed = *(member.value for member in Strategy), *joining
-        raise QueryError("must be a known word", parameter=field, value=word, allowed=allowed)

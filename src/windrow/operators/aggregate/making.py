@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TypeAlias
 
 from windrow.operators.aggregate.bounds import Bounds
@@ -11,19 +12,15 @@ from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
 from windrow.operators.late.group_bounds import group_names
 from windrow.operators.state.layout import Table
-from windrow.operators.windows.adaptive.windower import AdaptWid
 from windrow.operators.windows.base import GroupedRows, Plan, Windower
-from windrow.operators.windows.buffer import Buffer
-from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.rows.counted_rows import CountedRows
 from windrow.operators.windows.rows.past_ends import PastEnds
 from windrow.operators.windows.rows.per_row import PerRow
 from windrow.operators.windows.sessions.windower import SessionWindows
-from windrow.operators.windows.wid import Wid
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.plan.types.schema import Shape
 from windrow.semantics.windows import kinds
-from windrow.semantics.windows.kinds import Emit, Landmark, Session, SlideByTuple, Sliding
+from windrow.semantics.windows.kinds import Emit, Session, SlideByTuple
 
 Regrow: TypeAlias = Callable[[Callable[[Table], Table]], None]
 
@@ -53,19 +50,11 @@ def windowing_of(
             return SessionWindows(window, grouping.plan, bounds, within if node.late is Late.REVISE else None)
         if isinstance(window, SlideByTuple):
             return _per_row(node, window, grouping.plan)
-        return _numbered(window, grouping.plan, strategy, threads=threads, keep=within)
+        algorithm = import_module(f"windrow.operators.windows.{strategy.value}")
+        made: Windower = algorithm.make(window, grouping.plan, threads=threads, keep=within)
+        return made
 
     return Windowing(bounds, make, grouping.rows)
-
-
-def _numbered(window: Sliding | Landmark, plan: Plan, strategy: Strategy, *, threads: int, keep: int) -> Windower:
-    if strategy is Strategy.WID and isinstance(window, Sliding):
-        return Wid(window, plan)
-    if strategy is Strategy.ADAPTIVE and isinstance(window, Sliding):
-        return AdaptWid(window, plan)
-    if strategy is Strategy.BUFFER:
-        return Buffer(window, plan)
-    return PanedWid(window, plan, threads=threads, keep=keep)
 
 
 def _per_row(node: WindowAggregate, window: SlideByTuple, plan: Plan) -> PerRow:

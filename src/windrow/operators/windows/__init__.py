@@ -7,4 +7,6 @@ cells per window instead, `buffer` keeps rows; both use the same parts, and holi
 either. `adaptive` is panes for the groups that are worth it and packed rows for the others; an answer adds up both.
 `two_level` closes windows in slices. `sessions` puts the rows of a batch into sessions among themselves, then merges
 these with the open ones. `rows` are windows that end with rows, or count them.
+
+A strategy (`plan.nodes.Strategy`) is the module of that name here, or the room; its `make` gives the algorithm.
 """

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from windrow.physical.how import How, When
 from windrow.physical.nodes import (
-    AdaptiveWindow,
-    EagerWindow,
-    KeptRowsWindow,
     LastRowsWindow,
     PanedWindow,
     PerRowWindow,
@@ -26,14 +23,7 @@ from windrow.plan.checks.windows import every_of, within_of
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
-_KINDS: dict[Strategy, type[SlidingWindow]] = {
-    Strategy.WID: EagerWindow,
-    Strategy.ADAPTIVE: AdaptiveWindow,
-    Strategy.BUFFER: KeptRowsWindow,
-}
-
-
-_COSTED = (Strategy.PANES, *_KINDS)
+_COSTED = (Strategy.PANES, Strategy.WID, Strategy.ADAPTIVE, Strategy.BUFFER)
 """The strategies that `costs.py` can tell apart."""
 
 
@@ -72,7 +62,7 @@ def _sliding(
         )
     if choice.strategy is Strategy.PANES:
         return PanedWindow(asked, inputs, choice.reasons, within=within, early=early, threads=threads, pane=pane)
-    return _KINDS[choice.strategy](asked, inputs, choice.reasons, early=early, threads=threads)
+    return SlidingWindow(asked, inputs, choice.reasons, early=early, threads=threads, strategy=choice.strategy)
 
 
 def _takes_bounds(asked: WindowAggregate, window: SlideByTuple) -> bool:

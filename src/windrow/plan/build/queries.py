@@ -159,6 +159,16 @@ def choice(kind: type[_Choice], value: _Choice | str, parameter: str) -> _Choice
     raise QueryError("must be a known word", parameter=parameter, value=value, allowed=tuple(m.value for m in kind))
 
 
+def strategy_of(word: Strategy | JoinStrategy | str) -> Strategy | JoinStrategy:
+    """The strategy of windows or, by another word, of joins that a user's word names."""
+    joining = (member for member in JoinStrategy if member is not JoinStrategy.AUTO)
+    known = {member.value: member for member in (*Strategy, *joining)}
+    found = known.get(word.strip().lower()) if isinstance(word, str) else word
+    if not isinstance(found, (Strategy, JoinStrategy)):
+        raise QueryError("must be a known word", parameter="strategy", value=word, allowed=tuple(known))
+    return found
+
+
 def as_said(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a window or join as a user said them: what becomes of late rows is then a choice, and no default."""
     return {**settings, "late_chosen": True} if "late" in settings else dict(settings)

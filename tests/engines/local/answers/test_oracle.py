@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from windrow.engines.local import LocalOptions, Metrics, Receiver, run
 from windrow.errors import SumOverflowError
+from windrow.physical.planner import FOR_LANDMARKS
 from windrow.plan.checks.windows import within_of
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, Strategy, Stream, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
@@ -102,8 +103,8 @@ def strategies_for(window: Window) -> tuple[Strategy, ...]:
     if isinstance(window, Session):
         return (Strategy.AUTO,)
     if isinstance(window, Landmark):
-        return (Strategy.PANES, Strategy.BUFFER)
-    return (Strategy.PANES, Strategy.WID, Strategy.BUFFER, Strategy.ADAPTIVE)
+        return FOR_LANDMARKS[1:]
+    return tuple(strategy for strategy in Strategy if strategy is not Strategy.AUTO)
 
 
 @pytest.mark.parametrize("part", range(2 if SOAK else 1))
