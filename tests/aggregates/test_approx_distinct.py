@@ -12,7 +12,7 @@ import pytest
 
 import windrow as wr
 from tests.strategies import AggregateCall, comparable
-from windrow.aggregates.approx_distinct import HyperLogLog, estimates, precision_for
+from windrow.aggregates.approx_distinct import RARITY, HyperLogLog, estimates, precision_for
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
 from windrow.operators.panes.partials import PaneAggregate, Partials
@@ -35,10 +35,10 @@ X = Column("x")
 
 def sketched(values: Any, precision: int) -> int:
     """The estimate for some values, all at once."""
-    registers = np.zeros((1, 1 << precision), np.uint8)
+    registers = np.zeros(1 << precision, np.uint8)
     places, numbers = HyperLogLog(precision).lift(hashes(values))
-    np.maximum.at(registers[0], places.astype(np.int64), numbers.astype(np.uint8))
-    return int(estimates(registers)[0])
+    np.maximum.at(registers, places.astype(np.int64), numbers.astype(np.uint8))
+    return int(estimates(np.bincount(registers, minlength=RARITY + 2)[None], len(registers))[0])
 
 
 @pytest.mark.parametrize("error", [0.2, 0.1, 0.02, 0.005])

@@ -28,7 +28,6 @@ from windrow.aggregates.kinds.base import (
     OneColumn,
     Parameters,
     Part,
-    Registers,
     Sketch,
     State,
     Stored,
@@ -39,8 +38,6 @@ RARITY = 48
 """Bits of a hash that say how rare it is."""
 DEFAULT_ERROR = 0.02
 LEAST_ERROR, MOST_ERROR = 0.005, 0.2
-AT_ONCE = 256
-"""Sketches counted at once: their registers take eight times their room then."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -48,6 +45,7 @@ Floats = npt.NDArray[np.float64]
 class HyperLogLog(Sketch):
     """2^precision registers."""
 
+    most = RARITY + 1
     precision: int
 
     def width(self, kind: pa.DataType) -> int:
@@ -64,9 +62,7 @@ class Cardinality(OneColumn):
     """About how many different values went into a sketch. Value: int64 array."""
 
     def read(self, rows: Integers, stored: Stored) -> Any:
-        registers = super().read(rows, stored)
-        parts = [estimates(registers[at : at + AT_ONCE]) for at in range(0, len(registers), AT_ONCE)]
-        return np.concatenate([np.empty(0, np.int64), *parts])
+        return estimates(super().read(rows, stored), self.column.width(pa.null()))
 
 
 class ApproxDistinct(Aggregate):
@@ -100,14 +96,10 @@ def precision_for(error: float = DEFAULT_ERROR) -> int:
     return next(bits for bits in range(5, 17) if 1.04 / math.sqrt(1 << bits) <= error)
 
 
-def estimates(registers: Registers) -> Integers:
-    """About how many different values went into each row of registers."""
-    rows, size = registers.shape
-    numbers = RARITY + 2
-    places = registers + np.arange(rows)[:, None] * numbers
-    counts = np.bincount(places.reshape(-1), minlength=rows * numbers).reshape(rows, numbers).astype(np.float64)
+def estimates(counts: Integers, size: int) -> Integers:
+    """About how many different values went into each row of `size` registers, of which so many hold 0, 1, 2, ..."""
     whole = size * _tau(1 - counts[:, -1] / size)
-    for number in range(numbers - 2, 0, -1):
+    for number in range(RARITY, 0, -1):
         whole = 0.5 * (whole + counts[:, number])
     whole += size * _sigma(counts[:, 0] / size)
     is_empty = counts[:, 0] == size

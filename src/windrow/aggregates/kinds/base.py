@@ -60,14 +60,17 @@ class Sketch(Columns):
 
     Its state is a block of bytes in a cell, on the wire and in checkpoints; where few registers are used, only these
     are sent and saved. It is a function of the set of values alone, so order, batches and engines cannot change it.
+    Its width is a multiple of 8. Value: for each row of registers how many of them hold 0, 1, 2, ...
     """
 
     rule = Rule.GREATEST
     dtype = np.uint8
+    most: ClassVar[int] = 255
+    """The greatest number that `lift` gives."""
 
     @abstractmethod
     def lift(self, hashes: Hashes) -> tuple[Numbers, Numbers]:
-        """For the hash of each value the register it goes into, and the number, 1 to 255."""
+        """For the hash of each value the register it goes into, and the number, 1 to `most`."""
 
 
 Stored: TypeAlias = Callable[[Columns], tuple[Any, Any]]

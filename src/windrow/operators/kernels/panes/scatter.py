@@ -1,9 +1,11 @@
-"""Rows into cells: add and keep the greatest, one state column a pass.
+"""Rows into cells: add and keep the greatest, one state column a pass; what registers hold.
 
 `slots[i]` is the cell of row i; `valid` is empty when no argument is NULL.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
 
@@ -74,3 +76,17 @@ def keep_marks(registers, column, slots, marks, valid):
             at, number = column + (marks[i] >> 8), marks[i] & 255
             if number > registers[slots[i], at]:
                 registers[slots[i], at] = number
+
+
+@kernel
+def count_numbers(words, first, last, counts):
+    """`counts[i, n]` = how many bytes of the words `first` to `last` of row i are n. Most words hold nothing but 0."""
+    for i in range(len(words)):
+        for j in range(first, last):
+            word = words[i, j]
+            if word == 0:
+                counts[i, 0] += 8
+                continue
+            for _ in range(8):
+                counts[i, word & np.uint64(255)] += 1
+                word >>= np.uint64(8)

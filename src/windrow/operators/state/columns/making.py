@@ -89,8 +89,12 @@ class RegisterColumns(StateColumn):
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], state: Registers) -> None:
         scatter.keep_marks(state, self.offset, slots, lifted.marks[self.sketch], lifted.valid)
 
-    def read(self, registers: Registers) -> Registers:
-        return registers[:, self.offset : self.offset + self.width]
+    def read(self, registers: Registers) -> Integers:
+        """How many registers hold 0, 1, 2, ..., up to the most that a sketch puts into one."""
+        counts = np.zeros((len(registers), self.sketch.most + 1), np.int64)
+        first = self.offset // 8
+        scatter.count_numbers(registers.view(np.uint64), first, first + self.width // 8, counts)
+        return counts
 
 
 _MADE: dict[type[Columns], Callable[[Any, pa.DataType], StateColumn]] = {
