@@ -201,7 +201,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
 
 
 def streaming_frame() -> None:
-    FrameSource("frame", SimpleNamespace(isStreaming=True), DATA.schema).open()  # type: ignore[arg-type]
+    FrameSource("frame", DATA.schema, SimpleNamespace(isStreaming=True)).open()  # type: ignore[arg-type]
 
 
 REFUSALS: dict[tuple[str, str], Callable[[], Any]] = {

@@ -11,12 +11,12 @@ from windrow.errors import QueryError
 from windrow.generate import trades
 from windrow.generate.source import RecipeSource
 from windrow.sources import elements_of
-from windrow.sources.positions import position_of
+from windrow.sources.base import position_of
 
 
 def source(rows: int = 50, **settings: Any) -> RecipeSource:
     stream = trades(rows, seed=3, disorder="band 1 s", batch_rows=20, **settings)
-    return RecipeSource(stream, stream.schema)
+    return RecipeSource(stream.recipe.name, stream.schema, stream)
 
 
 def rows_of(elements: Any) -> list[dict[str, Any]]:

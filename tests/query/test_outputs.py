@@ -112,13 +112,13 @@ def test_frames_of_spark_tell_what_they_read(folder: Path) -> None:
             return [f"file://{folder}/data/one.parquet"]
 
     frame: Any = Frame()
-    source = FrameSource("s", frame, ROWS.schema)
+    source = FrameSource("s", ROWS.schema, frame)
     for written in ("data/one.parquet", "parquet:data"):
         with pytest.raises(wr.ConfigurationError, match=r"\A`output` must not be .*what the stream s reads"):
             Outputs({"output": written}).refuse_streams({"s": source.select(["t"]).reads})  # type: ignore[attr-defined]
     frame.isStreaming = True
     assert () == source.reads
-    assert ("parquet:in",) == FrameSource("s", frame, ROWS.schema, origin="parquet:in").reads
+    assert ("parquet:in",) == FrameSource("s", ROWS.schema, frame, origin="parquet:in").reads
 
 
 SQL = "CREATE STREAM s FROM '{}' PROGRESS ON t; SELECT count(*) AS n FROM s [RANGE 10 WATTR t]"

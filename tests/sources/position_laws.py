@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Position, Sign, Source, elements_of
-from windrow.sources.positions import Passing
+from windrow.sources.base import Passing
 
 Make: TypeAlias = Callable[[], Source]
 """Opens the same data anew; a score of rows is enough."""

@@ -10,7 +10,7 @@ import pytest
 
 from windrow.errors import ConfigurationError, SourceError
 from windrow.sources import Source, elements_of, open_source
-from windrow.sources.positions import position_of
+from windrow.sources.base import position_of
 
 TABLE = pa.table({"s": ["a", "b", "c"], "x": [1, 2, 3]})
 

@@ -71,7 +71,7 @@ def copied(folder: Path) -> Make:
 
 def generated() -> Source:
     stream = trades(17, seed=3, disorder="band 1 s", batch_rows=5)
-    return RecipeSource(stream, stream.schema)
+    return RecipeSource(stream.recipe.name, stream.schema, stream)
 
 
 SOURCES: dict[str, Callable[[Path], Make]] = {

@@ -15,12 +15,12 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import value_type
 from windrow.engines.capabilities import TABLE, Answer
 from windrow.engines.run import Outcome, Receiver, Requests, Run
+from windrow.engines.watching import watched
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import check_supported, shape_of
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sinks.base import fitted
-from windrow.sources.live import watched
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
@@ -116,7 +116,7 @@ class Engine(ABC):
         each: dict[int, Metrics] = {}
         done: list[Metrics] = []
         for number, (places, shared) in enumerate(sharing_sets(sources)):
-            own = {name: watched(one, requests.heed_waiting) for name, one in shared.items()} if is_watched else shared
+            own = {name: watched(one, requests) for name, one in shared.items()} if is_watched else shared
             folder = options.checkpoint
             apart = replace(options, checkpoint=str(Path(folder) / f"set-{number}")) if folder and number else options
             to = within(receiver, places, done)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from windrow.generate import GeneratedStream
-from windrow.sources.base import BATCH_ROWS, ElementReader, Reader, Source, cut, narrow
-from windrow.sources.positions import Position, behind, rows_before
+from windrow.sources.base import Element, Position, Source, behind, cut
 
 
 @dataclass(frozen=True)
-class RecipeSource:
+class RecipeSource(Source):
     """The rows of a generated stream; to begin in the middle, those before are made and dropped."""
 
     stream: GeneratedStream
-    schema: pa.Schema
-
-    is_live = False
-    can_seek = False
-
-    @property
-    def name(self) -> str:
-        return self.stream.recipe.name
 
     @property
     def total_rows(self) -> int | None:
@@ -34,14 +25,9 @@ class RecipeSource:
     def describe(self) -> str:
         return f"{self.stream.rows} generated {self.name}"
 
-    def select(self, columns: Sequence[str]) -> Source:
-        return replace(self, schema=narrow(self.schema, columns, self.name))
-
-    def open(
-        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
-    ) -> Reader:
-        rows_before(position, self.total_rows, self, self.name)
-        return ElementReader(behind(self._batches(batch_rows), position, self, self.name), position)
+    def elements(self, position: Position | None, batch_rows: int) -> Iterator[Element]:
+        self.rows_before(position)
+        return behind(self._batches(batch_rows), position, self)
 
     def _batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
         for batch in self.stream.batches():

@@ -46,7 +46,7 @@ class Outputs:
     def refuse_sources(self, sources: Iterable[tuple[str, Source]]) -> None:
         """The same, by what each source itself says that it `reads`."""
         for name, source in sources if self.targets else ():  # Spark may have to list files to answer
-            self.refuse_streams({name: getattr(source, "reads", ())})
+            self.refuse_streams({name: source.reads})
 
     def _refuse(self, path: str | Path, what: str, meetings: Container[Meeting] = frozenset(Meeting)) -> None:
         hint = "write to another place: a run must leave what it reads as it is"

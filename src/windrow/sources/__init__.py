@@ -1,8 +1,8 @@
 """Where rows come from: files, Arrow data, data frames and Python iterables, behind one contract.
 
 `open_source` finds the source for what a user calls data, by its type or by the scheme of its address (`addresses`).
-A source opens readers (`base`), which poll elements and say from where to go on (`positions`): of `files`, of data in
-`memory`, of `iterables`. `live` watches those that may never end, `replayed` reads spans in several processes.
+A source opens readers (`base`), which poll elements and know the position from where to go on: of `files`, of data in
+`memory`, of `iterables`. `replayed` reads spans in several processes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from windrow.errors import ConfigurationError
 from windrow.sources.addresses import open_address, scheme_of
-from windrow.sources.base import BATCH_ROWS, Element, Reader, Sign, Source, elements_of
-from windrow.sources.positions import Position
+from windrow.sources.base import BATCH_ROWS, Element, Position, Reader, Sign, Source, elements_of
 
 __all__ = ["BATCH_ROWS", "Element", "Position", "Reader", "Sign", "Source", "elements_of", "open_source"]
 

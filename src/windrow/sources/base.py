@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from windrow.errors import QueryError, SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources.positions import Position, counts_of, position_of
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
+
+Position: TypeAlias = dict[str, Any]
+"""From where a source goes on: a small JSON object.
+
+`rows` is the number of rows before it, `punctuations` how many were given behind the last of these. A source may add
+what brings it there faster, or shows that it is still the same data. `{"rows": n}` alone fits every source that is
+there again in full when it is read again.
+"""
 
 BATCH_ROWS = 1 << 17
 """Rows of a batch unless the caller asks otherwise: large enough for whole-array work, small enough for the cache."""
@@ -46,33 +55,42 @@ class Reader(Protocol):
         """Nothing more is wanted; a thread that reads ends as soon as it can."""
 
 
-class Source(Protocol):
-    """Rows of one stream in arrival order, read batch by batch. One that is bounded is one that comes to its end.
+@dataclass(frozen=True, eq=False)
+class Source(ABC):
+    """Rows of one stream in arrival order, read batch by batch. One that is bounded is one that comes to its end."""
 
-    One that reads files has their paths in `reads`, too: no output of a run may replace them.
-    """
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of every batch."""
+    name: str
+    """What messages call it."""
+    schema: pa.Schema
+    """The columns of every batch."""
 
     @property
     def total_rows(self) -> int | None:
         """How many rows there are, where that is known without reading them."""
+        return None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The paths and addresses it reads, where it reads any: no output of a run may replace them."""
+        return ()
 
     @property
     def is_live(self) -> bool:
         """Whether its rows may come slowly, and for ever."""
+        return False
 
     @property
     def can_seek(self) -> bool:
         """Whether reading can begin at a position; others read, or make, what lies before it once more."""
+        return False
 
+    @abstractmethod
     def describe(self) -> str:
         """What the data is, for `explain` and messages."""
 
     def select(self, columns: Sequence[str]) -> Source:
         """The same rows with only these columns, in this order; the others are never read."""
+        return replace(self, schema=narrow(self.schema, columns, self.name))
 
     def open(
         self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
@@ -82,6 +100,25 @@ class Source(Protocol):
         Batches have at most `batch_rows` rows. Rows that come one by one wait at most `batch_wait` seconds for others
         (None: until a batch is full).
         """
+        return ElementReader(self.elements(position, batch_rows), position)
+
+    def elements(self, position: Position | None, batch_rows: int) -> Iterator[Element]:
+        """What follows a position, of a source whose elements are there when they are asked for."""
+        raise NotImplementedError
+
+    def rows_before(self, position: Position | None) -> int:
+        """How many rows to pass over, where rows are all that a source counts; refused when it has not so many."""
+        rows, _ = counts_of(position)
+        if position is not None and not {"rows", "punctuations"}.issuperset(position):
+            raise SourceError(
+                "must be the data that was read before",
+                parameter=self.name,
+                value=f"{self.describe()} in place of {position.get('file', 'another source')}",
+                hint="give the run the data it began with, or begin anew in an empty folder",
+            )
+        if self.total_rows is not None and rows > self.total_rows:
+            raise shrunk(self, rows)
+        return rows
 
 
 class ElementReader:
@@ -104,7 +141,10 @@ class ElementReader:
         return position_of(self.rows, self.punctuations)
 
     def poll(self, timeout: float | None = None) -> Element | Sign:
-        element = next(self.elements, Sign.END)
+        return self.counted(next(self.elements, Sign.END))
+
+    def counted(self, element: Element | Sign) -> Element | Sign:
+        """The element, behind which the position then is."""
         if isinstance(element, Punctuation):
             self.punctuations += 1
         elif not isinstance(element, Sign) and element.num_rows:
@@ -124,6 +164,61 @@ def elements_of(source: Source, position: Position | None = None, *, batch_rows:
             yield element
     finally:
         reader.close()
+
+
+def position_of(rows: int, punctuations: int = 0) -> Position:
+    """Behind so many rows, and so many punctuations that follow the last of them."""
+    return {"rows": rows, "punctuations": punctuations} if punctuations else {"rows": rows}
+
+
+def counts_of(position: Position | None) -> tuple[int, int]:
+    """The rows before a position and the punctuations behind the last of them; none at the start."""
+    return (0, 0) if position is None else (position["rows"], position.get("punctuations", 0))
+
+
+def shrunk(source: Source, rows: int) -> SourceError:
+    """The error for a source that has fewer rows than it had."""
+    return SourceError(
+        f"must still have the {rows} rows it had before",
+        parameter=source.name,
+        value=source.describe(),
+        hint="leave the data alone while a query runs on it or will be restarted; give new rows as new data",
+    )
+
+
+def behind(elements: Iterable[Element], position: Position | None, source: Source) -> Iterator[Element]:
+    """What follows a position, found by passing over what lies before it; refused when the elements end before it."""
+    passing = Passing(position)
+    for element in elements:
+        rest = passing.rest(element)
+        if rest is not None:
+            yield rest
+    if passing.rows:
+        raise shrunk(source, counts_of(position)[0])
+
+
+class Passing:
+    """Passes over the elements before a position, one by one as they come.
+
+    >>> passing = Passing({"rows": 2})
+    >>> passing.rest(Punctuation(1)), passing.rest(pa.record_batch({"a": [1, 2, 3]}))["a"].to_pylist()
+    (None, [3])
+    """
+
+    def __init__(self, position: Position | None) -> None:
+        self.rows, self.punctuations = counts_of(position)
+
+    def rest(self, element: Element) -> Element | None:
+        """The element, or the rows of it that lie behind the position; None when nothing does."""
+        if isinstance(element, Punctuation):
+            is_before = bool(self.rows or self.punctuations)
+            self.punctuations -= bool(not self.rows and self.punctuations)
+            return None if is_before else element
+        if element.num_rows <= self.rows:
+            self.rows -= element.num_rows
+            return None
+        ahead, self.rows, self.punctuations = self.rows, 0, 0
+        return element.slice(ahead) if ahead else element
 
 
 def narrow(schema: pa.Schema, columns: Sequence[str], name: str) -> pa.Schema:

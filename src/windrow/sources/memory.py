@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
-from windrow.sources.base import (
-    BATCH_ROWS,
-    Element,
-    ElementReader,
-    Reader,
-    Source,
-    cut,
-    narrow,
-    refuse_repeated,
-    require,
-)
+from windrow.sources.base import BATCH_ROWS, Element, Position, Reader, Source, cut, refuse_repeated, require
 from windrow.sources.conform import conform, plain_schema
-from windrow.sources.iterables.gathering import Gathering
 from windrow.sources.iterables.reader import IteratorReader
-from windrow.sources.positions import Position, rows_before, shrunk
 
 
 @dataclass(frozen=True)
-class TableSource:
+class TableSource(Source):
     """The rows of an Arrow table; nothing is copied where the types are the wanted ones."""
 
-    name: str
     table: pa.Table
-    schema: pa.Schema
     label: str = "Arrow table"
 
-    is_live = False
     can_seek = True
 
     @property
@@ -46,19 +31,10 @@ class TableSource:
     def describe(self) -> str:
         return f"{self.label} ({self.table.num_rows} rows)"
 
-    def select(self, columns: Sequence[str]) -> Source:
-        return replace(self, table=self.table.select(list(columns)), schema=narrow(self.schema, columns, self.name))
-
-    def open(
-        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
-    ) -> Reader:
-        rest = self.table.slice(rows_before(position, self.table.num_rows, self, self.name))
-        return ElementReader(self._batches(rest, batch_rows), position)
-
-    def _batches(self, table: pa.Table, batch_rows: int) -> Iterator[Element]:
-        for batch in table.to_batches(max_chunksize=batch_rows):
-            if batch.num_rows:
-                yield conform(batch, self.schema, f"the {self.label}", self.name)
+    def elements(self, position: Position | None, batch_rows: int) -> Iterator[Element]:
+        rest = self.table.select(self.schema.names).slice(self.rows_before(position))
+        batches = (batch for batch in rest.to_batches(max_chunksize=batch_rows) if batch.num_rows)
+        return (conform(batch, self.schema, f"the {self.label}", self.name) for batch in batches)
 
 
 @dataclass(frozen=True)
@@ -81,16 +57,12 @@ class Once:
 
 
 @dataclass(frozen=True)
-class ReaderSource:
+class ReaderSource(Source):
     """The batches of an Arrow stream, taken one at a time."""
 
-    name: str
     export: Callable[[], pa.RecordBatchReader]
-    schema: pa.Schema
     label: str
     total_rows: int | None = None
-
-    can_seek = False
 
     @property
     def is_live(self) -> bool:
@@ -99,16 +71,11 @@ class ReaderSource:
     def describe(self) -> str:
         return self.label
 
-    def select(self, columns: Sequence[str]) -> Source:
-        return replace(self, schema=narrow(self.schema, columns, self.name))
-
     def open(
         self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
     ) -> Reader:
-        rows = rows_before(position, self.total_rows, self, self.name)
-        batches = Gathering(iter(self.export()), batch_rows, live=self.is_live)
-        convert = partial(self._pieces, batch_rows)
-        return IteratorReader(batches, convert, position, lambda: shrunk(self, rows, self.name))
+        self.rows_before(position)
+        return IteratorReader(self, iter(self.export()), partial(self._pieces, batch_rows), position, batch_rows)
 
     def _pieces(self, batch_rows: int, batch: pa.RecordBatch) -> Iterator[Element]:
         for piece in cut(batch, batch_rows):
@@ -117,17 +84,17 @@ class ReaderSource:
 
 def open_table(table: pa.Table, *, name: str, schema: pa.Schema | None, label: str = "Arrow table") -> TableSource:
     """The source for a table, with the declared columns or all of its own."""
-    return TableSource(name, table, declared(table.schema, schema, name, label), label)
+    return TableSource(name, declared(table.schema, schema, name, label), table, label)
 
 
 def open_reader(reader: pa.RecordBatchReader, *, name: str, schema: pa.Schema | None) -> ReaderSource:
     """The source for an Arrow reader, which can run one time."""
     label = "Arrow reader"
-    return ReaderSource(name, Once(name, reader), declared(reader.schema, schema, name, label), label)
+    return ReaderSource(name, declared(reader.schema, schema, name, label), Once(name, reader), label)
 
 
 def open_exporter(data: Any, *, name: str, schema: pa.Schema | None) -> ReaderSource:
-    """The source for any object that speaks the Arrow stream interface, asked anew for every run."""
+    """The source for any object that has the Arrow stream interface, asked anew for every run."""
     label = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
 
     def export() -> pa.RecordBatchReader:
@@ -135,7 +102,7 @@ def open_exporter(data: Any, *, name: str, schema: pa.Schema | None) -> ReaderSo
 
     rows = getattr(data, "height", None)  # polars knows; len() of a lazy relation would run its query
     total = rows if isinstance(rows, int) else None
-    return ReaderSource(name, export, declared(export().schema, schema, name, label), label, total)
+    return ReaderSource(name, declared(export().schema, schema, name, label), export, label, total)
 
 
 def open_pandas(frame: Any, *, name: str, schema: pa.Schema | None) -> TableSource:

@@ -19,7 +19,7 @@ from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources import Element, Position, Reader, Sign, Source
+from windrow.sources import Element, Position, Reader, Sign
 
 SCHEMA = pa.schema({"t": pa.int64()})
 IDLE = wr.idle("30 s", wall_clock=True)
@@ -60,7 +60,7 @@ class Ticking:
     def describe(self) -> str:
         return "a script"
 
-    def select(self, columns: Sequence[str]) -> Source:
+    def select(self, columns: Sequence[str]) -> Ticking:
         return replace(self)
 
     def open(self, position: Position | None = None, **how: Any) -> Reader:

@@ -42,7 +42,7 @@ class Watched(TableSource):
 
 
 def watched() -> Watched:
-    return Watched("s", TABLE, SCHEMA)
+    return Watched("s", SCHEMA, TABLE)
 
 
 def answers(plan: Node, **sources: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

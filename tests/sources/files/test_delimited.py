@@ -11,7 +11,7 @@ import pytest
 
 from windrow.errors import SourceError
 from windrow.sources import Source, elements_of, open_source
-from windrow.sources.positions import position_of
+from windrow.sources.base import position_of
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 

@@ -9,7 +9,7 @@ import pytest
 
 from windrow.errors import SourceError
 from windrow.sources import Source, elements_of, open_source
-from windrow.sources.positions import position_of
+from windrow.sources.base import position_of
 
 TABLE = pa.table({"symbol": [f"s{i % 3}" for i in range(10)], "x": list(range(10))})
 

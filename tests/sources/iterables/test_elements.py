@@ -9,7 +9,7 @@ import pytest
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Source, elements_of, open_source
-from windrow.sources.positions import position_of
+from windrow.sources.base import position_of
 
 SCHEMA = pa.schema([("a", pa.int64())])
 BATCH = pa.record_batch({"a": [1, 2, 3]})

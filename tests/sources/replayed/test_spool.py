@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from windrow.errors import ConfigurationError, SourceError
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.sources import Source, elements_of, open_source
-from windrow.sources.positions import position_of
+from windrow.sources.base import position_of
 from windrow.sources.replayed import spool
 from windrow.sources.replayed.spool import spooled
 

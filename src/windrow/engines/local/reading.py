@@ -10,7 +10,6 @@ with an idle time by the clock is passed by once it has been silent for so long,
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -20,9 +19,8 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.input.input import Input
 from windrow.semantics.progress.policies import END, START, Punctuation
-from windrow.sources.base import Element, Reader, Sign
+from windrow.sources.base import Element, Position, Reader, Sign
 from windrow.sources.iterables.read_ahead import ReadAhead
-from windrow.sources.positions import Position
 
 Clock = Callable[[], float]
 
@@ -171,33 +169,6 @@ def interleaved(
     finally:
         for reading in readings.values():
             reading.reader.close()
-
-
-_AHEAD = 4
-"""Elements of a live source that may have come already when a run is told to close."""
-
-
-class ClosableReader:
-    """The elements of a source that may never end: once `close` is set, those that are there."""
-
-    def __init__(self, reader: Reader, close: Event) -> None:
-        self.reader = reader
-        self.closes = close
-        self.left = _AHEAD
-
-    @property
-    def position(self) -> Position:
-        return self.reader.position
-
-    def poll(self, timeout: float | None = None) -> Element | Sign:
-        if not self.left:
-            return Sign.END
-        element = self.reader.poll(timeout)
-        self.left -= self.closes.is_set() and not isinstance(element, Sign)
-        return element
-
-    def close(self) -> None:
-        self.reader.close()
 
 
 def _ready(readings: Mapping[str, Reading], tick: float | None) -> Mapping[str, Reading]:

@@ -17,7 +17,7 @@ from windrow.engines.base import within
 from windrow.engines.local.checkpoint import Checkpoints
 from windrow.engines.local.ledger import LATE, RESULTS, LocalLedger, kind_of
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
-from windrow.engines.local.reading import Clock, ClosableReader, ReadAheadReader, Reading, interleaved
+from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
@@ -214,12 +214,10 @@ class Runner:
         """The reading of a source, from where it was when the checkpoint was written."""
         rows = min(self.options.batch_rows, self.options.checkpoint_every or self.options.batch_rows)
         wait = _seconds(self.options.batch_wait)
-        source = self.sources[name]
-        reader = source.open(position.get("at"), batch_rows=rows, batch_wait=wait)
+        reader = self.sources[name].open(position.get("at"), batch_rows=rows, batch_wait=wait)
         ahead = ReadAheadReader(reader) if self.options.threads > 1 else reader
-        ending = ClosableReader(ahead, self.requests.close) if source.is_live else ahead
         silence = shortest_silence(self.plans, name)
-        return Reading(ending, self._input(name), done=position.get("done", 0), silence=silence, clock=clock)
+        return Reading(ahead, self._input(name), done=position.get("done", 0), silence=silence, clock=clock)
 
     def _input(self, name: str) -> Input:
         operator = self.pipeline.inputs[name][0].operator

@@ -7,7 +7,7 @@ Types are taken from the first block unless they are declared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -18,13 +18,14 @@ import pyarrow.csv as pv
 
 from windrow.errors import SourceError
 from windrow.sources.base import dropped
+from windrow.sources.files.reader import Format
 
 _BLOCK = 1 << 22
 _MISFIT = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+?): invalid value '(.*)'", re.S)
 
 
 @dataclass(frozen=True)
-class Delimited:
+class Delimited(Format):
     """Reads only the wanted columns, with the declared types."""
 
     delimiter: str = ","
@@ -36,14 +37,6 @@ class Delimited:
             empty = not any(batch.num_rows for batch in reader) if _is_untyped(reader.schema) else False
             kinds = [field.type if empty else _roomy(field.type) for field in reader.schema]
             return pa.schema(list(zip(reader.schema.names, kinds, strict=True)))
-
-    can_seek = False
-
-    def stretches(self, path: Path) -> Sequence[int]:
-        return ()
-
-    def rows(self, path: Path) -> int | None:
-        return None
 
     def batches(
         self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int

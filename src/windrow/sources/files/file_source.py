@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
-from windrow.sources.base import BATCH_ROWS, Reader, Source, narrow, refuse_repeated, require
+from windrow.sources.base import BATCH_ROWS, Position, Reader, Source, refuse_repeated, require
 from windrow.sources.conform import encoded_schema, plain_schema
 from windrow.sources.files.paths import FileKind, find_files
-from windrow.sources.files.reader import FileReader, unreadable
-from windrow.sources.positions import Position
-
-
-class Format(Protocol):
-    """How files of one kind are read. Errors are `SourceError`, or Arrow's own for what is not foreseen."""
-
-    def schema(self, path: Path) -> pa.Schema | None:
-        """The columns found in a file, all of type null where it has names but no rows; None when it tells nothing."""
-
-    @property
-    def can_seek(self) -> bool:
-        """Whether rows can be passed over without looking at them."""
-
-    def stretches(self, path: Path) -> Sequence[int]:
-        """How many rows lie between places where reading can begin; asked only where it can seek."""
-
-    def rows(self, path: Path) -> int | None:
-        """How many rows a file has, where it says so itself."""
-
-    def batches(
-        self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
-    ) -> Iterator[pa.RecordBatch]:
-        """The wanted columns, at least, of the rows after the first `skip_rows`; types may still differ."""
+from windrow.sources.files.reader import FileReader, Format, unreadable
 
 
 @dataclass(frozen=True)
-class FileSource:
+class FileSource(Source):
     """The rows of files in the order given; read batch by batch, whatever their size."""
 
-    name: str
     label: str
     kind: FileKind
     files: tuple[Path, ...]
     format: Format
-    schema: pa.Schema
-
-    is_live = False
 
     @cached_property
     def total_rows(self) -> int | None:
-        counts = [self.format.rows(path) for path in self.files]
-        return None if None in counts else sum(count for count in counts if count)
+        return sum(map(sum, map(self.format.stretches, self.files))) if self.can_seek else None
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -67,9 +38,6 @@ class FileSource:
     def describe(self) -> str:
         count = f"{len(self.files)} files, " if len(self.files) > 1 else ""
         return f"{self.label} ({count}{self.kind.value})"
-
-    def select(self, columns: Sequence[str]) -> Source:
-        return replace(self, schema=narrow(self.schema, columns, self.name))
 
     def open(
         self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
@@ -81,9 +49,7 @@ class FileSource:
         return self.format.can_seek
 
     def seams(self) -> list[int]:
-        """The rows at which reading can begin without reading what lies before; none where that is nowhere."""
-        if not self.can_seek:
-            return []
+        """The rows at which reading can begin without reading what lies before; asked only where it can seek."""
         return list(accumulate(rows for path in self.files for rows in self.format.stretches(path)))
 
 
@@ -111,7 +77,7 @@ def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, diction
     if schema is not None and found is not None:
         require(found, schema.names, name, str(files[0]))
     given = plain_schema(schema if schema is not None else found or pa.schema([]))
-    return FileSource(name, str(text), kind, files, reader, encoded_schema(given) if dictionary else given)
+    return FileSource(name, encoded_schema(given) if dictionary else given, str(text), kind, files, reader)
 
 
 def _found(files: Sequence[Path], reader: Format, kind: FileKind, name: str) -> pa.Schema | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ import pyarrow.json as pj
 
 from windrow.errors import SourceError
 from windrow.sources.base import dropped
+from windrow.sources.files.reader import Format
 
 _BLOCK = 1 << 22
 _INSTANT = pa.timestamp("us", "UTC")
@@ -28,7 +29,7 @@ _MISFIT = re.compile(r"Failed to convert JSON to (.+?), couldn't parse:\s*(.*)",
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class JsonLines(Format):
     """Reads only the wanted columns; an object without one of them has null there.
 
     Fields that come up only after the first block are no columns. Where all of those found are read and none is
@@ -46,14 +47,6 @@ class JsonLines:
         except pa.ArrowInvalid as error:
             raise _explained(path, error) from error
         return pa.schema([pa.field(name, _roomy(first.column(name))) for name in first.schema.names])
-
-    can_seek = False
-
-    def stretches(self, path: Path) -> Sequence[int]:
-        return ()
-
-    def rows(self, path: Path) -> int | None:
-        return None
 
     def batches(
         self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
@@ -94,7 +87,7 @@ def _after(path: Path, rows: int) -> Iterator[tuple[Path | IO[bytes] | None, int
 
 
 def _pass_over(lines: Any, rows: int) -> bool | None:
-    """Pass over rows, told by their lines alone: whether something follows; None where a line may hold several."""
+    """Pass over rows, found by their lines alone: whether something follows; None where a line may hold several."""
     while rows and (line := lines.readline()):
         if line.find(b"{", 1) > 0 and _SEVERAL.search(line):
             return None
@@ -132,7 +125,7 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
 
 def _first_unknown(path: Path, known: frozenset[str]) -> tuple[int, str] | None:
     """The first line with a field that is no column: read once more for that, by Python's own reader."""
-    with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+    with _unpacked(path) as lines:
         found = ((line, key) for line, text in enumerate(lines, 1) if text.strip() for key in json.loads(text))
         return next(((line, key) for line, key in found if key not in known), None)
 

@@ -10,22 +10,20 @@ import pyarrow.parquet as pq
 
 from windrow.errors import SourceError
 from windrow.sources.base import dropped
+from windrow.sources.files.reader import Format
 
 
-class Parquet:
+class Parquet(Format):
     """Reads only the wanted columns; text columns come as dictionaries straight from the file's own."""
+
+    can_seek = True
 
     def schema(self, path: Path) -> pa.Schema | None:
         return pq.read_schema(path)
 
-    can_seek = True
-
     def stretches(self, path: Path) -> Sequence[int]:
         metadata = pq.read_metadata(path)
         return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-
-    def rows(self, path: Path) -> int | None:
-        return int(pq.read_metadata(path).num_rows)
 
     def batches(
         self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int

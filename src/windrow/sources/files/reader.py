@@ -8,23 +8,44 @@ not read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
-from windrow.sources.base import Element, Sign, cut, require
+from windrow.sources.base import Element, Position, Sign, counts_of, cut, require, shrunk
 from windrow.sources.conform import conform
 from windrow.sources.files.paths import FileKind
-from windrow.sources.positions import Position, counts_of, shrunk
 
 if TYPE_CHECKING:
     from windrow.sources.files.file_source import FileSource
 
 Look: TypeAlias = tuple[int, int]
 """How large a file is, and when it was written."""
+
+
+class Format(ABC):
+    """How files of one kind are read. Errors are `SourceError`, or Arrow's own for what is not foreseen."""
+
+    can_seek = False
+    """Whether rows can be passed over without looking at them."""
+
+    @abstractmethod
+    def schema(self, path: Path) -> pa.Schema | None:
+        """The columns found in a file, all of type null where it has names but no rows; None when it has no names."""
+
+    def stretches(self, path: Path) -> Sequence[int]:
+        """How many rows lie between places where reading can begin; asked only where it can seek."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def batches(
+        self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The wanted columns, at least, of the rows after the first `skip_rows`; types may still differ."""
 
 
 class FileReader:
@@ -58,7 +79,7 @@ class FileReader:
             if passed < batch.num_rows:
                 return batch.slice(passed) if passed else batch
         if self.ahead:
-            raise shrunk(self.source, self.rows, self.source.name)
+            raise shrunk(self.source, self.rows)
         return Sign.END
 
     def close(self) -> None:
@@ -110,15 +131,15 @@ def _place_of(source: FileSource, position: Position | None) -> tuple[int, int, 
         _refuse_changed(source, position)
         return position["number"], position["row"], 0
     rest, _ = counts_of(position)
+    if not source.can_seek:
+        return 0, 0, rest
     for number, path in enumerate(source.files):
-        rows = source.format.rows(path)
-        if rows is None:
-            return number, 0, rest
+        rows = sum(source.format.stretches(path))
         if rest < rows:
             return number, rest, 0
         rest -= rows
     if rest:
-        raise shrunk(source, counts_of(position)[0], source.name)
+        raise shrunk(source, counts_of(position)[0])
     return len(source.files), 0, 0
 
 

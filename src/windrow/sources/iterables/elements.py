@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources.base import BATCH_ROWS, Element, Reader, Source, cut, narrow, require
+from windrow.sources.base import BATCH_ROWS, Element, Position, Reader, Source, cut, require
 from windrow.sources.conform import conform, plain_schema
 from windrow.sources.iterables.dict_rows import inferred, refuse_unknown, rows_table
-from windrow.sources.iterables.gathering import GatheredRows, Gathering
-from windrow.sources.iterables.reader import IteratorReader
-from windrow.sources.positions import Position, rows_before, shrunk
+from windrow.sources.iterables.reader import GatheredRows, IteratorReader
 from windrow.sources.promises import CheckedPromises
 
 _LABEL = "Python iterable"
@@ -68,20 +66,15 @@ class Feed:
 
 
 @dataclass(frozen=True)
-class IterableSource:
+class IterableSource(Source):
     """Elements as they come; rows given as dicts are gathered until a batch is full or something else comes."""
 
-    name: str
     feed: Feed
-    schema: pa.Schema
     known: frozenset[str]
     """The keys that dict rows may have: all columns, read or not."""
     is_declared: bool = False
-    total_rows: int | None = None
     time: str | None = None
     """The progressing attribute, by whose type punctuations are judged."""
-
-    can_seek = False
 
     @property
     def is_live(self) -> bool:
@@ -90,16 +83,11 @@ class IterableSource:
     def describe(self) -> str:
         return _LABEL
 
-    def select(self, columns: Sequence[str]) -> Source:
-        return replace(self, schema=narrow(self.schema, columns, self.name))
-
     def open(
         self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
     ) -> Reader:
-        rows = rows_before(position, None, self, self.name)
-        gathering = Gathering(iter(self.feed), batch_rows, live=self.is_live, wait=batch_wait)
-        convert = _Converting(self, batch_rows)
-        return IteratorReader(gathering, convert, position, lambda: shrunk(self, rows, self.name))
+        self.rows_before(position)
+        return IteratorReader(self, iter(self.feed), _Converting(self, batch_rows), position, batch_rows, batch_wait)
 
     def table(self, element: Any, used: int) -> pa.Table:
         if isinstance(element, GatheredRows):
@@ -138,7 +126,7 @@ class _Converting:
 
 
 def refuse_more(found: pa.Schema, known: frozenset[str], name: str) -> None:
-    """No batch brings columns that the first one, which told them all, did not have."""
+    """No batch brings columns that the first one, which has them all, did not have."""
     if not known.issuperset(found.names):
         raise SourceError(
             f"must have no column {next(column for column in found.names if column not in known)!r}, which its first"
@@ -173,4 +161,4 @@ def open_iterable(data: Iterable[Any], *, name: str, schema: pa.Schema | None) -
         known = inferred(data, name)
     feed = Feed(name, data)
     columns = plain_schema(known if known is not None else feed.peek_schema())
-    return IterableSource(name, feed, columns, frozenset(columns.names), declared)
+    return IterableSource(name, columns, feed, frozenset(columns.names), declared)

@@ -1,8 +1,8 @@
 """An iterator read by a thread of its own, so that what is there can be taken while the next element is awaited.
 
-Nobody can be called back from an iterator that waits for its next element. So a thread does the waiting, and whoever
-works on the elements waits for them only as long as it likes. The thread ends with the iterator, or after `stop` as
-soon as the iterator gives something back; whoever waits for an element then gets the end at once.
+Nobody can be called back from an iterator that waits for its next element. So a thread does the waiting, and the one
+that works on the elements waits for them only as long as it likes. The thread ends with the iterator, or after `stop`
+as soon as the iterator gives something back; one that waits for an element then gets the end at once.
 """
 
 from __future__ import annotations
@@ -17,13 +17,6 @@ from typing import Any
 
 from windrow.sources.base import Sign
 from windrow.sources.iterables.dict_rows import is_row
-
-
-class _End:
-    """After the last element: what the iterator raised, if it did not just end."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
 
 
 class ReadAhead:
@@ -46,6 +39,8 @@ class ReadAhead:
         """How many elements the taker waits for."""
         self._filled, self._taken = Event(), Event()
         self._stopped = False
+        self._error: BaseException | None = None
+        """What the iterator raised, if it did not just end."""
         Thread(target=copy_context().run, args=(self._read,), daemon=True, name="windrow-reader").start()
 
     def take(self, most: int, wait: float | None, timeout: float | None = None) -> list[Any] | Sign:
@@ -62,8 +57,10 @@ class ReadAhead:
             return Sign.TICK
         if self._stopped:
             return Sign.END
-        if isinstance(self._ready[0], _End):
-            return self._end(self._ready[0])
+        if self._ready[0] is Sign.END:  # which stays, in case someone asks again
+            if self._error is not None:
+                raise self._error
+            return Sign.END
         taken = self._pop(most)
         self._taken.set()
         return taken
@@ -73,12 +70,6 @@ class ReadAhead:
         self._stopped = True
         self._taken.set()
         self._filled.set()
-
-    def _end(self, end: _End) -> Sign:
-        """The end stays where it is, for whoever asks again."""
-        if end.error is not None:
-            raise end.error
-        return Sign.END
 
     def _await(self, enough: int, until: float) -> bool:
         """Whether so many elements are there, or something that no row waits for, in time."""
@@ -110,7 +101,6 @@ class ReadAhead:
         return [ready.popleft()]
 
     def _read(self) -> None:
-        end = _End()
         try:
             for element in self._elements:
                 if self._stopped:
@@ -119,10 +109,10 @@ class ReadAhead:
                 if len(self._ready) >= self._rows or self._others_ahead >= self._others:
                     self._make_room()
         except BaseException as error:
-            end = _End(error)
+            self._error = error
         finally:
             del self._elements
-        self._add(end)
+        self._add(Sign.END)
 
     def _add(self, element: Any) -> None:
         ready = self._ready

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,18 +13,8 @@ import pyarrow as pa
 
 from windrow.errors import ConfigurationError, SourceError
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources.base import (
-    BATCH_ROWS,
-    Element,
-    ElementReader,
-    Reader,
-    Source,
-    cut,
-    elements_of,
-    narrow,
-)
+from windrow.sources.base import Element, Position, Source, behind, counts_of, cut, elements_of, position_of
 from windrow.sources.files.file_source import FileSource
-from windrow.sources.positions import Position, behind, counts_of, position_of, rows_before
 
 Mark: TypeAlias = tuple[int, Punctuation]
 """A punctuation after the number of rows that come before it."""
@@ -36,19 +26,16 @@ _MARK_TYPES: dict[str, pa.DataType] = {"row": pa.int64(), "value": pa.int64(), "
 
 
 @dataclass(frozen=True)
-class SpooledSource:
+class SpooledSource(Source):
     """The rows of Arrow files, one after another, with punctuations between them; begins at any row at once.
 
     `ends` has for each file the number of rows up to its end.
     """
 
-    name: str
     label: str
     folder: Path
     ends: tuple[int, ...]
-    schema: pa.Schema
 
-    is_live = False
     can_seek = True
 
     @property
@@ -58,18 +45,12 @@ class SpooledSource:
     def describe(self) -> str:
         return self.label
 
-    def select(self, columns: Sequence[str]) -> Source:
-        return replace(self, schema=narrow(self.schema, columns, self.name))
-
-    def open(
-        self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
-    ) -> Reader:
-        rows = rows_before(position, self.total_rows, self, self.name)
+    def elements(self, position: Position | None, batch_rows: int) -> Iterator[Element]:
+        rows = self.rows_before(position)
         part = bisect_left(self.ends, rows)  # the file of the row before: the punctuations behind it are found there
         row = self.ends[part - 1] if part else 0
         elements = merged(self._batches(part, batch_rows), self._marks(row), row)
-        here = position_of(rows - row, counts_of(position)[1])
-        return ElementReader(behind(elements, here, self, self.name), position)
+        return behind(elements, position_of(rows - row, counts_of(position)[1]), self)
 
     def _batches(self, part: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
         for number in range(part, len(self.ends)):
@@ -133,8 +114,7 @@ def spooled(source: Source, folder: Path) -> Source:
     for element in elements_of(source):
         spool.add(element)
     spool.close()
-    name = str(getattr(source, "name", "stream"))
-    return SpooledSource(name, source.describe(), folder, tuple(accumulate(spool.parts)), source.schema)
+    return SpooledSource(source.name, source.schema, source.describe(), folder, tuple(accumulate(spool.parts)))
 
 
 def _clear(folder: Path) -> None:

@@ -24,8 +24,7 @@ from windrow.semantics.progress.policies import External, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Emit, Landmark, Session, Window
-from windrow.sources.base import ElementReader, Reader
-from windrow.sources.positions import Position, behind
+from windrow.sources.base import ElementReader, Position, Reader, behind
 
 KINDS: dict[str, pa.DataType] = {
     "ts": pa.int64(),
@@ -56,7 +55,7 @@ class Split:
         return replace(self, schema=pa.schema([SCHEMA.field(name) for name in columns]))
 
     def open(self, position: Position | None = None, **how: Any) -> Reader:
-        return ElementReader(behind(self.elements(), position, cast(Any, self), "s"), position)
+        return ElementReader(behind(self.elements(), position, cast(Any, self)), position)
 
     def elements(self) -> Iterator[pa.RecordBatch | Punctuation]:
         rows: list[dict[str, Any]] = []

@@ -34,7 +34,7 @@ def frame(name: str, *, streaming: bool, delay: int | None = None) -> FrameSourc
     schema = StructType([StructField("time", TimestampType(), True, metadata)])
     conf = {"spark.sql.shuffle.partitions": "6"}
     data: Any = SimpleNamespace(isStreaming=streaming, schema=schema, sparkSession=SimpleNamespace(conf=conf))
-    return FrameSource(name, data, SCHEMA)
+    return FrameSource(name, SCHEMA, data)
 
 
 PANES = """

@@ -32,8 +32,7 @@ from windrow.semantics.progress.policies import Punctuation
 from windrow.semantics.scalars.amounts import Domain
 from windrow.sources import Element
 from windrow.sources.conform import conform, convert
-from windrow.sources.replayed.cursor import Tape, clear_errors
-from windrow.sources.replayed.spans import Offset, RowSpan, span_between
+from windrow.sources.replayed.spans import Offset, RowSpan, Tape, clear_errors, span_between
 
 pc: Any = pyarrow.compute  # the stubs know fewer argument types than the functions take
 

@@ -158,7 +158,7 @@ def _source(options: Mapping[str, str]) -> Source:
         if name.lower() in options
     }
     stream = getattr(generate, recipe)(whole(options.get("rows", str(_ROWS)), "rows"), **settings)
-    return RecipeSource(stream, stream.schema)
+    return RecipeSource(stream.recipe.name, stream.schema, stream)
 
 
 def _marks(options: Mapping[str, str], source: Source, partitions: int) -> PunctuationRows | None:

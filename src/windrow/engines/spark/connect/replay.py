@@ -15,9 +15,17 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from windrow.sources import Element, Source, elements_of
-from windrow.sources.positions import shrunk
-from windrow.sources.replayed.cursor import clear_errors, name_of, read_span
-from windrow.sources.replayed.spans import Offset, RowSpan, cut_span, offset, seams_of, span_between
+from windrow.sources.base import shrunk
+from windrow.sources.replayed.spans import (
+    Offset,
+    RowSpan,
+    clear_errors,
+    cut_span,
+    offset,
+    read_span,
+    seams_of,
+    span_between,
+)
 
 __all__ = ["Replay", "RowSpan", "Work", "replay_class"]
 
@@ -97,7 +105,7 @@ class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         first, total = start["rows"], self.replay.total
         if first > total:
-            raise shrunk(self.replay.source, first, name_of(self.replay.source))
+            raise shrunk(self.replay.source, first)
         if start.get("ended"):
             return start
         last = total if self._takes_all(limit) else min(total, first + self._most(limit), self._due(first))

@@ -7,15 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from windrow.engines.run import Requests, Stopped
+from windrow.engines.watching import watched
 from windrow.sources import Sign, elements_of, open_source
-from windrow.sources.live import watched
 
 SCHEMA = pa.schema({"a": pa.int64()})
 LONG = 60.0
-
-
-class Enough(Exception):
-    """Nobody reads any more."""
 
 
 class Line:
@@ -34,20 +31,20 @@ class Line:
 
 
 def test_what_is_raised_while_nothing_comes_ends_the_waiting() -> None:
-    def look_around() -> bool:
-        raise Enough
-
+    requests = Requests()
     line = Line(pa.record_batch({"a": [1]}))
-    elements = elements_of(watched(open_source(line), look_around))
+    elements = elements_of(watched(open_source(line), requests))
     assert 1 == len(next(elements))  # type: ignore[arg-type]
-    with pytest.raises(Enough):
+    requests.stop.set()
+    with pytest.raises(Stopped):
         next(elements)
     line.sent.put(None)
 
 
 def test_a_source_that_is_awaited_no_more_has_ended() -> None:
-    line = Line()
-    source = watched(open_source(line).select(["a"]), lambda: True)
+    line, requests = Line(), Requests()
+    requests.close.set()
+    source = watched(open_source(line), requests).select(["a"])
     assert [] == list(elements_of(source))
     assert (SCHEMA, "Python iterable", None, False) == (
         source.schema,
@@ -60,13 +57,9 @@ def test_a_source_that_is_awaited_no_more_has_ended() -> None:
 
 def test_a_tick_comes_in_time_although_someone_looks_around() -> None:
     asked: list[int] = []
-
-    def look_around() -> bool:
-        asked.append(1)
-        return False
-
-    line = Line()
-    reader = watched(open_source(line), look_around).open()
+    line, requests = Line(), Requests()
+    requests.on_idle = lambda: asked.append(1)
+    reader = watched(open_source(line), requests).open()
     assert Sign.TICK is reader.poll(0.0)
     assert [1] == asked
     assert {"rows": 0} == reader.position
@@ -76,7 +69,15 @@ def test_a_tick_comes_in_time_although_someone_looks_around() -> None:
 
 def test_what_is_there_needs_no_watching() -> None:
     source = open_source([{"a": 1}])
-    assert source is watched(source, lambda: True)
+    assert source is watched(source, Requests())
+
+
+def test_one_that_gives_without_end_is_left_soon_after_the_run_is_closed() -> None:
+    requests = Requests()
+    elements = elements_of(watched(open_source(iter(lambda: pa.record_batch({"a": [1]}), None)), requests))
+    next(elements)
+    requests.close.set()
+    assert 4 == len(list(elements))
 
 
 def test_an_arrow_reader_ticks_too() -> None:

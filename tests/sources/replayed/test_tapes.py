@@ -20,9 +20,8 @@ from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Element, Position, Reader, Source, elements_of, open_source
 from windrow.sources.files.file_source import FileSource
-from windrow.sources.replayed import cursor as tapes
-from windrow.sources.replayed.cursor import Tape, read_span
-from windrow.sources.replayed.spans import RowSpan
+from windrow.sources.replayed import spans as tapes
+from windrow.sources.replayed.spans import RowSpan, Tape, read_span
 
 
 @pytest.fixture(autouse=True)
