@@ -115,7 +115,7 @@ def test_frames_of_spark_tell_what_they_read(folder: Path) -> None:
     source = FrameSource("s", ROWS.schema, frame)
     for written in ("data/one.parquet", "parquet:data"):
         with pytest.raises(wr.ConfigurationError, match=r"\A`output` must not be .*what the stream s reads"):
-            Outputs({"output": written}).refuse_streams({"s": source.select(["t"]).reads})  # type: ignore[attr-defined]
+            Outputs({"output": written}).refuse_streams({"s": source.select(["t"]).reads})
     frame.isStreaming = True
     assert () == source.reads
     assert ("parquet:in",) == FrameSource("s", ROWS.schema, frame, origin="parquet:in").reads
