@@ -14,13 +14,18 @@ import pytest
 
 from tests.operators.random_expressions import COLUMNS, Expressions, batch_of, random_rows
 from windrow.errors import DataError, QueryError
-from windrow.operators.evaluate import Predicate, evaluate, mask
+from windrow.operators.base import Mask
+from windrow.operators.evaluate import Predicate, evaluate
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars import evaluate as scalar
 from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal
 from windrow.semantics.scalars.moments import microseconds
 
 UTC = timezone.utc
+
+
+def mask(predicate: Expression, batch: pa.RecordBatch) -> Mask:
+    return Predicate(predicate).mask(batch)
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.operators.evaluate import mask
+from windrow.operators.evaluate import Predicate
 from windrow.operators.joins.scales import Interval, Scale
 from windrow.plan.conditions import BandCondition
 from windrow.semantics.joins import LEFT, RIGHT
@@ -59,7 +59,7 @@ def test_a_band_admits_what_its_predicate_says(
         band = BandCondition(Column("l"), Column("r"), around, low, high)
     pairs = data.draw(st.lists(st.tuples(values(left), values(right)), min_size=1, max_size=30))
     columns = pa.array([a for a, _ in pairs], left), pa.array([b for _, b in pairs], right)
-    expected = mask(predicate(band), pa.record_batch(list(columns), names=["l", "r"])).tolist()
+    expected = Predicate(predicate(band)).mask(pa.record_batch(list(columns), names=["l", "r"])).tolist()
     scales = Scale.of(left), Scale.of(right)
     for side in (LEFT, RIGHT):
         interval = Interval(band, side, scales[side], scales[1 - side])

@@ -6,8 +6,7 @@ ArrowInvalid, where a row needs a closer look: the row-by-row meaning then finds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -25,37 +24,21 @@ from windrow.operators.expressions.values import (
     pc,
 )
 
-Kernel: TypeAlias = Callable[[Sequence[Datum], pa.DataType], Datum | None]
-
 _DOUBLE = pa.float64()
 
 
-def exact(operation: str) -> Kernel:
+def exact(operation: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum | None:
     """Add, subtract or multiply: numbers, or times with durations."""
-
-    def apply(arguments: Sequence[Datum], kind: pa.DataType) -> Datum | None:
-        if pa.types.is_temporal(kind):
-            return _times(operation, arguments, kind)
+    if not pa.types.is_temporal(kind):
         suffix = "" if pa.types.is_floating(kind) else "_checked"
         return pc.call_function(operation + suffix, [convert(argument, kind) for argument in arguments])
-
-    return apply
-
-
-def _times(operation: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum | None:
     total = pc.call_function(operation + "_checked", [microseconds(argument) for argument in arguments])
-    if pa.types.is_timestamp(kind) and not in_calendar(total):
-        return None
-    return total.cast(kind)
+    return None if pa.types.is_timestamp(kind) and not in_calendar(total) else total.cast(kind)
 
 
-def in_doubles(operation: str) -> Kernel:
+def in_doubles(operation: str, arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
     """A function of doubles that Arrow has as the C library has it."""
-
-    def apply(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
-        return pc.call_function(operation, [convert(argument, _DOUBLE) for argument in arguments])
-
-    return apply
+    return pc.call_function(operation, [convert(argument, _DOUBLE) for argument in arguments])
 
 
 def divide(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
@@ -76,24 +59,16 @@ def remainder(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
     return from_numpy(rest, left, right, null=np.broadcast_to(zero, rest.shape))
 
 
-def whole_or_double(whole: str, double: str) -> Kernel:
+def whole_or_double(whole: str, double: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
     """A function with one kernel for whole numbers and one for doubles; the result has the argument's type."""
-
-    def apply(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
-        name = double if pa.types.is_floating(kind) else whole
-        return pc.call_function(name, [convert(arguments[0], kind)]).cast(kind)
-
-    return apply
+    name = double if pa.types.is_floating(kind) else whole
+    return pc.call_function(name, [convert(arguments[0], kind)]).cast(kind)
 
 
-def keeps_whole(double: str) -> Kernel:
+def keeps_whole(double: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
     """Nothing to do for whole numbers; a kernel for doubles."""
-
-    def apply(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
-        values = convert(arguments[0], kind)
-        return pc.call_function(double, [values]) if pa.types.is_floating(kind) else values
-
-    return apply
+    values = convert(arguments[0], kind)
+    return pc.call_function(double, [values]) if pa.types.is_floating(kind) else values
 
 
 def sign(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
@@ -104,7 +79,7 @@ def sign(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
 def negate(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
     if pa.types.is_duration(kind):
         return pc.negate_checked(microseconds(arguments[0])).cast(kind)
-    return whole_or_double("negate_checked", "negate")(arguments, kind)
+    return whole_or_double("negate_checked", "negate", arguments, kind)
 
 
 _POWERS = np.array([10.0**digits for digits in range(309)])

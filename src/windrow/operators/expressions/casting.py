@@ -7,16 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.expressions.arithmetic import Kernel
-from windrow.operators.expressions.values import (
-    Datum,
-    convert,
-    filled,
-    from_numpy,
-    in_calendar,
-    microseconds,
-    pc,
-)
+from windrow.operators.expressions.values import Datum, convert, filled, from_numpy, in_calendar, microseconds, pc
 from windrow.plan.types.kinds import Family, family_of
 
 _WHOLE = r"^-?[0-9]+$"
@@ -77,13 +68,7 @@ def _to_bigint(values: Datum) -> Datum | None:
     return from_numpy(numbers.astype(np.int64), values) if fits else None
 
 
-def part(name: str) -> Kernel:
+def part(name: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum | None:
     """A part of a timestamp, in UTC whatever the zone of the column."""
-
-    def apply(arguments: Sequence[Datum], kind: pa.DataType) -> Datum | None:
-        numbers = microseconds(arguments[0])
-        if not in_calendar(numbers):
-            return None
-        return pc.call_function(name, [numbers.cast(pa.timestamp("us"))]).cast(kind)
-
-    return apply
+    numbers = microseconds(arguments[0])
+    return pc.call_function(name, [numbers.cast(pa.timestamp("us"))]).cast(kind) if in_calendar(numbers) else None

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from windrow.operators.expressions.row_by_row import row_by_row
-from windrow.operators.expressions.values import Datum, convert, is_scalar, microseconds, pc
+from windrow.operators.expressions.values import Datum, convert, is_scalar, microseconds, pc, row_by_row
 from windrow.plan.types.kinds import NUMBERS, TIMESTAMP, Family, family_of
 
 _ARROW = {
@@ -23,10 +22,14 @@ _ARROW = {
     ">": "greater",
     ">=": "greater_equal",
 }
-_TURNED = {">": "<", ">=": "<="}
+_PLAIN: dict[Family, pa.DataType] = {
+    Family.BOOLEAN: pa.bool_(),
+    Family.STRING: pa.string(),
+    Family.DATE: pa.date32(),
+}
 
 
-def compare(operator: str, arguments: Sequence[Datum]) -> Datum:
+def compare(operator: str, arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
     """`arguments[0] operator arguments[1]`: at least one an array, neither of type null."""
     left, right = _comparable(*arguments)
     if pa.types.is_floating(left.type):
@@ -47,13 +50,6 @@ def _comparable(left: Datum, right: Datum) -> tuple[Datum, Datum]:
     return convert(left, kind), convert(right, kind)
 
 
-_PLAIN: dict[Family, pa.DataType] = {
-    Family.BOOLEAN: pa.bool_(),
-    Family.STRING: pa.string(),
-    Family.DATE: pa.date32(),
-}
-
-
 def _moments(datum: Datum) -> Datum:
     if family_of(datum.type) is Family.STRING:
         datum = row_by_row("cast", (datum, pa.scalar("timestamp")), TIMESTAMP)
@@ -72,18 +68,15 @@ def _integers(left: Datum, right: Datum) -> tuple[Datum, Datum]:
 
 
 def _compare_floats(operator: str, left: Datum, right: Datum) -> Datum:
-    if operator in _TURNED:
-        return _compare_floats(_TURNED[operator], right, left)
-    if operator == "<":
-        return _less(left, right)
-    if operator == "<=":
-        return pc.invert(_less(right, left))
-    equal = _equal(left, right)
-    return equal if operator == "=" else pc.invert(equal)
+    if operator in ("=", "<>"):
+        equal = _equal(left, right)
+        return equal if operator == "=" else pc.invert(equal)
+    less = _less(left, right) if operator in ("<", ">=") else _less(right, left)
+    return less if operator in ("<", ">") else pc.invert(less)
 
 
 def _less(left: Datum, right: Datum) -> Datum:
-    if _is_number(left):
+    if is_scalar(left) and not _holds_nan(left):
         return pc.invert(pc.greater_equal(left, right))
     below = pc.less(left, right)
     if not _holds_nan(right):
@@ -96,10 +89,6 @@ def _equal(left: Datum, right: Datum) -> Datum:
     if not (_holds_nan(left) and _holds_nan(right)):
         return equal
     return pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
-
-
-def _is_number(datum: Datum) -> bool:
-    return is_scalar(datum) and not math.isnan(datum.as_py())
 
 
 def _holds_nan(datum: Datum) -> bool:

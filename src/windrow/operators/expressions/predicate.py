@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,8 @@ import pyarrow as pa
 
 from windrow.errors import DataError, QueryError
 from windrow.operators.base import Mask
-from windrow.operators.expressions.masks import only_valid, places, stored, truths
-from windrow.operators.expressions.threshold import threshold
-from windrow.operators.expressions.tree import column_of, compute, entries, evaluate
+from windrow.operators.expressions.masks import only_valid, places, stored, threshold, truths
+from windrow.operators.expressions.tree import compute, entries, evaluate
 from windrow.operators.expressions.values import Array
 from windrow.operators.kernels.panes import assign as panes
 from windrow.plan.types.expressions import type_of
@@ -19,16 +19,6 @@ from windrow.plan.types.kinds import Family, family_of, name_of
 from windrow.semantics.scalars.expressions import Call, Expression, columns_of
 
 _look_up: Any = panes.look_up
-
-
-def mask(predicate: Expression, batch: pa.RecordBatch) -> Mask:
-    """1 where the predicate is true, 0 where it is false or NULL. For many batches keep a `Predicate`.
-
-    >>> from windrow.semantics.scalars.expressions import Column, Literal
-    >>> mask(Call(">", (Column("x"), Literal(1))), pa.record_batch({"x": [1, None, 3]})).tolist()
-    [0, 0, 1]
-    """
-    return Predicate(predicate).mask(batch)
 
 
 class Predicate:
@@ -43,15 +33,14 @@ class Predicate:
         names = set(columns_of(expression))
         self._column = names.pop() if len(names) == 1 else None
         self._sides: tuple[Predicate, ...] = ()
-        self._combine: Any = None
         if isinstance(expression, Call) and expression.function in _COMBINE:
             self._sides = tuple(map(Predicate, expression.arguments))
-            self._combine = _COMBINE[expression.function]
+            self._combine: Any = _COMBINE[expression.function]
         self._checked: pa.Schema | None = None
         self._verdicts: _Verdicts | None = None
 
     def mask(self, batch: pa.RecordBatch, selected: Mask | None = None) -> Mask:
-        """1 where the predicate is true; with `selected`, only rows marked there count and can fail."""
+        """1 where the predicate is true, 0 where it is false or NULL; of `selected` rows only, no others can fail."""
         self._check(batch.schema)
         if selected is None:
             return self._mask(batch)
@@ -79,18 +68,18 @@ class Predicate:
     def _mask(self, batch: pa.RecordBatch) -> Mask:
         if not batch.num_rows:
             return np.empty(0, np.uint8)
-        for way in (self._by_entry, self._by_sides, self._by_threshold):
+        for way in (self._by_entry, self._by_sides, partial(threshold, self.expression)):
             found = way(batch)
             if found is not None:
                 return found
         return truths(compute(self.expression, batch), batch.num_rows)
 
     def _by_entry(self, batch: pa.RecordBatch) -> Mask | None:
-        column = None if self._column is None else column_of(self._column, batch)
+        column = None if self._column is None else batch.column(self._column)
         if self._column is None or not isinstance(column, pa.DictionaryArray):
             return None
         verdicts = self._verdicts  # read once: another thread may replace them
-        if verdicts is None or not verdicts.are_of(column.dictionary):
+        if verdicts is None or verdicts.address != _address(column.dictionary):
             self._verdicts = verdicts = _Verdicts(self.expression, column, self._column)
         return verdicts.look_up(column)
 
@@ -103,9 +92,6 @@ class Predicate:
         except DataError:
             return None
         return self._combine(left, right, out=left)  # type: ignore[no-any-return]
-
-    def _by_threshold(self, batch: pa.RecordBatch) -> Mask | None:
-        return threshold(self.expression, batch)
 
 
 _COMBINE = {"and": np.bitwise_and, "or": np.bitwise_or}
@@ -127,16 +113,12 @@ class _Verdicts:
         if np.count_nonzero(self.table) == 1 and not self.table[-1]:
             self.only = int(self.table.argmax())
 
-    def are_of(self, dictionary: Array) -> bool:
-        return self.address == _address(dictionary)
-
     def look_up(self, column: Any) -> Mask | None:
         if self.table is None:
             return None
         if self.only is not None:
-            indices = column.indices
-            same = stored(indices, indices.type.to_pandas_dtype()) == self.only
-            return only_valid(same.view(np.uint8), indices)
+            same = stored(column.indices) == self.only
+            return only_valid(same.view(np.uint8), column.indices)
         chosen = np.empty(len(column), np.uint8)
         _look_up(self.table, places(column), chosen)
         return chosen

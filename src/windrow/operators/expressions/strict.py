@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from windrow.operators.expressions import arithmetic, casting, text
-from windrow.operators.expressions.arithmetic import Kernel
 from windrow.operators.expressions.comparison import compare
-from windrow.operators.expressions.row_by_row import row_by_row
-from windrow.operators.expressions.values import Datum, expanded, is_nothing, is_scalar, nothing, pc, settled
+from windrow.operators.expressions.values import Datum, expanded, is_scalar, nothing, pc, row_by_row, settled
+
+Kernel: TypeAlias = Callable[[Sequence[Datum], pa.DataType], Datum | None]
 
 
 def apply(function: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
@@ -20,17 +21,13 @@ def apply(function: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum
         return apply(function, [expanded(arguments[0], 1), *arguments[1:]], kind)[0]
     if function in _NULLS:
         return _NULLS[function](arguments, kind)
-    if any(map(is_nothing, arguments)):
+    if any(pa.types.is_null(one.type) or (is_scalar(one) and not one.is_valid) for one in arguments):
         return expanded(nothing(kind), len(next(a for a in arguments if not is_scalar(a))))
     try:
         result = _KERNELS[function](arguments, kind)
     except pa.ArrowInvalid:
         result = None
     return row_by_row(function, arguments, kind) if result is None else result
-
-
-def _is_null(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
-    return pc.is_null(arguments[0])
 
 
 def _in(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
@@ -64,57 +61,41 @@ def _extreme(operator: str, arguments: Sequence[Datum], kind: pa.DataType) -> Da
     return reduce(better, (settled(argument, kind) for argument in arguments))
 
 
-def _concat(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
-    return text.concat(arguments)
-
-
-_NULLS: dict[str, Callable[[Sequence[Datum], pa.DataType], Datum]] = {
-    "is_null": _is_null,
+_NULLS: dict[str, Kernel] = {
+    "is_null": lambda arguments, _kind: pc.is_null(arguments[0]),
     "in": _in,
     "nullif": _nullif,
     "greatest": partial(_extreme, ">"),
     "least": partial(_extreme, "<"),
-    "concat": _concat,
+    "concat": text.concat,
 }
 """Functions that give more than NULL for NULL."""
 
 
-def _comparison(operator: str) -> Kernel:
-    return lambda arguments, _kind: compare(operator, arguments)
-
-
-def _not(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
-    return pc.invert(arguments[0])
-
-
 _KERNELS: dict[str, Kernel] = {
-    **{operator: _comparison(operator) for operator in ("=", "<>", "<", "<=", ">", ">=")},
-    "not": _not,
-    "+": arithmetic.exact("add"),
-    "-": arithmetic.exact("subtract"),
-    "*": arithmetic.exact("multiply"),
+    **{operator: partial(compare, operator) for operator in ("=", "<>", "<", "<=", ">", ">=")},
+    "not": lambda arguments, _kind: pc.invert(arguments[0]),
+    "+": partial(arithmetic.exact, "add"),
+    "-": partial(arithmetic.exact, "subtract"),
+    "*": partial(arithmetic.exact, "multiply"),
     "/": arithmetic.divide,
     "%": arithmetic.remainder,
     "neg": arithmetic.negate,
-    "abs": arithmetic.whole_or_double("abs_checked", "abs"),
+    "abs": partial(arithmetic.whole_or_double, "abs_checked", "abs"),
     "sign": arithmetic.sign,
     "round": arithmetic.round_half_away,
-    "floor": arithmetic.keeps_whole("floor"),
-    "ceil": arithmetic.keeps_whole("ceil"),
-    "sqrt": arithmetic.in_doubles("sqrt"),
-    "exp": arithmetic.in_doubles("exp"),
-    "ln": arithmetic.in_doubles("ln"),
-    "power": arithmetic.in_doubles("power"),
+    **{name: partial(arithmetic.keeps_whole, name) for name in ("floor", "ceil")},
+    **{name: partial(arithmetic.in_doubles, name) for name in ("sqrt", "exp", "ln", "power")},
     "cast": casting.cast,
     "like": text.like,
     "||": text.join,
-    "lower": text.in_ascii("utf8_lower"),
-    "upper": text.in_ascii("utf8_upper"),
+    "lower": partial(text.in_ascii, "utf8_lower"),
+    "upper": partial(text.in_ascii, "utf8_upper"),
     "trim": text.trim,
     "length": text.length,
     "substring": text.substring,
     "replace": text.replace,
     "starts_with": text.starts_with,
-    **{name: casting.part(name) for name in ("year", "month", "day", "hour", "minute", "second")},
+    **{name: partial(casting.part, name) for name in ("year", "month", "day", "hour", "minute", "second")},
 }
 """Functions that give NULL when an argument is NULL."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from windrow.operators.expressions.arithmetic import Kernel
 from windrow.operators.expressions.values import Datum, convert, is_scalar, pc
 
 _STRING = pa.string()
@@ -20,23 +19,18 @@ def join(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
     return pc.binary_join_element_wise(*(convert(a, _STRING) for a in arguments), "")
 
 
-def concat(arguments: Sequence[Datum]) -> Datum:
-    """NULL counts as empty text."""
-    # Not `null_handling="skip"`: it loses the rows in which all are NULL.
+def concat(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:
+    """NULL counts as empty text. Not `null_handling="skip"`: it loses the rows in which all are NULL."""
     texts = (convert(argument, _STRING) for argument in arguments)
     return pc.binary_join_element_wise(*texts, "", null_handling="replace", null_replacement="")
 
 
-def in_ascii(operation: str) -> Kernel:
+def in_ascii(operation: str, arguments: Sequence[Datum], _kind: pa.DataType) -> Datum | None:
     """Upper or lower case; text beyond ASCII is left to Python, which knows letters that become two."""
-
-    def apply(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum | None:
-        text = convert(arguments[0], _STRING)
-        # Not the kernels named after ASCII: they misread text whose first offset is not 0, as some casts give.
-        plain = pc.all(pc.string_is_ascii(text)).as_py() is not False
-        return pc.call_function(operation, [text]) if plain else None
-
-    return apply
+    text = convert(arguments[0], _STRING)
+    # Not the kernels named after ASCII: they misread text whose first offset is not 0, as some casts give.
+    plain = pc.all(pc.string_is_ascii(text)).as_py() is not False
+    return pc.call_function(operation, [text]) if plain else None
 
 
 def trim(arguments: Sequence[Datum], _kind: pa.DataType) -> Datum:

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.errors import DataError
+from windrow.operators.expressions.masks import places
 from windrow.operators.expressions.strict import apply
 from windrow.operators.expressions.values import Array, Datum, decoded, expanded, nothing, pc, settled
-from windrow.plan.types.expressions import column_type, type_of
+from windrow.plan.types.expressions import type_of
 from windrow.plan.types.functions import RULES
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal, columns_of
 from windrow.semantics.scalars.moments import TOO_FINE, microseconds
@@ -27,17 +28,10 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> Array:
     >>> evaluate(Call("/", (Column("x"), Literal(2))), batch).to_pylist()
     [0.5, None, 1.5]
     """
-    if isinstance(expression, Column):
-        return column_of(expression.name, batch)
     kind = type_of(expression, batch.schema)
-    if not batch.num_rows:
-        return expanded(nothing(kind), 0)
-    return expanded(compute(expression, batch), batch.num_rows)
-
-
-def column_of(name: str, batch: pa.RecordBatch) -> Array:
-    column_type(name, batch.schema)
-    return batch.column(name)
+    if isinstance(expression, Column):
+        return batch.column(expression.name)
+    return expanded(compute(expression, batch) if batch.num_rows else nothing(kind), batch.num_rows)
 
 
 def compute(expression: Expression, batch: pa.RecordBatch) -> Datum:
@@ -45,7 +39,7 @@ def compute(expression: Expression, batch: pa.RecordBatch) -> Datum:
     if isinstance(expression, Literal):
         return _constant(expression)
     if isinstance(expression, Column):
-        return decoded(column_of(expression.name, batch))
+        return decoded(batch.column(expression.name))
     encoded = _through_dictionary(expression, batch)
     if encoded is not None:
         return encoded
@@ -83,17 +77,14 @@ def _through_dictionary(call: Call, batch: pa.RecordBatch) -> Datum | None:
     An entry that no row has may fail: then the rows decide.
     """
     names = set(columns_of(call))
-    column = column_of(names.pop(), batch) if len(names) == 1 else None
+    column = batch.column(names.pop()) if len(names) == 1 else None
     if not isinstance(column, pa.DictionaryArray) or len(column.dictionary) >= batch.num_rows:
         return None
     try:
         values = evaluate(call, entries(column, next(columns_of(call))))
     except DataError:
         return None
-    indices = column.indices
-    if column.null_count:
-        indices = pc.fill_null(indices.cast(pa.int64()), len(column.dictionary))
-    return values.take(indices)
+    return values.take(pa.array(places(column)))
 
 
 def _guarded(expression: Expression, batch: pa.RecordBatch, needed: Datum) -> Datum:
@@ -116,12 +107,11 @@ def _kleene(call: Call, batch: pa.RecordBatch, *, operation: str, settles: bool)
 
 
 def _case(call: Call, batch: pa.RecordBatch) -> Datum:
-    every: Datum = pa.scalar(True)
-    open_, hits, arguments = every, [], []
+    open_: Datum = pa.scalar(True)
+    hits, arguments = [], []
     for place in range(0, len(call.arguments) - 1, 2):
         condition = _guarded(call.arguments[place], batch, open_)
-        true = pc.fill_null(settled(condition, pa.bool_()), False)
-        hit = pc.and_(open_, true)
+        hit = pc.and_(open_, pc.fill_null(settled(condition, pa.bool_()), False))
         value = _guarded(call.arguments[place + 1], batch, hit)
         open_ = pc.and_not(open_, hit)
         hits.append(hit)
@@ -136,8 +126,8 @@ def _case(call: Call, batch: pa.RecordBatch) -> Datum:
 
 
 def _coalesce(call: Call, batch: pa.RecordBatch) -> Datum:
-    every: Datum = pa.scalar(True)
-    open_, arguments = every, []
+    open_: Datum = pa.scalar(True)
+    arguments = []
     for argument in call.arguments:
         value = _guarded(argument, batch, open_)
         open_ = pc.and_(open_, pc.is_null(value))

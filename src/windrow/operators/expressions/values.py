@@ -1,8 +1,13 @@
-"""What flows through an expression: an array, or a scalar that stands for every row of the batch."""
+"""What flows through an expression: an array, or a scalar that stands for every row of the batch.
+
+`row_by_row` is the slow and certain way: a function's row-by-row meaning, applied to each distinct value once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow.errors import DataError
+from windrow.semantics.scalars import evaluate as scalar
 from windrow.semantics.scalars import moments
+from windrow.semantics.scalars.expressions import Call, Column
 
 pc: Any = pyarrow.compute  # the stubs know fewer argument types than the functions take
 
@@ -26,11 +33,6 @@ _LAST = moments.microseconds(datetime.max.replace(tzinfo=timezone.utc))
 
 def is_scalar(datum: Datum) -> bool:
     return isinstance(datum, pa.Scalar)
-
-
-def is_nothing(datum: Datum) -> bool:
-    """NULL in every row, known without looking."""
-    return pa.types.is_null(datum.type) or (is_scalar(datum) and not datum.is_valid)
 
 
 def nothing(kind: pa.DataType) -> Datum:
@@ -117,7 +119,28 @@ def from_numpy(values: npt.NDArray[Any], *arguments: Datum, null: npt.NDArray[np
     return result
 
 
-def python_values(datum: Datum, *, exact: bool = False) -> list[Any]:
+def row_by_row(function: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
+    """What `semantics.scalar` gives, its errors included, for a function that is NULL when an argument is."""
+    arrays = [argument for argument in arguments if not is_scalar(argument)]
+    if len(arrays) != 1:
+        result = _rows(function, arguments, kind)
+        return result if arrays else result[0]
+    encoded = arrays[0].dictionary_encode()  # tells -0.0 from 0.0
+    distinct = [argument if is_scalar(argument) else encoded.dictionary for argument in arguments]
+    return _rows(function, distinct, kind).take(encoded.indices)
+
+
+def _rows(function: str, arguments: Sequence[Datum], kind: pa.DataType) -> Array:
+    names = [str(place) for place in range(len(arguments))]
+    call = Call(function, tuple(map(Column, names)))
+    columns: list[Any] = [_python_values(argument, exact=function == "cast") for argument in arguments]
+    if not all(map(is_scalar, arguments)):
+        columns = [repeat(column[0]) if is_scalar(a) else column for column, a in zip(columns, arguments, strict=True)]
+    rows = zip(*columns, strict=False)
+    return _from_python([scalar.evaluate(call, dict(zip(names, row, strict=True))) for row in rows], kind, function)
+
+
+def _python_values(datum: Datum, *, exact: bool) -> list[Any]:
     """Plain Python values as the row-by-row meaning takes them; decimals are doubles unless `exact`.
 
     Timestamps beyond the calendar are whole microseconds.
@@ -143,7 +166,7 @@ def _time(stored: int | None, kind: Any) -> Any:
     return moments.moment(value) if _FIRST <= value <= _LAST else value
 
 
-def from_python(values: list[Any], kind: pa.DataType, function: str) -> Array:
+def _from_python(values: list[Any], kind: pa.DataType, function: str) -> Array:
     """An array of `kind` from what the row-by-row meaning gave."""
     try:
         if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
