@@ -8,7 +8,7 @@ tables and read back.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -49,6 +49,10 @@ class Batch:
         selected = None if self.selected is None else self.selected[start:end]
         bounds = None if self.bounds is None else self.bounds[start:end]
         return Batch(self.data.slice(start, end - start), self.times[start:end], selected, self.source, bounds)
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Batch:
+        """Some rows of a compact batch."""
+        return replace(self, selected=chosen.view(np.uint8)).compact()
 
     def compact(self) -> Batch:
         """The selected rows only."""

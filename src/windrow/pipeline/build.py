@@ -197,25 +197,17 @@ def _panes(node: nodes.SharedPanes) -> Operator:
     return SharedPanesOperator(node.asked, node.windows, shape_of(node.asked.input), threads=node.threads)
 
 
-def _join(node: nodes.PhysicalJoin) -> JoinOperator:
-    sides, output = shapes_below(node.asked), shape_of(node.asked)
-    return JoinOperator(node.asked, sides, output, node.conditions, threads=node.threads, passes=node.passes)
+def _join(node: nodes.PhysicalJoin, made: Callable[..., Operator] = JoinOperator, **options: Any) -> Operator:
+    options |= {"threads": node.threads, "passes": node.passes}
+    return made(node.asked, shapes_below(node.asked), shape_of(node.asked), node.conditions, **options)
 
 
 def _in_order(node: nodes.InOrderJoin) -> Operator:
-    return InOrderJoinOperator(_join(node))
+    return _join(node, InOrderJoinOperator)
 
 
 def _handshake(node: nodes.Handshake) -> Operator:
-    return HandshakeJoin(
-        node.asked,
-        shapes_below(node.asked),
-        shape_of(node.asked),
-        node.conditions,
-        threads=node.threads,
-        passes=node.passes,
-        local=Lookup if node.looks_up else Scan,
-    )
+    return _join(node, HandshakeJoin, local=Lookup if node.looks_up else Scan)
 
 
 def _as_of(node: nodes.AsOfJoin) -> Operator:

@@ -69,7 +69,7 @@ def test_the_chain_joins_what_it_means(
     assert answered(run.results) == answered(by_definition(plan, arrived))
     assert run.operator.counters.results == len(run.results)
     _, late = in_time(arrived)
-    assert run.operator.counters.late == len(late) == sum(run.operator.gate.late)
+    assert run.operator.counters.late == len(late) == sum(run.operator.late)
     assert run.operator.counters.rows_in == sum(isinstance(row, dict) for _, row in arrived)
     assert len(run.late) == (len(late) if plan.late is Late.SIDE else 0)
     assert run.operator.stored_rows == 0

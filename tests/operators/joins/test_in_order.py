@@ -16,13 +16,12 @@ from tests.operators.joins.cases import (
     arrivals,
     by_definition,
     in_time,
-    operator_of,
     plans,
 )
 from tests.operators.joins.test_operator import FLAGS, driven_by
 from windrow.errors import UnsupportedError
 from windrow.operators.joins.in_order import InOrderJoinOperator
-from windrow.physical.rules.choose_joins import choose_join
+from windrow.physical.rules.choose_joins import choose_join, shapes_below
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late
 from windrow.semantics.joins import RIGHT, Between, JoinKind
@@ -36,14 +35,15 @@ ORDERED = plans().map(
 def test_results_come_in_order(
     plan: Join, arrived: list[Arrival], cuts: list[bool], saves: list[bool], masks: list[bool]
 ) -> None:
-    run = Driven(plan, lambda: InOrderJoinOperator(operator_of(plan)))
+    shapes, conditions = shapes_below(plan), choose_join(plan).conditions
+    run = Driven(plan, lambda: InOrderJoinOperator(plan, shapes, shape_of(plan), conditions))
     driven_by(run, arrived, cuts, saves, masks)
     assert answered(run.results) == answered(by_definition(plan, arrived))
     place = shape_of(plan).schema.names.index(str(shape_of(plan).time))
     times = [result[place] for result in run.results]
     assert times == sorted(times)
     _, late = in_time(arrived)
-    assert run.operator.counters.late == len(late) == sum(run.operator.gate.late)
+    assert run.operator.counters.late == len(late) == sum(run.operator.late)
     assert len(run.late) == (len(late) if plan.late is Late.SIDE else 0)
     assert run.operator.stored_rows == 0
 

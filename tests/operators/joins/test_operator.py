@@ -73,7 +73,7 @@ def test_time_windows_join_what_they_mean(
     assert answered(run.results) == answered(by_definition(plan, arrived))
     assert run.operator.counters.results == len(run.results)
     _, late = in_time(arrived)
-    assert run.operator.counters.late == len(late) == sum(run.operator.gate.late)
+    assert run.operator.counters.late == len(late) == sum(run.operator.late)
     assert run.operator.counters.rows_in == sum(isinstance(row, dict) for _, row in arrived)
     assert len(run.late) == (len(late) if plan.late is Late.SIDE else 0)
     assert run.operator.stored_rows == 0

@@ -24,7 +24,7 @@ from windrow.operators.aggregate.results import WindowResults
 from windrow.operators.aggregate.smoothing import IN_SLICES, check_flush, smoothing_of
 from windrow.operators.aggregate.trial import Algorithm, StrategyTrial
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows
-from windrow.operators.input.early_rows import told_early
+from windrow.operators.input.lead import as_late_rows
 from windrow.operators.late.group_bounds import passed_on
 from windrow.operators.late.judging import Verdicts, below, late_batch, late_schema
 from windrow.operators.late.revisions import Revisions
@@ -169,7 +169,7 @@ class WindowAggregateOperator(Accounted):
         batch = early.batch.compact()
         self.counters.early += len(batch)
         if len(batch) and self.node.late is not Late.DROP:
-            yield told_early(batch, self.late_schema)
+            yield as_late_rows(batch, self.late_schema)
 
     def merge(self, partials: Partials | SharedCells) -> Iterable[Element]:
         """Cells made of rows elsewhere: what `process` does, for the rows behind them."""

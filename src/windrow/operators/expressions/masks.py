@@ -112,10 +112,8 @@ def _limit(constant: Any, kind: Any) -> int | float | None:
 
 
 def _compared(sign: str, column: Array, limit: int | float) -> npt.NDArray[Any]:
-    values = stored(column)
-    if not pa.types.is_float64(column.type) or sign not in _OPPOSITE:
-        found: npt.NDArray[Any] = _SIGNS[sign](values, limit)
-        return found
-    # NaN is above every number: not (NaN <= limit).
-    below: npt.NDArray[Any] = _SIGNS[_OPPOSITE[sign]](values, limit)
-    return np.logical_not(below, out=below)
+    opposite = _OPPOSITE.get(sign) if pa.types.is_float64(column.type) else None
+    found: npt.NDArray[Any] = _SIGNS[opposite or sign](stored(column), limit)
+    if opposite is not None:  # NaN is above every number: not (NaN <= limit)
+        np.logical_not(found, out=found)
+    return found

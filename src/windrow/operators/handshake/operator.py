@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Batch, Element
 from windrow.operators.handshake.blocks import BlockRows
 from windrow.operators.handshake.driver import BLOCK, Driver, MakeLocal
 from windrow.operators.handshake.kept import HandshakeRows
@@ -21,18 +21,16 @@ from windrow.operators.handshake.outlet import PAIRS, Found
 from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows, save_waiting
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.handshake.trial import PredicateTrial
-from windrow.operators.joins.encoding import Encoded, Encoder, Flags
-from windrow.operators.joins.joint import Joint
-from windrow.operators.joins.late import Gate, Gated
+from windrow.operators.joins.base import SIDES, PairJoin
+from windrow.operators.joins.encoding import Encoded, Flags
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met
-from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
-from windrow.plan.checks.joins import schema_of
+from windrow.operators.joins.results import Picked
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
 from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows
-from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
+from windrow.semantics.progress.policies import END, Punctuation, check_advance
 
 PIECE = 1 << 14
 """Rows that are put in before pairs are collected: so many wait at most, however large batches are."""
@@ -40,11 +38,10 @@ PATIENCE = 16
 """Pieces that come without a promise before all of their pairs are looked for: none waits for longer."""
 SPARE = 1 << 14
 """Rows that may lie in a chain after they left their window, whatever the others are."""
-SIDES = ("left", "right")
 
 
-class HandshakeJoin(Gated):
-    """Port 0 takes the left rows, port 1 the right ones."""
+class HandshakeJoin(PairJoin):
+    """Pairs that workers find, each on its thread."""
 
     def __init__(
         self,
@@ -58,27 +55,17 @@ class HandshakeJoin(Gated):
         block: int = BLOCK,
         local: MakeLocal = Scan,
     ) -> None:
-        """`passes` are the columns out by which windows above can use promises for single groups."""
+        super().__init__(node, shapes, output, conditions, passes)
         assert not isinstance(node.window, (AsOf, LastRows))
-        self.node = node
         self.window = node.window
-        left, right = (Encoder(conditions, side, schema_of(node, shapes)) for side in (LEFT, RIGHT))
-        self.encoders = (left, right)
-        self.columns = JoinColumns(node, shapes, conditions, left)
-        self.results = JoinResults(self.columns, output.schema)
-        self.gate = Gate(node, shapes)
-        self.joint = Joint.of(node, shapes, passes)
         self.settings = threads, block, local
         self.kept, self.driver = self._empty()
         self.alive = 0
         """Rows within their windows, when last counted."""
-        self.bounds = [START, START]
-        self.promised = START
         self.unsettled = 0
         """Pieces since all pairs had met."""
         self.waiting: list[Batch] = []
         """Results that were found as state was saved."""
-        self.counters = Counters()
 
     def _empty(self) -> tuple[tuple[HandshakeRows, HandshakeRows], Driver]:
         kept = HandshakeRows(), HandshakeRows()
@@ -87,7 +74,7 @@ class HandshakeJoin(Gated):
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        batch, late = self.gate.divide(batch, port, self.bounds[port], self.counters)
+        batch, late = self.in_time(batch, port, self.bounds[port])
         yield from late
         for start in range(0, len(batch), PIECE):
             yield from self._given(self._put(batch.slice(start, min(start + PIECE, len(batch))), port))
@@ -96,10 +83,7 @@ class HandshakeJoin(Gated):
 
     def _put(self, batch: Batch, port: int) -> Iterator[Found]:
         """Rows that can join something go into the chain; the others have no partner, now and for ever."""
-        if self.joint is not None and self.joint.other == port:
-            self.joint.note(batch.times)
-        data = self.columns.renamed(batch.data, port)
-        encoded, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
+        encoded, picked = self.taken_in(batch, port)
         probes = self.encoders[port].probes(encoded, self.window)
         able = BlockRows.able(encoded, probes)
         if not able.all():
@@ -113,35 +97,25 @@ class HandshakeJoin(Gated):
     def _given(self, found: Iterable[Found] = ()) -> Iterator[Element]:
         """The results of pairs, and all that wait."""
         for lefts, rights in _joined(found):
-            yield from self._told(self._pairs(lefts, rights))
-        yield from self._told(self.waiting)
+            yield from self.counted(self._pairs(lefts, rights))
+        yield from self.counted(self.waiting)
         self.waiting = []
-        yield from self._told(self.results.flush())
+        yield from self.counted(self.results.flush())
 
     def _pairs(self, lefts: Integers, rights: Integers) -> Iterator[Batch]:
         """What becomes of pairs for which the predicate holds: they are marked, and given."""
-        firsts = self.kept[LEFT].mark(lefts) if self._marks(LEFT) else lefts
-        if self._marks(RIGHT):
+        firsts = self.kept[LEFT].mark(lefts) if self.marks(LEFT) else lefts
+        if self.marks(RIGHT):
             self.kept[RIGHT].mark(rights)
         if not self.node.kind.is_half:
             yield from self.results.add(self.kept[LEFT].pick(lefts), self.kept[RIGHT].pick(rights))
         elif self.node.kind is JoinKind.SEMI and len(firsts):
             yield from self.results.add(self.kept[LEFT].pick(firsts), None)
 
-    def _marks(self, side: int) -> bool:
-        """Whether it matters if rows of a side have met a partner."""
-        return side in self.node.kind.outer_sides or (self.node.kind.is_half and side == LEFT)
-
     def _alone(self, rows: Picked, side: int) -> None:
         """Rows without a partner wait to be given, where that is wanted."""
-        wanted = self._marks(side) and self.node.kind is not JoinKind.SEMI
-        if wanted and len(rows):
-            self.waiting += self.results.add(*((rows, None) if side == LEFT else (None, rows)))
-
-    def _told(self, batches: Iterable[Batch]) -> Iterator[Element]:
-        for batch in batches:
-            self.counters.results += len(batch)
-            yield batch
+        if len(rows) and self.marks(side) and self.node.kind is not JoinKind.SEMI:
+            self.waiting += self.results.alone(rows, side)
 
     # Punctuations in
 
@@ -150,7 +124,7 @@ class HandshakeJoin(Gated):
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
         now = self.bounds[LEFT], self.bounds[RIGHT]
         least = min(now[LEFT], self._limit(LEFT)), min(now[RIGHT], self._limit(RIGHT))
-        value = max(self.promised, promise(self.node.time, self.node.kind, now, least))
+        value = max(self.promised, promise(self.node, now, least))
         joint = [] if self.joint is None else list(self.joint.promises(before, now, value))
         if value > self.promised or joint or self._has_much_to_leave():
             yield from self._given(self._settle())
@@ -204,13 +178,6 @@ class HandshakeJoin(Gated):
         if self._may_be_mostly_gone():
             self._renew(self._saved())
 
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        return self.gate.set_aside(early, port, self.counters)
-
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """What holds for some rows of a side says nothing of its partners."""
-        return ()
-
     # State
 
     @property
@@ -228,7 +195,7 @@ class HandshakeJoin(Gated):
         self._let_go()
         self._rest()  # letting go moves blocks again, and only a chain at rest can be read
         self.waiting += self.results.flush()
-        numbers = [*self.bounds, *self.gate.late, self.promised]
+        numbers = [*self.bounds, *self.late, self.promised]
         tables = {"bounds": tabled(value=np.array(numbers)), "waiting": save_waiting(self.waiting, self.results.output)}
         tables |= self._saved()
         if self.joint is not None:
@@ -237,7 +204,7 @@ class HandshakeJoin(Gated):
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[int] = tables["bounds"]["value"].to_numpy().tolist()
-        self.bounds, self.gate.late, self.promised = numbers[:2], numbers[2:4], numbers[4]
+        self.bounds, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4]
         self.waiting = load_waiting(tables["waiting"])
         if self.joint is not None:
             self.joint.values = tables["joint"]["time"].to_numpy().copy()

@@ -21,7 +21,7 @@ from windrow.errors import DataError
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
 from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.group_promises import Singles
-from windrow.operators.input.lead import LeadLimit, divided
+from windrow.operators.input.lead import LeadLimit
 from windrow.operators.input.policy import implied, settle
 from windrow.operators.input.times import refuse_time, to_units
 from windrow.operators.kernels import input as kernels
@@ -114,9 +114,9 @@ class Input(Accounted):
         marks, against = lead.judge(batch.times, self.high)
         if not marks.any():
             return batch, []
-        rest, early = divided(batch, marks, against)
+        early = replace(batch, bounds=against).where(marks)
         self.counters.early += len(early)
-        return rest, [EarlyRows(early)]
+        return batch.where(~marks), [EarlyRows(early)]
 
     def _cut(self, batch: Batch) -> Iterator[Element]:
         start = 0

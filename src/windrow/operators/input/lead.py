@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch
+from windrow.operators.base import Batch, LateRows
 from windrow.operators.kernels import input as kernels
+from windrow.operators.late.judging import Missed, late_batch
 from windrow.semantics.progress.policies import LIMIT, START
+
+_FURTHEST = 1 << 62
+"""Times above this are given as if they were this: how far they are ahead must fit into 64 bits."""
 
 
 @dataclass
@@ -45,7 +50,12 @@ class LeadLimit:
         return np.where(early, reached, times)
 
 
-def divided(batch: Batch, early: npt.NDArray[np.bool_], against: Integers) -> tuple[Batch, Batch]:
-    """The rows that are not early, and those that are, with what they are ahead of."""
-    rest = replace(batch, selected=(~early).view(np.uint8)).compact()
-    return rest, replace(batch, selected=early.view(np.uint8), bounds=against).compact()
+def as_late_rows(batch: Batch, schema: pa.Schema, data: pa.RecordBatch | None = None) -> LateRows:
+    """Early rows, or other columns of them, as late rows are given: `late_by` is below zero, they missed no window.
+
+    So they leave at the first operator that remembers rows, which counts them.
+    """
+    assert batch.bounds is not None
+    by = batch.bounds - np.minimum(batch.times, _FURTHEST)
+    missed = Missed(by, np.zeros(len(batch), np.int64), None, None)
+    return LateRows(late_batch(batch.data if data is None else data, missed, batch.source, schema))

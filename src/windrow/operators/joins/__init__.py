@@ -13,7 +13,7 @@ themselves (`store`) while a partner may still come. Nothing is sorted by time, 
   thousands at a time.
 - Segments. A store is cut into sixths of the time that rows stay, or into some thousands of rows if that is more, so
   that what no row to come can meet leaves in whole segments.
-- Promises (`progress`, `joint`). One time of a result lags by the window's length behind the other side's promise.
+- Promises (`progress`). One time of a result lags by the window's length behind the other side's promise.
   Where a window above groups by the other time, too, joint punctuation closes its groups without that lag.
 - Windows of rows are the same with numbers of arrival in place of times.
 

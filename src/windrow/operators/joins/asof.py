@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Array, Integers, value_type
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Batch, Element
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded, settled
-from windrow.operators.joins.late import Gate, Gated
+from windrow.operators.joins.base import SIDES, AnyJoin
 from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
 from windrow.operators.joins.reach import met_by
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
@@ -32,8 +32,6 @@ from windrow.plan.types.kinds import common
 from windrow.plan.types.schema import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
-
-SIDES = ("left", "right")
 
 
 class KeyCodes:
@@ -72,24 +70,21 @@ def _known(rows: RowStore) -> Codes:
     return codes[codes >= 0]
 
 
-class AsOfJoinOperator(Gated):
-    """Port 0 takes left rows, port 1 right ones."""
+class AsOfJoinOperator(AnyJoin):
+    """Each left row with its partner."""
 
     def __init__(self, node: Join, shapes: tuple[Shape, Shape], output: Shape) -> None:
+        super().__init__(node, shapes)
         assert isinstance(node.window, AsOf)
-        self.node = node
         self.window = node.window
         self.output = output
         self.schemas = [named_schema(node, shapes, side) for side in (LEFT, RIGHT)]
-        self.gate = Gate(node, shapes)
         self.keys = KeyCodes(conditions(node, shapes).equalities, schema_of(node, shapes))
         self.held = [RowStore(_nothing(schema)) for schema in self.schemas]
-        self.bounds = [START, START]
         self.bound = START
-        self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        batch, late = self.gate.divide(batch, port, self.bounds[port], self.counters)
+        batch, late = self.in_time(batch, port, self.bounds[port])
         yield from late
         if len(batch):
             self.held[port].append(self._named(batch, port))
@@ -160,13 +155,6 @@ class AsOfJoinOperator(Gated):
         if gone.any():
             self.held[RIGHT].replace(right.take(np.flatnonzero(~gone)))
 
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        return self.gate.set_aside(early, port, self.counters)
-
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """Nothing here closes for single groups."""
-        return ()
-
     @property
     def state_bytes(self) -> int:
         return sum(rows.nbytes for rows in self.held)
@@ -177,14 +165,14 @@ class AsOfJoinOperator(Gated):
 
     def state(self) -> dict[str, pa.Table]:
         """Rows of both sides by time, and how far they and the results have come."""
-        tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.gate.late]))}
+        tables = {"bounds": tabled(value=np.array([*self.bounds, self.bound, *self.late]))}
         for name, rows in zip(SIDES, self.held, strict=True):
             tables[name] = rows.content().sorted("place").without("code").table()
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[Any] = tables["bounds"]["value"].to_pylist()
-        self.bounds, self.bound, self.gate.late = numbers[:2], numbers[2], numbers[3:]
+        self.bounds, self.bound, self.late = numbers[:2], numbers[2], numbers[3:]
         for side, name in enumerate(SIDES):
             rows = self.held[side].nothing.like(tables[name])
             self.held[side].replace(rows.having({"code": self.keys.encode(rows.rows, side)}))

@@ -8,97 +8,81 @@ Ordering the output instead (ORDERED OUTPUT over the order-agnostic join) is the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
-from windrow.operators.aggregate.saving import nested, under
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.joins.late import Gated
+from windrow.operators.aggregate.saving import under
+from windrow.operators.base import Batch, Element
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.reach import first_met
-from windrow.operators.state.changes import Saved
 from windrow.operators.store.row_block import RowBlock, no_rows, value_order
 from windrow.operators.store.waiting_rows import WaitingRows
-from windrow.semantics.joins import LEFT, RIGHT, AsOf, LastRows
+from windrow.plan.conditions import Conditions
+from windrow.plan.nodes import Join
+from windrow.plan.types.schema import Shape
+from windrow.semantics.joins import LEFT, RIGHT, LastRows
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
 
 PIECE = 4096
 """Left rows that are joined together: their pairs are what is sorted."""
 
 
-class InOrderJoinOperator(Gated):
+class InOrderJoinOperator(JoinOperator):
     """Holds left rows back from an order-agnostic join, which then keeps none of them."""
 
-    def __init__(self, inner: JoinOperator) -> None:
-        assert not isinstance(inner.window, (AsOf, LastRows))
-        self.inner = inner
-        self.gate = inner.gate
-        self.window = inner.window
-        self.schema = inner.schemas[LEFT]
-        self.waiting = WaitingRows(RowBlock({"place": np.empty(0, np.int64)}, no_rows(self.schema)))
-        self.bounds = [START, START]
-        self.released = START
-
-    @property
-    def counters(self) -> Counters:
-        return self.inner.counters
-
-    @counters.setter
-    def counters(self, counters: Counters) -> None:
-        self.inner.counters = counters
+    def __init__(self, node: Join, shapes: tuple[Shape, Shape], output: Shape, conditions: Conditions, **options: Any):
+        super().__init__(node, shapes, output, conditions, **options)
+        self.waiting = WaitingRows(RowBlock({"place": np.empty(0, np.int64)}, no_rows(shapes[LEFT].schema)))
+        self.sides = [START, START]
+        """What each side has promised; of the left one, `bounds` has what is joined."""
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         if port == RIGHT:
-            yield from self.inner.process(batch, port)
+            yield from super().process(batch, port)
             return
-        batch, late = self.gate.divide(batch, port, self.bounds[LEFT], self.counters)
+        batch, late = self.in_time(batch, port, self.sides[LEFT])
         yield from late
         self.waiting.append(RowBlock({"place": batch.times}, batch.data))
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
-        self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
+        self.sides[port] = check_advance(self.sides[port], punctuation.value)
         if port == RIGHT:
-            yield from self.inner.punctuate(punctuation, RIGHT)
-        bound = min(self.bounds[LEFT], first_met(self.window, RIGHT, self.bounds[RIGHT]))
-        if bound > self.released:
-            self.released = bound
-            yield from self._joined(self.waiting.take_below(bound))
-            yield from self.inner.punctuate(Punctuation(bound), LEFT)
+            yield from super().punctuate(punctuation, RIGHT)
+        assert not isinstance(self.window, LastRows)
+        bound = min(self.sides[LEFT], first_met(self.window, RIGHT, self.sides[RIGHT]))
+        if bound > self.bounds[LEFT]:
+            yield from self._in_order(self.waiting.take_below(bound))
+            yield from super().punctuate(Punctuation(bound), LEFT)
 
-    def _joined(self, rows: RowBlock) -> Iterator[Element]:
+    def _in_order(self, rows: RowBlock) -> Iterator[Element]:
         """The pairs of left rows that have all of their partners, in order of their times."""
         for start in range(0, len(rows), PIECE):
             piece = rows.take(slice(start, start + PIECE))
-            found = [e for e in self.inner.admit(Batch(piece.rows, piece["place"]), LEFT) if isinstance(e, Batch)]
+            found = [e for e in self.admit(Batch(piece.rows, piece["place"]), LEFT) if isinstance(e, Batch)]
             if found:
                 yield _sorted(found)
 
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        return self.gate.set_aside(early, port, self.counters)
-
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        return ()
-
     @property
     def state_bytes(self) -> int:
-        return self.inner.state_bytes + self.waiting.nbytes
+        return super().state_bytes + self.waiting.nbytes
 
     @property
     def stored_rows(self) -> int:
-        return self.inner.stored_rows + len(self.waiting)
+        return super().stored_rows + len(self.waiting)
 
-    def state(self) -> dict[str, Saved]:
+    def state(self) -> dict[str, pa.Table]:
         return {
-            **nested(inner=self.inner),
-            "bounds": tabled(value=np.array([*self.bounds, self.released])),
+            **{f"inner.{name}": table for name, table in super().state().items()},
+            "bounds": tabled(value=np.array([*self.sides, self.bounds[LEFT]])),
             "waiting": self.waiting.table(),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.inner.restore(under("inner", tables))
-        *self.bounds, self.released = np.asarray(tables["bounds"]["value"]).tolist()
+        super().restore(under("inner", tables))
+        self.sides = np.asarray(tables["bounds"]["value"]).tolist()[:2]
         self.waiting.fill(tables["waiting"])
 
 

@@ -14,17 +14,15 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.joins.encoding import Encoded, Encoder, Flags, Probes
-from windrow.operators.joins.joint import Joint
-from windrow.operators.joins.late import Gate, Gated
+from windrow.operators.base import Batch, Element
+from windrow.operators.joins.base import SIDES, PairJoin
+from windrow.operators.joins.encoding import Encoded, Flags, Probes
 from windrow.operators.joins.probing import Match, New, Prober
 from windrow.operators.joins.progress import promise
 from windrow.operators.joins.reach import first_met, stay_of
-from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
+from windrow.operators.joins.results import Picked
 from windrow.operators.joins.runs import RunLayout
 from windrow.operators.joins.store import JoinStore
-from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
 from windrow.plan.types.schema import Shape
@@ -32,8 +30,8 @@ from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows, SameW
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 
-class JoinOperator(Gated):
-    """Port 0 takes the left rows, port 1 the right ones."""
+class JoinOperator(PairJoin):
+    """Pairs of new rows with those that are kept."""
 
     def __init__(
         self,
@@ -45,40 +43,26 @@ class JoinOperator(Gated):
         threads: int = 1,
         passes: frozenset[str] = frozenset(),
     ) -> None:
-        """`passes` are the columns out by which windows above can use promises for single groups."""
+        super().__init__(node, shapes, output, conditions, passes)
         assert not isinstance(node.window, AsOf)
-        self.node = node
         self.window = node.window
-        self.schemas = tuple(shape.schema for shape in shapes)
-        left, right = (Encoder(conditions, side, schema_of(node, shapes)) for side in (LEFT, RIGHT))
-        self.encoders = (left, right)
-        self.columns = JoinColumns(node, shapes, conditions, left)
-        self.results = JoinResults(self.columns, output.schema)
         self.prober = Prober(self.columns, threads, pairs=not node.kind.is_half)
-        self.layouts = tuple(map(RunLayout.of, self.encoders))
         self.stores = [self._store(side) for side in (LEFT, RIGHT)]
-        self.gate = Gate(node, shapes)
-        self.joint = Joint.of(node, shapes, passes)
-        self.bounds = [START, START]
         self.counts = [0, 0]
         """Rows of each side so far, by which windows of rows are counted."""
-        self.promised = START
-        self.counters = Counters()
 
     def _store(self, side: int) -> JoinStore:
-        window, kind = self.window, self.node.kind
-        marks = side in kind.outer_sides or (kind.is_half and side == LEFT)
-        if isinstance(window, LastRows):
-            stay, origin = (window.left, window.right)[side], 0
-        else:
-            stay, origin = stay_of(window, side), window.origin if isinstance(window, SameWindow) else 0
-        return JoinStore(self.layouts[side], stay, origin=origin, marks=marks, forgets=marks and kind.is_half)
+        window, marks = self.window, self.marks(side)
+        stay = (window.left, window.right)[side] if isinstance(window, LastRows) else stay_of(window, side)
+        origin = window.origin if isinstance(window, SameWindow) else 0
+        layout, forgets = RunLayout.of(self.encoders[side]), marks and self.node.kind.is_half
+        return JoinStore(layout, stay, origin=origin, marks=marks, forgets=forgets)
 
     # Rows in
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         by_arrival = isinstance(self.window, LastRows)  # then no row is late
-        batch, late = self.gate.divide(batch, port, START if by_arrival else self.bounds[port], self.counters)
+        batch, late = self.in_time(batch, port, START if by_arrival else self.bounds[port])
         yield from late
         yield from self.admit(batch, port)
 
@@ -86,17 +70,14 @@ class JoinOperator(Gated):
         """Join rows that are in time, and keep those that can still meet others."""
         if len(batch) == 0:
             return
-        data = self.columns.renamed(batch.data, port)
-        rows, picked = self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
+        rows, picked = self.taken_in(batch, port)
         met = np.zeros(len(rows), np.bool_) if self.stores[port].marks else None
         numbers = None if rows.alive is None else np.flatnonzero(rows.alive)
-        if self.joint is not None and self.joint.other == port:
-            self.joint.note(batch.times)
         yield from self._joined(rows, picked, numbers, port, met)
         if self.node.kind is JoinKind.SEMI and met is not None:
             yield from self._alone(picked.take(np.flatnonzero(met)), port)
         yield from self._kept(rows, picked, met, port)
-        yield from self._told(self.results.flush())
+        yield from self.counted(self.results.flush())
 
     def _kept(self, rows: Encoded, picked: Picked, met: Flags | None, port: int) -> Iterator[Element]:
         """Rows that can still meet one are kept, those without a partner that cannot are given."""
@@ -159,7 +140,8 @@ class JoinOperator(Gated):
         for match in self.prober.matches(store, New(port, picked, probes, numbers)):
             if met is not None:
                 met[match.mine] = True
-            yield from self._told(self._first_partners(match, port) if self.node.kind.is_half else self._pairs(match))
+            is_half = self.node.kind.is_half
+            yield from self.counted(self._first_partners(match, port) if is_half else self._pairs(match))
 
     def _pairs(self, match: Match) -> Iterator[Batch]:
         if match.run.matched is not None:
@@ -180,12 +162,7 @@ class JoinOperator(Gated):
     def _alone(self, rows: Picked, side: int) -> Iterator[Element]:
         """Rows that are given without a partner."""
         if len(rows):
-            yield from self._told(self.results.add(*((rows, None) if side == LEFT else (None, rows))))
-
-    def _told(self, batches: Iterable[Batch]) -> Iterator[Element]:
-        for batch in batches:
-            self.counters.results += len(batch)
-            yield batch
+            yield from self.counted(self.results.alone(rows, side))
 
     # Punctuations in
 
@@ -194,9 +171,9 @@ class JoinOperator(Gated):
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
         now = self.bounds[LEFT], self.bounds[RIGHT]
         yield from self._leaving(1 - port)
-        yield from self._told(self.results.flush())
+        yield from self.counted(self.results.flush())
         self.stores[port].seal(self.counts[port] if isinstance(self.window, LastRows) else self.bounds[port])
-        value = promise(self.node.time, self.node.kind, now, self._least())
+        value = promise(self.node, now, (self._least_of(LEFT), self._least_of(RIGHT)))
         if value > self.promised:
             self.promised = value
             yield Punctuation(value)
@@ -212,22 +189,12 @@ class JoinOperator(Gated):
             if self.node.kind is not JoinKind.SEMI:
                 yield from self._alone(self.columns.stored(run, rows, side), side)
 
-    def _least(self) -> tuple[int, int]:
-        """The smallest time of each side that a result to come can have."""
-        return self._least_of(LEFT), self._least_of(RIGHT)
-
     def _least_of(self, side: int) -> int:
+        """The smallest time of a side that a result to come can have."""
         if not isinstance(self.window, LastRows):
             return min(self.bounds[side], self._limit(side))
         # By arrival no row is late, so nothing can be said until a side has ended.
         return self.stores[side].least if self.bounds[side] == END else START
-
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        return self.gate.set_aside(early, port, self.counters)
-
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """What holds for some rows of a side says nothing of its partners."""
-        return ()
 
     # State
 
@@ -240,8 +207,8 @@ class JoinOperator(Gated):
         return sum(map(len, self.stores))
 
     def state(self) -> dict[str, pa.Table]:
-        numbers = [*self.bounds, *self.counts, *self.gate.late, self.promised, *(store.least for store in self.stores)]
-        kept = {name: store.state() for name, store in zip(("left", "right"), self.stores, strict=True)}
+        numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.stores)]
+        kept = {name: store.state() for name, store in zip(SIDES, self.stores, strict=True)}
         tables = {name: table for name, table in kept.items() if table is not None}
         if self.joint is not None:
             tables["joint"] = tabled(time=self.joint.values)
@@ -249,10 +216,10 @@ class JoinOperator(Gated):
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         numbers: list[Any] = tables["bounds"]["value"].to_pylist()
-        self.bounds, self.counts, self.gate.late, self.promised = numbers[:2], numbers[2:4], numbers[4:6], numbers[6]
+        self.bounds, self.counts, self.late, self.promised = numbers[:2], numbers[2:4], numbers[4:6], numbers[6]
         if self.joint is not None:
             self.joint.values = tables["joint"]["time"].to_numpy().copy()
-        for side, name in enumerate(("left", "right")):
+        for side, name in enumerate(SIDES):
             self.stores[side] = self._store(side)
             if name in tables:
                 self.stores[side].restore(tables[name], numbers[7 + side])

@@ -168,11 +168,15 @@ class JoinResults:
     waiting: int = 0
 
     def add(self, left: Picked | None, right: Picked | None) -> Iterator[Batch]:
-        """Pairs, or rows of one side alone."""
+        """Pairs, or rows of one side."""
         self.pairs.append((left, right))
         self.waiting += len(left if left is not None else right or ())
         if self.waiting >= ROWS:
             yield from self.flush()
+
+    def alone(self, rows: Picked, side: int) -> Iterator[Batch]:
+        """Rows of a side without a partner."""
+        return self.add(rows, None) if side == LEFT else self.add(None, rows)
 
     def flush(self) -> Iterator[Batch]:
         pairs, self.pairs, self.waiting = self.pairs, [], 0

@@ -1,0 +1,120 @@
+"""What joins have in common: late rows, and what is made of the plan before rows come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows
+from windrow.operators.input.lead import as_late_rows
+from windrow.operators.joins.encoding import Encoded, Encoder
+from windrow.operators.joins.progress import Joint
+from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
+from windrow.operators.late.judging import Missed, below, late_batch, late_schema_of_join
+from windrow.plan.checks.joins import schema_of
+from windrow.plan.conditions import Conditions
+from windrow.plan.nodes import Join, Late
+from windrow.plan.types.schema import Shape
+from windrow.semantics.joins import LEFT, RIGHT
+from windrow.semantics.progress.policies import START
+
+SIDES = ("left", "right")
+
+
+class AnyJoin(Accounted):
+    """Port 0 takes the left rows, port 1 the right ones.
+
+    Rows below what their own side had promised as they came are late and join nothing. They are counted by side, and
+    given where that was asked for.
+    """
+
+    makes_results = True
+
+    def __init__(self, node: Join, shapes: tuple[Shape, Shape]) -> None:
+        self.node = node
+        self.late_schema = late_schema_of_join(node, shapes)
+        self.late = [0, 0]
+        self.bounds = [START, START]
+        """What each side has promised."""
+        self.counters = Counters()
+
+    def late_rows(self, port: int) -> int:
+        return self.late[port]
+
+    def in_time(self, batch: Batch, port: int, bound: int) -> tuple[Batch, list[LateRows]]:
+        """The rows that are in time, and the others as they are given; all of them are counted."""
+        batch = batch.compact()
+        self.counters.rows_in += len(batch)
+        bounds = np.broadcast_to(bound if batch.bounds is None else np.maximum(batch.bounds, bound), len(batch))
+        late = below(batch.times, bounds)
+        if not late.any():
+            return batch, []
+        missed = batch.where(late)
+        self.counters.late += len(missed)
+        self.late[port] += len(missed)
+        return batch.where(~late), list(self._given_late(missed, bounds[late], port))
+
+    def _given_late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[LateRows]:
+        if self.node.late is Late.SIDE:
+            missed = Missed(bounds - batch.times, None, None, None)
+            yield LateRows(late_batch(self._widened(batch, port), missed, batch.source, self.late_schema))
+
+    def _widened(self, batch: Batch, port: int) -> pa.RecordBatch:
+        """Rows of either side, with NULL in the columns of the other."""
+        kinds = [self.late_schema.field(c.name).type for c in self.node.names]
+        columns = [
+            batch.data.column(c.source) if c.side == port else pa.nulls(len(batch), kind)
+            for c, kind in zip(self.node.names, kinds, strict=True)
+        ]
+        return pa.record_batch(columns, names=[c.name for c in self.node.names])
+
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Rows that are too far ahead join nothing; they are given like late ones."""
+        batch = early.batch.compact()
+        self.counters.early += len(batch)
+        if len(batch) and self.node.late is Late.SIDE:
+            yield as_late_rows(batch, self.late_schema, self._widened(batch, port))
+
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """What holds for some rows of a side says nothing of its partners."""
+        return ()
+
+
+class PairJoin(AnyJoin):
+    """A join that gives pairs, by an index or by a chain of workers."""
+
+    def __init__(
+        self,
+        node: Join,
+        shapes: tuple[Shape, Shape],
+        output: Shape,
+        conditions: Conditions,
+        passes: frozenset[str] = frozenset(),
+    ) -> None:
+        """`passes` are the columns out by which windows above can use promises for single groups."""
+        super().__init__(node, shapes)
+        left, right = (Encoder(conditions, side, schema_of(node, shapes)) for side in (LEFT, RIGHT))
+        self.encoders = (left, right)
+        self.columns = JoinColumns(node, shapes, conditions, left)
+        self.results = JoinResults(self.columns, output.schema)
+        self.joint = Joint.of(node, shapes, passes)
+        self.promised = START
+
+    def marks(self, side: int) -> bool:
+        """Whether it matters if rows of a side have met a partner."""
+        return side in self.node.kind.outer_sides or (self.node.kind.is_half and side == LEFT)
+
+    def taken_in(self, batch: Batch, port: int) -> tuple[Encoded, Picked]:
+        """What is looked up of rows, and what is kept of them."""
+        if self.joint is not None and self.joint.other == port:
+            self.joint.note(batch.times)
+        data = self.columns.renamed(batch.data, port)
+        return self.encoders[port].encode(data, batch.times), self.columns.pick(data, batch.times, port)
+
+    def counted(self, batches: Iterable[Batch]) -> Iterator[Element]:
+        for batch in batches:
+            self.counters.results += len(batch)
+            yield batch
