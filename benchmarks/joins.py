@@ -29,7 +29,7 @@ from windrow.operators.base import Batch
 from windrow.operators.joins.operator import JoinOperator
 from windrow.physical.how import How
 from windrow.pipeline.build import build
-from windrow.plan.columns import prune
+from windrow.plan.columns import prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import Punctuation
 
@@ -132,7 +132,7 @@ class BandJoin:
             name: wr.stream(_points(*names, 0, 1, 0, 0), time="ts", progress=wr.ordered(), name=name)
             for name, names in NAMES.items()
         }
-        return prune(wr.sql(text, **streams).plan)
+        return prune_together([wr.sql(text, **streams).plan])[0]
 
     def sustained(self) -> tuple[float, int]:
         """Seconds of the clock for each second of the streams, and the pairs found in them."""
@@ -213,7 +213,7 @@ def kept(rows: int, disorder: int, skew: int) -> tuple[float, int]:
     }
     streams = {name: wr.stream(data, time="ts", progress=wr.slack(disorder), name=name) for name, data in sides.items()}
     text = f"SELECT a.k FROM a [RANGE {length}, WA ts], b [RANGE {length}, WA ts] WHERE a.k = b.k"
-    pipeline = build(prune(wr.sql(text, **streams).plan))
+    pipeline = build(prune_together([wr.sql(text, **streams).plan])[0])
     (join,) = (s.operator for s in pipeline.stages if isinstance(s.operator, JoinOperator))
     worst, state, step = 0.0, 0, rate // 10
     for place in range(0, rows + skew * rate, step):

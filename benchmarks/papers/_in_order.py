@@ -25,7 +25,7 @@ from windrow.pipeline.accounts import state_bytes
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.columns import prune
+from windrow.plan.columns import prune_together
 from windrow.plan.nodes import Lateness, Node, WindowAggregate
 from windrow.semantics.progress.policies import END, Punctuation
 
@@ -43,13 +43,13 @@ def recorded(name: str) -> pa.Table | None:
 
 def out_of_order(plan: Node) -> Pipeline:
     """The query as it is."""
-    return build(prune(plan))
+    return build(prune_together([plan])[0])
 
 
 def in_order(plan: Node, lateness: Lateness = Lateness.CONSISTENT) -> Pipeline:
     """The query with its rows sorted before they come to the window; every promise of an input lets rows go."""
     assert isinstance(plan, WindowAggregate)
-    narrow = prune(plan)
+    narrow = prune_together([plan])[0]
     assert isinstance(narrow, WindowAggregate)
     pipeline = build(narrow)
     (window,) = (stage for stage in pipeline.stages if isinstance(stage.operator, WindowAggregateOperator))

@@ -17,7 +17,7 @@ from windrow.operators.rowwise.sort import SortOperator
 from windrow.physical.grid import Grid
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage
-from windrow.plan.columns import prune
+from windrow.plan.columns import prune_together
 from windrow.plan.nodes import Node
 
 STRETCH = 500_000
@@ -27,7 +27,7 @@ MakePlan = Callable[[dict[str, wr.Query]], Node]
 
 def merging(plan: Node) -> Pipeline:
     """The query with every union in order: what has passed one waits in a sort for the slowest of its inputs."""
-    pipeline = build(prune(plan))
+    pipeline = build(prune_together([plan])[0])
     for stage in [stage for stage in pipeline.stages if isinstance(stage.operator, MeldOperator)]:
         assert isinstance(stage.operator, MeldOperator)
         sort = Stage(

@@ -5,7 +5,7 @@ import pytest
 
 from tests.plan.streams import MINUTE, call, columns, counters, trades, windowed
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.columns import columns_read, prune, prune_together
+from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Stream, Union, walk
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column
@@ -78,7 +78,7 @@ def _ends(node: Node) -> Node:
 def test_prune_narrows_the_streams_and_nothing_else() -> None:
     narrow = Stream("counters", columns(key=pa.string(), seq=pa.int32()), "seq")
     window = Sliding("seq", 2, 1)
-    assert windowed(narrow, window, keys=("key",)) == prune(windowed(counters(), window, keys=("key",)))
+    assert windowed(narrow, window, keys=("key",)) == prune_together([windowed(counters(), window, keys=("key",))])[0]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_prune_narrows_the_streams_and_nothing_else() -> None:
     ],
 )
 def test_a_pruned_plan_gives_the_same_columns(plan: Node) -> None:
-    assert shape_of(plan) == shape_of(prune(plan))
+    assert shape_of(plan) == shape_of(prune_together([plan])[0])
 
 
 def test_plans_that_run_together_keep_what_one_of_them_reads() -> None:

@@ -40,7 +40,7 @@ class Choice:
 
 def choose(node: WindowAggregate, statistics: Statistics | None = None, constants: Constants = MEASURED) -> Choice:
     """The strategy the node asks for, checked, or the planner's own; by estimate, where statistics are given."""
-    refuse_impossible(node)
+    _refuse_impossible(node)
     if isinstance(node.window, Session):
         return Choice(Strategy.AUTO, ("sessions have an algorithm of their own: rows are merged into open sessions",))
     if isinstance(node.window, SlideByTuple):
@@ -181,11 +181,6 @@ _NAMES: dict[type, str] = {
 }
 
 
-_WHY_FINAL: dict[type, str] = {
-    SlideByTuple: "a late row would close a window of its own and change which rows close the later ones; ",
-}
-
-
 def _not_revised(node: WindowAggregate) -> str | None:
     """What makes corrections of late rows impossible."""
     if not isinstance(node.window, (Sliding, Session)):
@@ -196,44 +191,35 @@ def _not_revised(node: WindowAggregate) -> str | None:
     return "EMIT COMPLETE of session windows" if complete else None
 
 
-def refuse_impossible(node: WindowAggregate) -> None:
-    window = node.window
+def _refuse_impossible(node: WindowAggregate) -> None:
     if node.late is Late.REVISE and (what := _not_revised(node)) is not None:
+        final = "a late row would close a window of its own and change which rows close the later ones; "
         raise UnsupportedError(
             f"is not available for {what}",
             parameter="late",
             value="revise",
             allowed=("drop", "side"),
-            hint=f"{_WHY_FINAL.get(type(window), '')}late='side' gives the late rows as a second output",
+            hint=f"{final if isinstance(node.window, SlideByTuple) else ''}late='side' gives the late rows as a second "
+            "output",
         )
-    if node.late is Late.REVISE and node.strategy not in (Strategy.AUTO, Strategy.PANES):
-        raise UnsupportedError(
-            "must be panes or auto with LATE REVISE",
-            parameter="strategy",
-            value=node.strategy.value,
-            hint="corrections are put together from panes; leave the strategy out",
-        )
-    if isinstance(window, (Session, SlideByTuple)) and node.strategy is not Strategy.AUTO:
-        raise UnsupportedError(
-            f"must be auto for {_NAMES[type(window)]}",
-            parameter="strategy",
-            value=node.strategy.value,
-            hint=f"{_NAMES[type(window)]} have one algorithm; leave the strategy out",
-        )
-    if isinstance(window, RowsWindow) and node.strategy not in (Strategy.AUTO, Strategy.PANES):
-        raise UnsupportedError(
-            "must be auto or panes for windows of rows",
-            parameter="strategy",
-            value=node.strategy.value,
-            hint="leave the strategy out",
-        )
-    if isinstance(window, Landmark) and node.strategy not in FOR_LANDMARKS:
-        raise UnsupportedError(
-            "must be auto, panes or buffer for landmark windows",
-            parameter="strategy",
-            value=node.strategy.value,
-            hint=_NOT_FOR_LANDMARKS.get(node.strategy, "leave the strategy out"),
-        )
+    for rule, hint in _why_impossible(node):
+        raise UnsupportedError(rule, parameter="strategy", value=node.strategy.value, hint=hint)
+
+
+def _why_impossible(node: WindowAggregate) -> Iterator[tuple[str, str]]:
+    """Rules that the strategy that was asked for breaks, each with a hint."""
+    other = node.strategy not in (Strategy.AUTO, Strategy.PANES)
+    if node.late is Late.REVISE and other:
+        hint = "corrections are put together from panes; leave the strategy out"
+        yield "must be panes or auto with LATE REVISE", hint
+    if isinstance(node.window, (Session, SlideByTuple)) and node.strategy is not Strategy.AUTO:
+        name = _NAMES[type(node.window)]
+        yield f"must be auto for {name}", f"{name} have one algorithm; leave the strategy out"
+    if isinstance(node.window, RowsWindow) and other:
+        yield "must be auto or panes for windows of rows", "leave the strategy out"
+    if isinstance(node.window, Landmark) and node.strategy not in FOR_LANDMARKS:
+        hint = _NOT_FOR_LANDMARKS.get(node.strategy, "leave the strategy out")
+        yield "must be auto, panes or buffer for landmark windows", hint
 
 
 FOR_LANDMARKS = (Strategy.AUTO, Strategy.PANES, Strategy.BUFFER)

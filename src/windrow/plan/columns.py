@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
 
+from windrow.plan import nodes
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import attribute_of
-from windrow.plan.nodes import (
-    Distinct,
-    Filter,
-    Join,
-    Late,
-    Node,
-    OrderedOutput,
-    Project,
-    Stream,
-    Union,
-    WindowAggregate,
-    inputs_of,
-    map_inputs,
-    walk,
-)
 from windrow.semantics.joins import RIGHT, AsOf
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import columns_of
@@ -33,12 +19,12 @@ from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple
 _Read: TypeAlias = dict[str, set[str]]
 
 
-def columns_read(*plans: Node) -> dict[str, list[str]]:
+def columns_read(*plans: nodes.Node) -> dict[str, list[str]]:
     """For each stream the columns that can change an answer or a late row, in the order of its schema.
 
     A stream that is read in several places has what any of them needs. Both sides of a union keep the same columns.
     """
-    streams = [node for plan in plans for node in walk(plan) if isinstance(node, Stream)]
+    streams = [node for plan in plans for node in nodes.walk(plan) if isinstance(node, nodes.Stream)]
     read: _Read = {stream.name: set() for stream in streams}
     before: _Read = {}
     # What one side of a union needs the other must keep, wherever its stream is read: on until nothing is added.
@@ -49,64 +35,64 @@ def columns_read(*plans: Node) -> dict[str, list[str]]:
     return {stream.name: [name for name in stream.schema.names if name in read[stream.name]] for stream in streams}
 
 
-def prune(plan: Node) -> Node:
-    """The same plan over streams that have only the columns it reads."""
-    return prune_together([plan])[0]
-
-
-def prune_together(plans: Sequence[Node]) -> list[Node]:
+def prune_together(plans: Sequence[nodes.Node]) -> list[nodes.Node]:
     """The same plans over streams that have only the columns that one of them reads."""
-    columns, joins = columns_read(*plans), dict[Join, Set[str]]()
+    columns, joins = columns_read(*plans), dict[nodes.Join, Set[str]]()
     for plan in plans:
         _note_joins(plan, _names(plan), joins)
-    return [_pruned(plan, _names(plan), columns, joins) for plan in plans]
+    return [_pruned(plan, columns, joins) for plan in plans]
 
 
-def _note_joins(node: Node, wanted: Set[str], joins: dict[Join, Set[str]]) -> None:
+def _note_joins(node: nodes.Node, wanted: Set[str], joins: dict[nodes.Join, Set[str]]) -> None:
     """Note what is wanted of each join: one that several plans have gives what any needs, so that it is there once."""
-    if isinstance(node, Join):
-        joins[node] = joins.get(node, frozenset()) | wanted
-        for side, child in enumerate(inputs_of(node)):
-            _note_joins(child, _joined(node, side, joins[node]), joins)
-        return
-    for child in inputs_of(node):
-        _note_joins(child, _wanted_below(node, wanted), joins)
+    if isinstance(node, nodes.Join):
+        wanted = joins[node] = joins.get(node, frozenset()) | wanted
+    for child, below in _wanted_below(node, wanted):
+        _note_joins(child, below, joins)
 
 
-def _need(node: Node, wanted: Set[str], read: _Read) -> None:
+def _need(node: nodes.Node, wanted: Set[str], read: _Read) -> None:
     """Note what the streams below must give so that `node` can give the wanted columns."""
-    if isinstance(node, Stream):
+    if isinstance(node, nodes.Stream):
         read[node.name] |= wanted | _progress_columns(node)
-    elif isinstance(node, Filter):
-        _need(node.input, wanted | set(columns_of(node.predicate)), read)
-    elif isinstance(node, Project):
-        _need(node.input, {name for _, expression in node.columns for name in columns_of(expression)}, read)
-    elif isinstance(node, WindowAggregate):
-        _need(node.input, _aggregated(node), read)
-    elif isinstance(node, (Distinct, OrderedOutput)):
-        _need(node.input, _names(node), read)
-    elif isinstance(node, Join):
-        for side, child in enumerate(inputs_of(node)):
-            _need(child, _joined(node, side, wanted), read)
-    else:
+    elif isinstance(node, nodes.Union):
         for child in node.inputs:
             _need(child, wanted | _given(node, read), read)
+    else:
+        for child, below in _wanted_below(node, wanted):
+            _need(child, below, read)
 
 
-def _names(node: Node) -> set[str]:
+def _wanted_below(node: nodes.Node, wanted: Set[str]) -> Iterator[tuple[nodes.Node, Set[str]]]:
+    """The inputs of a node, with the columns of each that it reads to give the wanted ones and the time."""
+    if isinstance(node, nodes.Join):
+        for side, child in enumerate(nodes.inputs_of(node)):
+            yield child, _joined(node, side, wanted)
+    elif isinstance(node, nodes.Filter):
+        yield node.input, wanted | set(columns_of(node.predicate)) | {str(shape_of(node).time)}
+    elif isinstance(node, nodes.Project):
+        yield node.input, {name for _, expression in node.columns for name in columns_of(expression)}
+    elif isinstance(node, nodes.WindowAggregate):
+        yield node.input, _aggregated(node)
+    else:
+        names = _names(node)
+        yield from ((child, names) for child in nodes.inputs_of(node))
+
+
+def _names(node: nodes.Node) -> set[str]:
     return set(shape_of(node).schema.names)
 
 
-def _progress_columns(stream: Stream) -> set[str]:
+def _progress_columns(stream: nodes.Stream) -> set[str]:
     if not isinstance(stream.policy, External):
         return {stream.time}
     carrier = () if stream.policy.column is None else (stream.policy.column,)
     return {stream.time, *carrier, *stream.policy.per}
 
 
-def _aggregated(node: WindowAggregate) -> set[str]:
+def _aggregated(node: nodes.WindowAggregate) -> set[str]:
     """What a window aggregate reads of its input: whole rows where late ones are given back."""
-    if node.late is not Late.DROP:
+    if node.late is not nodes.Late.DROP:
         return _names(node.input)
     expressions = [expression for _, expression in node.keys]
     expressions += [call.argument for call in node.aggregates if call.argument is not None]
@@ -116,48 +102,33 @@ def _aggregated(node: WindowAggregate) -> set[str]:
     return names | set(partition) | {name for name in progress if name is not None}
 
 
-def _joined(node: Join, side: int, wanted: Set[str]) -> set[str]:
+def _joined(node: nodes.Join, side: int, wanted: Set[str]) -> set[str]:
     """What a join reads of one side: whole rows where late ones are given back."""
-    child = inputs_of(node)[side]
-    if node.late is not Late.DROP or (isinstance(node.window, AsOf) and side == RIGHT):
+    child = nodes.inputs_of(node)[side]
+    if node.late is not nodes.Late.DROP or (isinstance(node.window, AsOf) and side == RIGHT):
         return _names(child)  # all of a right row says which of several as of one time is meant
     names = wanted | set(columns_of(node.on) if node.on is not None else ())
     return {source for name, source in node.names_of(side).items() if name in names} | {str(shape_of(child).time)}
 
 
-def _given(node: Node, read: _Read) -> set[str]:
+def _given(node: nodes.Node, read: _Read) -> set[str]:
     """The columns a node will have as far as is known."""
-    if isinstance(node, Stream):
+    if isinstance(node, nodes.Stream):
         return read[node.name]
-    if isinstance(node, Union):
+    if isinstance(node, nodes.Union):
         return {name for child in node.inputs for name in _given(child, read)}
-    return _given(node.input, read) if isinstance(node, (Filter, Distinct)) else _names(node)
+    return _given(node.input, read) if isinstance(node, (nodes.Filter, nodes.Distinct)) else _names(node)
 
 
-def _pruned(node: Node, wanted: Set[str], columns: dict[str, list[str]], joins: dict[Join, Set[str]]) -> Node:
+def _pruned(node: nodes.Node, columns: dict[str, list[str]], joins: dict[nodes.Join, Set[str]]) -> nodes.Node:
     """The node over streams that have only these columns; a join gives only what is wanted of it."""
-    if isinstance(node, Stream):
+    if isinstance(node, nodes.Stream):
         return replace(node, schema=pa.schema([node.schema.field(name) for name in columns[node.name]]))
-    if isinstance(node, Join):
-        return _pruned_join(node, joins[node], columns, joins)
-    return map_inputs(node, lambda child: _pruned(child, _wanted_below(node, wanted), columns, joins))
-
-
-def _wanted_below(node: Node, wanted: Set[str]) -> Set[str]:
-    """The columns of its input that a node with one reads to give the wanted ones, and the time."""
-    if isinstance(node, Filter):
-        return wanted | set(columns_of(node.predicate)) | {str(shape_of(node).time)}
-    if isinstance(node, Project):
-        return {name for _, expression in node.columns for name in columns_of(expression)}
-    if isinstance(node, WindowAggregate):
-        return _aggregated(node)
-    return _names(node)
-
-
-def _pruned_join(node: Join, wanted: Set[str], columns: dict[str, list[str]], joins: dict[Join, Set[str]]) -> Join:
-    sides = [_pruned(child, _joined(node, side, wanted), columns, joins) for side, child in enumerate(inputs_of(node))]
-    kept = [_names(side) for side in sides]
+    below = nodes.map_inputs(node, lambda child: _pruned(child, columns, joins))
+    if not isinstance(node, nodes.Join) or not isinstance(below, nodes.Join):
+        return below
+    kept = [_names(side) for side in nodes.inputs_of(below)]
     names = tuple(column for column in node.names if column.source in kept[column.side])
     shape = shape_of(node)
-    out = tuple(name for name in shape.schema.names if name in wanted or name == shape.time)
-    return replace(node, left=sides[0], right=sides[1], names=names, out=out)
+    out = tuple(name for name in shape.schema.names if name in joins[node] or name == shape.time)
+    return replace(below, names=names, out=out)

@@ -13,7 +13,7 @@ from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import check_supported, shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
-from windrow.plan.columns import columns_read, prune
+from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Filter, Join, JoinStrategy, JoinTime, Late, Node, Project, Stream, WindowAggregate
 from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
@@ -106,7 +106,7 @@ def test_progress_is_found_under_the_name_of_a_projection() -> None:
 def test_only_what_the_query_needs_is_read_and_given() -> None:
     plan = WindowAggregate(joined(on=call("and", SAME, NEAR)), Sliding("trades_time", MINUTE, MINUTE), (), (COUNT,))
     assert columns_read(plan) == {"trades": ["symbol", "price", "time"], "quotes": ["symbol", "bid", "ask", "time"]}
-    below = prune(plan)
+    below = prune_together([plan])[0]
     assert isinstance(below, WindowAggregate)
     assert shape_of(below.input).schema.names == ["trades_time"]
 

@@ -21,12 +21,12 @@ _BETWEEN = "SLIDE {} is larger than RANGE {}: rows between windows are in none o
 
 def notes_of(node: Node) -> Iterator[str]:
     """Notes on a plan, top down."""
-    waiting = list(_waits(node, True))
+    waiting = list(_waits(node))
     for part in walk(node):
         for kind, rule in _RULES:
             if isinstance(part, kind) and (kind is not Stream or part in waiting):
                 yield from rule(part)
-    for stream in unused_promises(node):
+    for stream in _unused_promises(node):
         assert isinstance(stream.policy, External)
         yield (
             f"Promises of {stream.name} for single groups by {', '.join(stream.policy.per)} are of no use here: only "
@@ -35,7 +35,7 @@ def notes_of(node: Node) -> Iterator[str]:
         )
 
 
-def unused_promises(node: Node, keys: frozenset[str] = frozenset()) -> Iterator[Stream]:
+def _unused_promises(node: Node, keys: frozenset[str] = frozenset()) -> Iterator[Stream]:
     """The streams whose promises for single groups are of no use to the plan above them."""
     if isinstance(node, Stream):
         if isinstance(node.policy, External) and not keys.issuperset(node.policy.per):
@@ -48,25 +48,24 @@ def unused_promises(node: Node, keys: frozenset[str] = frozenset()) -> Iterator[
     elif isinstance(node, Join):
         keys = frozenset()
     for child in inputs_of(node):
-        yield from unused_promises(child, keys)
+        yield from _unused_promises(child, keys)
 
 
-def _waits(node: Node, heard: bool) -> Iterator[Stream]:
+def _waits(node: Node, awaited: bool = True) -> Iterator[Stream]:
     """The streams whose promises something waits for: windows of rows by arrival wait for none."""
-    if isinstance(node, Stream) and heard:
+    if isinstance(node, Stream) and awaited:
         yield node
     if isinstance(node, WindowAggregate):
-        heard = not (isinstance(node.window, RowsWindow) and node.window.order is None)
+        awaited = not (isinstance(node.window, RowsWindow) and node.window.order is None)
     for child in inputs_of(node):
-        yield from _waits(child, heard)
+        yield from _waits(child, awaited)
 
 
 def _rows_between(node: WindowAggregate) -> Iterator[str]:
     window = node.window
     if isinstance(window, Sliding) and window.loses_rows:
         domain = shape_of(node.input).domain
-        slide, length = render(window.slide, domain), render(window.range, domain)
-        yield _BETWEEN.format(slide, length)
+        yield _BETWEEN.format(render(window.slide, domain), render(window.range, domain))
     if isinstance(window, RowsWindow) and window.slide > window.range:
         yield _BETWEEN.format(row_count(window.slide), row_count(window.range))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 from windrow.aggregates.kinds.base import value_type
 from windrow.physical import nodes
@@ -33,7 +31,7 @@ from windrow.plan.nodes import (
     walk,
 )
 from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
-from windrow.semantics.progress.policies import External, Idle, Lead, Ordered, Policy, Slack, SlackRows, lead_of
+from windrow.semantics.progress.policies import External, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain, render, render_apart
 from windrow.semantics.scalars.expressions import Column, Expression
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
@@ -42,7 +40,7 @@ from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session,
 def explain(node: Node, statistics: Statistics | None = None, constants: Constants = MEASURED) -> str:
     """The plan as a tree, top down, with the chosen strategies and their reasons, then notes.
 
-    With statistics of the stream, strategies are chosen by what each would cost, which is told too.
+    With statistics of the stream, strategies are chosen by what each would cost, which is shown too.
     """
     (answer,) = make([node], How(statistics=statistics, constants=constants))
     lines = list(_tree(answer.inputs[0]))
@@ -56,24 +54,37 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
 
 def title_of(node: Node) -> str:
     """A node in one line."""
-    return _DESCRIBE[type(node)](node).title
+    return _described(node)[0]
 
 
-def _entry(node: Physical) -> _Entry:
-    """What was asked for and, where there was a choice, what was decided."""
-    entry = _DESCRIBE[type(node.asked)](node.asked)
-    if not isinstance(node, (nodes.Window, nodes.PhysicalJoin)):
-        return entry
-    decided = [("strategy", node.strategy.value), *(("", f"- {reason}") for reason in node.reasons)]
-    return _Entry(entry.title, (*entry.details, *decided))
+def _described(node: Node) -> tuple[str, list[tuple[str, str]]]:
+    """The title of a node and what was asked for, line by line."""
+    if isinstance(node, Stream):
+        return f"Stream {node.name}" + (f" from {node.origin}" if node.origin else ""), _stream_details(node)
+    if isinstance(node, Filter):
+        return f"Filter {node.predicate}", []
+    if isinstance(node, Project):
+        return "Project " + ", ".join(_named(name, expression) for name, expression in node.columns), []
+    if isinstance(node, WindowAggregate):
+        return "WindowAggregate", _window_details(node)
+    if isinstance(node, Union):
+        return f"Union of {len(node.inputs)}: rows as they come, progress is the least of all inputs", []
+    if isinstance(node, Join):
+        kind = "as of" if isinstance(node.window, AsOf) else node.kind.value
+        return f"Join ({kind}) of {node.aliases[0]} and {node.aliases[1]}", _join_details(node)
+    if isinstance(node, Distinct):
+        return "Distinct: each different row once", []
+    return "OrderedOutput", _order_details(node)
 
 
 def _tree(node: Physical) -> Iterator[str]:
-    entry, children = _entry(node), node.inputs
-    yield entry.title
+    (title, details), children = _described(node.asked), node.inputs
+    if isinstance(node, (nodes.Window, nodes.PhysicalJoin)):
+        details += [("strategy", node.strategy.value), *(("", f"- {reason}") for reason in node.reasons)]
+    yield title
     rail = "│ " if children else "  "
-    width = max((len(name) for name, _ in entry.details), default=0)
-    for name, text in entry.details:
+    width = max((len(name) for name, _ in details), default=0)
+    for name, text in details:
         yield f"{rail} {name:<{width}}  {text}"
     for index, child in enumerate(children):
         last = index == len(children) - 1
@@ -82,25 +93,22 @@ def _tree(node: Physical) -> Iterator[str]:
         yield from ((("   " if last else "│  ") + line).rstrip() for line in rest)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    title: str
-    details: tuple[tuple[str, str], ...] = ()
-
-
-def _stream(node: Stream) -> _Entry:
+def _stream_details(node: Stream) -> list[tuple[str, str]]:
     columns = ", ".join(f"{field.name} {value_type(field.type)}" for field in node.schema)
     details = [("columns", columns), ("progress", f"on {node.time}: {describe_policy(node.policy)}")]
-    lead = lead_of(node.policy)
+    lead, idle = lead_of(node.policy), node.idle
     if lead is not None:
-        details.append(("lead", _describe_lead(lead)))
-    if node.idle is not None:
-        details.append(("idle", _describe_idle(node.idle)))
-    return _Entry(f"Stream {node.name}" + (f" from {node.origin}" if node.origin else ""), tuple(details))
+        against = "of the clock" if lead.wall_clock else "of what came before"
+        ahead = f"rows more than {_shown(lead.amount)} ahead {against} are early"
+        details.append(("lead", f"{ahead}: set aside and counted, they move no progress"))
+    if idle is not None and idle.wall_clock:
+        details.append(("idle", f"after {_shown(idle.amount)} of silence by the clock it no longer holds others back"))
+    elif idle is not None:
+        details.append(("idle", f"it holds others back by at most {_shown(idle.amount)}"))
+    return details
 
 
 def describe_policy(policy: Policy) -> str:
-    """A progress policy in words."""
     if isinstance(policy, Ordered):
         return "rows come in order"
     if isinstance(policy, Slack):
@@ -113,53 +121,25 @@ def describe_policy(policy: Policy) -> str:
     return "only the end of the input is a promise"
 
 
-def _describe_lead(lead: Lead) -> str:
-    against = "of the clock" if lead.wall_clock else "of what came before"
-    return (
-        f"rows more than {_shown(lead.amount)} ahead {against} are early: set aside and counted, they move no progress"
-    )
-
-
-def _describe_idle(idle: Idle) -> str:
-    if idle.wall_clock:
-        return f"after {_shown(idle.amount)} of silence by the clock it no longer holds others back"
-    return f"it holds others back by at most {_shown(idle.amount)}"
-
-
 def _shown(amount: Amount) -> str:
     return render(amount.resolve(Domain.TIME, "amount"), Domain.TIME) if amount.is_time else str(amount)
-
-
-def _filter(node: Filter) -> _Entry:
-    return _Entry(f"Filter {node.predicate}")
-
-
-def _project(node: Project) -> _Entry:
-    return _Entry("Project " + ", ".join(_named(name, expression) for name, expression in node.columns))
 
 
 def _named(name: str, expression: Expression) -> str:
     return name if expression == Column(name) else f"{name} = {expression}"
 
 
-def _aggregate(node: WindowAggregate) -> _Entry:
+def _window_details(node: WindowAggregate) -> list[tuple[str, str]]:
     domain = Domain.INTEGER if isinstance(node.window, RowsWindow) else shape_of(node.input).domain
-    details = [
-        ("window", describe_window(node.window, domain)),
-        *(("", text) for text in (describe_bounds(node.window, domain),) if text),
-        ("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"),
-        ("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"),
-        ("emit", _describe_emit(node)),
-        *_describe_early(node),
-        ("late", _describe_late(node, domain)),
-    ]
-    return _Entry("WindowAggregate", tuple(details))
-
-
-def _describe_early(node: WindowAggregate) -> list[tuple[str, str]]:
-    if node.early is None:
-        return []
-    return [("early", f"open windows every {_shown(node.early)}, taken back when something newer follows")]
+    bounds = describe_bounds(node.window, domain)
+    details = [("window", describe_window(node.window, domain)), *([("", bounds)] if bounds else [])]
+    details.append(("keys", ", ".join(_named(*key) for key in node.keys) or "none: one result a window"))
+    details.append(("answers", ", ".join(f"{call.name} = {call}" for call in node.aggregates) or "none"))
+    details.append(("emit", _describe_emit(node)))
+    if node.early is not None:
+        every = _shown(node.early)
+        details.append(("early", f"open windows every {every}, taken back when something newer follows"))
+    return [*details, ("late", _describe_late(node, domain))]
 
 
 def _describe_emit(node: WindowAggregate) -> str:
@@ -201,22 +181,17 @@ def _describe_sliding(window: Sliding, domain: Domain) -> str:
     text = f"RANGE {render(window.range, domain)} SLIDE {render(window.slide, domain)} on {window.attribute}"
     overlap = -(-window.range // window.slide)
     shared = f"each row in up to {overlap} windows" if overlap > 1 else "each row in at most one window"
-    origin = "" if _is_uneven(window) else _origin(window, domain)
+    origin = "" if window.range % window.slide else _origin(window, domain)
     return f"{text}{origin}, {'each row in one window' if window.is_tumbling else shared}"
 
 
-def _is_uneven(window: Window) -> bool:
-    """Whether windows start at other multiples of their slide than they end at."""
-    return isinstance(window, Sliding) and window.range % window.slide != 0
-
-
 def describe_bounds(window: Window, domain: Domain) -> str:
-    """Where uneven windows start and end; nothing for others, of which one follows from the other.
+    """Where windows start and end that start at other multiples of their slide than they end at; for others nothing.
 
     >>> describe_bounds(Sliding("ts", range=10, slide=4), Domain.INTEGER)
     'windows start 2 after multiples of 4 and end at multiples of 4'
     """
-    if not isinstance(window, Sliding) or not _is_uneven(window):
+    if not isinstance(window, Sliding) or window.range % window.slide == 0:
         return ""
     start, end = (_after_multiples(phase, window.slide, domain) for phase in window.phases)
     return f"windows start {start} and end {end}"
@@ -233,7 +208,10 @@ def _origin(window: Sliding | Landmark, domain: Domain) -> str:
 
 def _describe_late(node: WindowAggregate, domain: Domain) -> str:
     if isinstance(node.window, RowsWindow):
-        return _describe_late_for_rows(node, node.window)
+        if node.window.order is None:
+            return "none: rows count as they come"
+        side = "given out on the side" if node.late is Late.SIDE else "left out, and counted"
+        return f"{side}; the rows after them are counted already"
     what = {
         Late.DROP: "left out of the windows they missed, and counted",
         Late.SIDE: "given out on the side with the windows they missed",
@@ -244,25 +222,7 @@ def _describe_late(node: WindowAggregate, domain: Domain) -> str:
     return f"{what}; they count in the windows still open (generous)"
 
 
-def _describe_late_for_rows(node: WindowAggregate, window: RowsWindow) -> str:
-    if window.order is None:
-        return "none: rows count as they come"
-    side = "given out on the side" if node.late is Late.SIDE else "left out, and counted"
-    return f"{side}; the rows after them are counted already"
-
-
-def _union(node: Union) -> _Entry:
-    return _Entry(f"Union of {len(node.inputs)}: rows as they come, progress is the least of all inputs")
-
-
-def _join(node: Join) -> _Entry:
-    kind = "as of" if isinstance(node.window, AsOf) else node.kind.value
-    title = f"Join ({kind}) of {node.aliases[0]} and {node.aliases[1]}"
-    return _Entry(title, tuple(join_details(node)))
-
-
-def join_details(node: Join) -> list[tuple[str, str]]:
-    """What is joined, line by line."""
+def _join_details(node: Join) -> list[tuple[str, str]]:
     domain = shapes_below(node)[0].domain
     return [
         ("window", describe_join_window(node, domain)),
@@ -317,11 +277,7 @@ _LATE = {
 }
 
 
-def _distinct(_node: Distinct) -> _Entry:
-    return _Entry("Distinct: each different row once")
-
-
-def _ordered(node: OrderedOutput) -> _Entry:
+def _order_details(node: OrderedOutput) -> list[tuple[str, str]]:
     shape = shape_of(node)
     others = any(name != shape.time for name in shape.schema.names)
     details = [
@@ -330,16 +286,4 @@ def _ordered(node: OrderedOutput) -> _Entry:
     ]
     if not any(isinstance(part, WindowAggregate) for part in walk(node)):
         details.append(("late", "rows below what was promised are left out, and counted"))
-    return _Entry("OrderedOutput", tuple(details))
-
-
-_DESCRIBE: dict[type, Callable[[Any], _Entry]] = {
-    Stream: _stream,
-    WindowAggregate: _aggregate,
-    Filter: _filter,
-    Project: _project,
-    Union: _union,
-    Distinct: _distinct,
-    OrderedOutput: _ordered,
-    Join: _join,
-}
+    return details

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
+from windrow.physical import nodes
 from windrow.physical.how import How, When
-from windrow.physical.nodes import (
-    LastRowsWindow,
-    PanedWindow,
-    PerRowWindow,
-    Physical,
-    Plans,
-    SessionWindow,
-    SlidingWindow,
-    SmoothedWindow,
-    TrialWindow,
-    Undecided,
-    rewrite,
-)
 from windrow.physical.pane_cells import keeps_values, pane_of, why_not_smooth
 from windrow.physical.planner import Choice, choose, is_open
 from windrow.plan.checks.nodes import shape_of
@@ -27,42 +15,42 @@ _COSTED = (Strategy.PANES, Strategy.WID, Strategy.ADAPTIVE, Strategy.BUFFER)
 """The strategies that `costs.py` can tell apart."""
 
 
-def choose_windows(plans: Plans, how: How) -> Plans:
+def choose_windows(plans: nodes.Plans, how: How) -> nodes.Plans:
     """Choose the algorithm of every window aggregate."""
-    return rewrite(plans, lambda _, node: _chosen(node, how) if isinstance(node, Undecided) else node)
+    return nodes.rewrite(plans, lambda _, node: _chosen(node, how) if isinstance(node, nodes.Undecided) else node)
 
 
-def _chosen(node: Physical, how: How) -> Physical:
+def _chosen(node: nodes.Physical, how: How) -> nodes.Physical:
     asked = node.asked
     if not isinstance(asked, WindowAggregate):
         return node
     choice = choose(asked, how.statistics, how.constants)
     within = within_of(asked, shape_of(asked.input).domain) if asked.late is Late.REVISE else 0
     if isinstance(asked.window, Session):
-        return SessionWindow(asked, node.inputs, choice.reasons, within=within)
+        return nodes.SessionWindow(asked, node.inputs, choice.reasons, within=within)
     if isinstance(asked.window, SlideByTuple):
-        return PerRowWindow(asked, node.inputs, choice.reasons, together=_takes_bounds(asked, asked.window))
+        return nodes.PerRowWindow(asked, node.inputs, choice.reasons, together=_takes_bounds(asked, asked.window))
     if isinstance(asked.window, RowsWindow):
-        return LastRowsWindow(asked, node.inputs, choice.reasons)
+        return nodes.LastRowsWindow(asked, node.inputs, choice.reasons)
     return _sliding(asked, asked.window, node.inputs, choice, within, how)
 
 
 def _sliding(
-    asked: WindowAggregate, window: Sliding | Landmark, inputs: Plans, choice: Choice, within: int, how: How
-) -> SlidingWindow:
+    asked: WindowAggregate, window: Sliding | Landmark, inputs: nodes.Plans, choice: Choice, within: int, how: How
+) -> nodes.SlidingWindow:
     early = every_of(asked, shape_of(asked.input).domain)
     pane, threads = pane_of(window), how.threads
     if how.flush.when is not When.EAGER and why_not_smooth(asked) is None:
         reasons = ("windows are given in slices",)
-        return SmoothedWindow(asked, inputs, reasons, pane=pane, flush=how.flush)
+        return nodes.SmoothedWindow(asked, inputs, reasons, pane=pane, flush=how.flush)
     if how.trial and how.statistics is None and is_open(asked):
         among = (choice.strategy, *(one for one in _COSTED if one is not choice.strategy))
-        return TrialWindow(
+        return nodes.TrialWindow(
             asked, inputs, choice.reasons, early=early, threads=threads, among=among, constants=how.constants
         )
     if choice.strategy is Strategy.PANES:
-        return PanedWindow(asked, inputs, choice.reasons, within=within, early=early, threads=threads, pane=pane)
-    return SlidingWindow(asked, inputs, choice.reasons, early=early, threads=threads, strategy=choice.strategy)
+        return nodes.PanedWindow(asked, inputs, choice.reasons, within=within, early=early, threads=threads, pane=pane)
+    return nodes.SlidingWindow(asked, inputs, choice.reasons, early=early, threads=threads, strategy=choice.strategy)
 
 
 def _takes_bounds(asked: WindowAggregate, window: SlideByTuple) -> bool:

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from windrow.physical import nodes
 from windrow.physical.how import How
-from windrow.physical.nodes import (
-    DistinctRows,
-    DividedGroups,
-    LastRowsWindow,
-    PanedWindow,
-    PerRowWindow,
-    Physical,
-    Plans,
-    SlidingWindow,
-    SmoothedWindow,
-    Window,
-    walk,
-)
 from windrow.physical.pane_cells import why_not_partial
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import shape_of
@@ -36,12 +24,12 @@ Joins are not divided: they take rows some ten thousands at a time, and look par
 """
 
 
-def divide_groups(plans: Plans, how: How) -> Plans:
+def divide_groups(plans: nodes.Plans, how: How) -> nodes.Plans:
     """Divide the groups of every operator that can do without seeing all of them."""
     return plans if how.shards == 1 else tuple(_divided(plan, how, counted=False) for plan in plans)
 
 
-def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
+def _divided(node: nodes.Physical, how: How, *, counted: bool) -> nodes.Physical:
     """`counted` says that something above counts rows as they come, so that their order must stay."""
     below = counted or _counts_rows(node)
     node = replace(node, inputs=tuple(_divided(child, how, counted=below) for child in node.inputs))
@@ -49,37 +37,37 @@ def _divided(node: Physical, how: How, *, counted: bool) -> Physical:
     if routes is None:
         return node
     one = replace(node, inputs=())
-    if isinstance(one, SlidingWindow):
+    if isinstance(one, nodes.SlidingWindow):
         one = replace(one, threads=1)
-    panes = isinstance(node, PanedWindow) and why_not_partial(node.asked) is None
+    panes = isinstance(node, nodes.PanedWindow) and why_not_partial(node.asked) is None
     if not any(routes) and not panes:
         return node
     shards, threads = min(how.shards, MOST) if any(routes) else 1, min(how.threads, MOST)
     reasons = ("groups are divided among threads",) if any(routes) else ("threads share the rows",)
-    return DividedGroups(
+    return nodes.DividedGroups(
         node.asked, node.inputs, reasons, each=one, routes=routes, panes=panes, shards=shards, threads=threads
     )
 
 
-def _counts_rows(node: Physical) -> bool:
+def _counts_rows(node: nodes.Physical) -> bool:
     if isinstance(node.asked, logical.Join):
         return isinstance(node.asked.window, LastRows)
-    return isinstance(node, (LastRowsWindow, PerRowWindow))
+    return isinstance(node, (nodes.LastRowsWindow, nodes.PerRowWindow))
 
 
-def _routes(node: Physical) -> tuple[Route, ...] | None:
+def _routes(node: nodes.Physical) -> tuple[Route, ...] | None:
     """What rows that must meet have in common; None where the operator must see all of them, or in their order."""
-    if any(_promises_for_groups(below) for below in walk(node)):
+    if any(_promises_for_groups(below) for below in nodes.walk(node)):
         return None
-    if isinstance(node, DistinctRows):
+    if isinstance(node, nodes.DistinctRows):
         return (tuple(Column(name) for name in shape_of(node.asked).schema.names),)
-    if not isinstance(node, Window) or isinstance(node, SmoothedWindow) or node.passes:
+    if not isinstance(node, nodes.Window) or isinstance(node, nodes.SmoothedWindow) or node.passes:
         return None
     route = _route_of_window(node)
     return None if route is None else (route,)
 
 
-def _route_of_window(node: Window) -> Route | None:
+def _route_of_window(node: nodes.Window) -> Route | None:
     window = node.asked.window
     if isinstance(window, (RowsWindow, SlideByTuple)):
         counted = [key for _, key in node.asked.keys if isinstance(key, Column) and key.name in window.partition]
@@ -89,6 +77,6 @@ def _route_of_window(node: Window) -> Route | None:
     return tuple(key for _, key in node.asked.keys)
 
 
-def _promises_for_groups(node: Physical) -> bool:
+def _promises_for_groups(node: nodes.Physical) -> bool:
     policy = node.asked.policy if isinstance(node.asked, Stream) else None
     return isinstance(policy, External) and bool(policy.per)

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import singledispatch
 from math import gcd
 
+from windrow.physical import nodes
 from windrow.physical.grid import Grid
 from windrow.physical.how import How
-from windrow.physical.nodes import (
-    DistinctRows,
-    Meld,
-    PerRowWindow,
-    Physical,
-    PhysicalJoin,
-    Plans,
-    ProjectRows,
-    Read,
-    Sort,
-    Window,
-    walk,
-)
 from windrow.plan import nodes as logical
-from windrow.plan.nodes import walk as walk_asked
 from windrow.semantics.joins import Between, LastRows, SameWindow, TimeWindow
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column
@@ -32,106 +18,59 @@ ROWS_AHEAD = 1 << 14
 """Rows of one side that a join takes at once, however short its windows are."""
 
 
-def pass_promises(plans: Plans, how: How) -> Plans:
+def pass_promises(plans: nodes.Plans, how: How) -> nodes.Plans:
     """Pass down, from the root to the streams, where windows above may end and what they group by."""
     return tuple(_passed_down(plan, None, leads=_reads_several(plan)) for plan in plans)
 
 
-def _reads_several(plan: Physical) -> bool:
-    return len({node.asked.name for node in walk(plan) if isinstance(node, Read)}) > 1
+def _reads_several(plan: nodes.Physical) -> bool:
+    return len({node.asked.name for node in nodes.walk(plan) if isinstance(node, nodes.Read)}) > 1
 
 
-def _passed_down(node: Physical, grid: Grid | None, *, leads: bool) -> Physical:
-    node = _with_grid(node, grid)
+def _passed_down(node: nodes.Physical, grid: Grid | None, *, leads: bool) -> nodes.Physical:
+    if isinstance(node, nodes.Read):
+        return replace(node, grids=(grid,), keys=_keys(node, grid), leads=leads)
+    if isinstance(node, nodes.DistinctRows):
+        node = replace(node, grid=Grid() if grid is None else Grid(grid.origin, grid.step))
+    elif isinstance(node, (nodes.Window, nodes.PhysicalJoin)):
+        node = replace(node, passes=_keys(node, grid))
     below = _grid_below(node, grid)
-    if isinstance(node, Read):
-        return replace(node, leads=leads)
     return replace(node, inputs=tuple(_passed_down(child, below, leads=leads) for child in node.inputs))
 
 
-@singledispatch
-def _with_grid(node: Physical, grid: Grid | None) -> Physical:
-    """The node, with what it does for those above."""
-    return node
-
-
-@_with_grid.register
-def _(node: Read, grid: Grid | None) -> Physical:
-    return replace(node, grids=(grid,), keys=_keys(node, grid))
-
-
-@_with_grid.register
-def _(node: DistinctRows, grid: Grid | None) -> Physical:
-    return replace(node, grid=Grid() if grid is None else Grid(grid.origin, grid.step))
-
-
-@_with_grid.register(Window)
-@_with_grid.register(PhysicalJoin)
-def _(node: Window | PhysicalJoin, grid: Grid | None) -> Physical:
-    return replace(node, passes=_keys(node, grid))
-
-
-def _keys(node: Physical, grid: Grid | None) -> frozenset[str]:
+def _keys(node: nodes.Physical, grid: Grid | None) -> frozenset[str]:
     """The columns by which those above use promises for single groups, where any can come from below."""
-    parts = list(walk_asked(node.asked))
+    parts = list(logical.walk(node.asked))
     policies = (part.policy for part in parts if isinstance(part, logical.Stream))
     promised = any(isinstance(policy, External) and policy.per for policy in policies)
     promised = promised or any(isinstance(part, logical.Join) for part in parts)
     return grid.keys if promised and grid is not None else frozenset()
 
 
-@singledispatch
-def _grid_below(node: Physical, grid: Grid | None) -> Grid | None:
+def _grid_below(node: nodes.Physical, grid: Grid | None) -> Grid | None:
     """What a node and those above it can use of the promises of its inputs; None: nothing."""
+    if isinstance(node, nodes.Window):
+        below = _grid_of(node.asked)
+        is_together = isinstance(node, nodes.PerRowWindow) and node.together
+        return below if below is None else replace(below, together=is_together)
+    if isinstance(node, nodes.Sort):
+        return Grid(pace=node.pace)
+    if isinstance(node, nodes.PhysicalJoin):  # uses all promises; one side may be a window's reach ahead
+        window = node.asked.window
+        if isinstance(window, LastRows):
+            return Grid(by_arrival=True)
+        return Grid(pace=reach_of(window), rows=ROWS_AHEAD, together=True)
+    if isinstance(node, nodes.DistinctRows):
+        # Without windows above, every punctuation says something: it makes rows below it late.
+        return Grid() if grid is None else replace(grid, together=False)
+    if isinstance(node, nodes.ProjectRows) and grid is not None:
+        return replace(grid, keys=keys_below(node.asked, grid.keys))
+    if isinstance(node, nodes.Meld) and grid is not None:
+        # Less its idle time, a punctuation on this grid may still fall where windows end. Which bound rows of a union
+        # meet is known where it is made.
+        step = gcd(grid.step, *(amount for amount in node.idle if amount is not None))
+        return replace(grid, step=step, pace=max(grid.step, grid.pace), together=False, rows=1)
     return grid
-
-
-@_grid_below.register
-def _(node: Window, grid: Grid | None) -> Grid | None:
-    return _grid_of(node.asked)
-
-
-@_grid_below.register
-def _(node: PerRowWindow, grid: Grid | None) -> Grid | None:
-    below = _grid_of(node.asked)
-    return below if below is None else replace(below, together=node.together)
-
-
-@_grid_below.register
-def _(node: DistinctRows, grid: Grid | None) -> Grid | None:
-    # Without windows above, every punctuation says something: it makes rows below it late.
-    return Grid() if grid is None else replace(grid, together=False)
-
-
-@_grid_below.register
-def _(node: Sort, grid: Grid | None) -> Grid | None:
-    return Grid(pace=node.pace)
-
-
-@_grid_below.register
-def _(node: PhysicalJoin, grid: Grid | None) -> Grid | None:
-    """A join uses all promises; one side may be a window's reach ahead."""
-    window = node.asked.window
-    if isinstance(window, LastRows):
-        return Grid(by_arrival=True)
-    return Grid(pace=reach_of(window), rows=ROWS_AHEAD, together=True)
-
-
-@_grid_below.register
-def _(node: ProjectRows, grid: Grid | None) -> Grid | None:
-    return None if grid is None else replace(grid, keys=keys_below(node.asked, grid.keys))
-
-
-@_grid_below.register
-def _(node: Meld, grid: Grid | None) -> Grid | None:
-    """Less its idle time, a punctuation on this grid may still fall where windows end.
-
-    Which bound rows of a union meet is known where it is made.
-    """
-    if grid is None:
-        return None
-    step = gcd(grid.step, *(amount for amount in node.idle if amount is not None))
-    return replace(grid, step=step, pace=max(grid.step, grid.pace), together=False, rows=1)
 
 
 def _grid_of(node: logical.WindowAggregate) -> Grid | None:
@@ -143,7 +82,7 @@ def _grid_of(node: logical.WindowAggregate) -> Grid | None:
         return Grid(pace=window.range, keys=usable_keys(node))
     if isinstance(window, RowsWindow):
         # Which rows of a union come first must not depend on batches. By arrival no promise says anything.
-        united = any(isinstance(part, logical.Union) for part in walk_asked(node))
+        united = any(isinstance(part, logical.Union) for part in logical.walk(node))
         return Grid(by_arrival=united, keys=usable_keys(node)) if united or window.order is not None else None
     return Grid(pace=window.gap, keys=usable_keys(node))
 

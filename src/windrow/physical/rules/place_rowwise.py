@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-
+from windrow.physical import nodes
 from windrow.physical.how import How
-from windrow.physical.nodes import (
-    DistinctRows,
-    Meld,
-    Physical,
-    Plans,
-    ProjectRows,
-    Read,
-    Select,
-    Sort,
-    Undecided,
-    rewrite,
-)
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import walk
@@ -27,52 +14,30 @@ READ_AHEAD = {Domain.TIME: 1_000_000, Domain.INTEGER: 1_000}
 """Units of the attribute: a second, or what may come to a batch of rows."""
 
 
-def place_rowwise(plans: Plans, how: How) -> Plans:
+def place_rowwise(plans: nodes.Plans, how: How) -> nodes.Plans:
     """Give every node that leaves nothing to choose its place."""
-    return rewrite(plans, lambda _, node: _placed(node.asked, node) if isinstance(node, Undecided) else node)
-
-
-@singledispatch
-def _placed(asked: logical.Node, node: Physical) -> Physical:
-    return node  # left to another rule
-
-
-@_placed.register
-def _(asked: logical.Stream, node: Physical) -> Physical:
-    domain, policy, lead = shape_of(asked).domain, asked.policy, lead_of(asked.policy)
-    return Read(
-        asked,
-        slack=policy.amount.resolve(domain, "slack") if isinstance(policy, Slack) else 0,
-        lead=None if lead is None else lead.amount.resolve(domain, "lead"),
+    return nodes.rewrite(
+        plans, lambda _, node: (_placed(node.asked, node.inputs) or node) if isinstance(node, nodes.Undecided) else node
     )
 
 
-@_placed.register
-def _(asked: logical.Filter, node: Physical) -> Physical:
-    return Select(asked, node.inputs)
-
-
-@_placed.register
-def _(asked: logical.Project, node: Physical) -> Physical:
-    return ProjectRows(asked, node.inputs)
-
-
-@_placed.register
-def _(asked: logical.Union, node: Physical) -> Physical:
-    domain = shape_of(asked).domain
-    idles = [_idle_of(child) for child in asked.inputs]
-    shared = (None if idle is None or idle.wall_clock else idle.amount.resolve(domain, "idle") for idle in idles)
-    return Meld(asked, node.inputs, idle=tuple(shared), silence=tuple(map(silence_of, idles)))
-
-
-@_placed.register
-def _(asked: logical.Distinct, node: Physical) -> Physical:
-    return DistinctRows(asked, node.inputs)
-
-
-@_placed.register
-def _(asked: logical.OrderedOutput, node: Physical) -> Physical:
-    return Sort(asked, node.inputs, pace=_pace(asked))
+def _placed(asked: logical.Node, inputs: nodes.Plans) -> nodes.Physical | None:
+    """None where there is a choice, which other rules make."""
+    if isinstance(asked, logical.Stream):
+        domain, policy, lead = shape_of(asked).domain, asked.policy, lead_of(asked.policy)
+        slack = policy.amount.resolve(domain, "slack") if isinstance(policy, Slack) else 0
+        return nodes.Read(asked, slack=slack, lead=None if lead is None else lead.amount.resolve(domain, "lead"))
+    if isinstance(asked, logical.Filter):
+        return nodes.Select(asked, inputs)
+    if isinstance(asked, logical.Project):
+        return nodes.ProjectRows(asked, inputs)
+    if isinstance(asked, logical.Union):
+        domain, idles = shape_of(asked).domain, [_idle_of(child) for child in asked.inputs]
+        shared = (None if idle is None or idle.wall_clock else idle.amount.resolve(domain, "idle") for idle in idles)
+        return nodes.Meld(asked, inputs, idle=tuple(shared), silence=tuple(map(silence_of, idles)))
+    if isinstance(asked, logical.Distinct):
+        return nodes.DistinctRows(asked, inputs)
+    return nodes.Sort(asked, inputs, pace=_pace(asked)) if isinstance(asked, logical.OrderedOutput) else None
 
 
 def _pace(node: logical.OrderedOutput) -> int:
