@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import WindrowError
-from windrow.language import parse
-from windrow.plan.nodes import Node, Stream, WindowAggregate
+from windrow.language import ParsedScript, parse
+from windrow.plan.nodes import Node, Stream, WindowAggregate, walk
 from windrow.semantics.progress.policies import Ordered, Slack
 from windrow.semantics.scalars.amounts import Amount
 
@@ -35,6 +35,12 @@ CONTROL = Stream("control", pa.schema(_PACKETS), "ts", Ordered())
 STREAMS = {stream.name: stream for stream in (TRADES, PACKETS, CONTROL)}
 
 _Kind = TypeVar("_Kind")
+
+
+def names_read(script: ParsedScript) -> tuple[str, ...]:
+    """The streams that the queries read, each once, in order of use."""
+    used = (node.name for query in script.queries for node in walk(query) if isinstance(node, Stream))
+    return tuple(dict.fromkeys(used))
 
 
 def plan(text: str) -> Node:

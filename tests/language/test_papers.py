@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.language.streams import MINUTE, SECOND
+from tests.language.streams import MINUTE, SECOND, names_read
 from windrow.language import parse, to_sql
 from windrow.plan.conditions import conjuncts
 from windrow.plan.nodes import Filter, Join, JoinTime, Project, Stream, Union, WindowAggregate, walk
@@ -84,7 +84,7 @@ def test_query_gives_its_plan(name: str) -> None:
     assert window == aggregate.window
     assert tuple((key, Column(key)) for key in keys) == aggregate.keys
     assert calls == {call.name: str(call) for call in aggregate.aggregates}
-    assert streams == script.names
+    assert streams == names_read(script)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

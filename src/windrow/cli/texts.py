@@ -67,11 +67,12 @@ def read_queries(
 
 def _paths(text: str, given: dict[str, str]) -> dict[str, list[str]]:
     """Where the streams are read from: what is given for them, else what the text declares."""
-    from windrow.language import declared_paths
+    from windrow.language import stream_names
 
     instead = {name.lower() for name in given}
-    declared = {name: path for name, path in declared_paths(text).items() if name.lower() not in instead}
-    return {name: [path] for name, path in {**declared, **given}.items()}
+    declared = stream_names(text).declared.items()
+    paths = {name: path for name, path in declared if path is not None and name.lower() not in instead}
+    return {name: [path] for name, path in {**paths, **given}.items()}
 
 
 def _read(file: str | None, text: str | None) -> str:

@@ -5,7 +5,6 @@ from windrow.language.grammar.clauses import StreamDeclaration
 from windrow.language.queries.script import (
     ParsedScript,
     StreamNames,
-    declared_paths,
     parse,
     parse_condition,
     parse_expression,
@@ -18,7 +17,6 @@ __all__ = [
     "ParsedScript",
     "StreamDeclaration",
     "StreamNames",
-    "declared_paths",
     "find_name",
     "parse",
     "parse_condition",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from windrow.errors import QueryError
-from windrow.plan.build.queries import Length, choice, strategy_of
+from windrow.plan.build.queries import STRATEGIES, Length, choice
 from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.windows.kinds import MOST_EMPTY, Emit
@@ -40,4 +40,4 @@ class WindowSettings:
 
     def strategy(self: Settable, strategy: Strategy | JoinStrategy | str) -> Settable:
         """How windows are computed ("auto", "wid", "panes", "adaptive", "buffer") or joins ("index", "scan", ...)."""
-        return self._set(strategy=strategy_of(strategy))
+        return self._set(strategy=choice(STRATEGIES, strategy, "strategy"))

@@ -115,7 +115,7 @@ class _Binder:
             )
         schema = self._open(declaration.name, data, declaration.columns).schema
         origin = str(data) if isinstance(data, (str, Path)) else None
-        return Stream(declaration.name, schema, declaration.time, declaration.policy, declaration.idle, origin)
+        return declaration.stream(schema, origin)
 
     def _data(self, name: str, path: str | None = None) -> Any:
         """What was given under a name."""

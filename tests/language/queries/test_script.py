@@ -7,7 +7,7 @@ import re
 import pyarrow as pa
 import pytest
 
-from tests.language.streams import PACKETS, STREAMS, TRADES, complaint
+from tests.language.streams import PACKETS, STREAMS, TRADES, complaint, names_read
 from windrow.errors import QueryError
 from windrow.language import ParsedScript, parse, parse_expression
 from windrow.plan.nodes import Stream
@@ -28,7 +28,7 @@ def test_declarations_and_queries() -> None:
     script = parse(TEXT)
     assert ["trades", "quotes"] == list(script.streams)
     assert 2 == len(script.queries)
-    assert ("quotes", "trades") == script.names
+    assert ("quotes", "trades") == names_read(script)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "-- nothing\n", ";", ";;"])
@@ -44,7 +44,7 @@ def test_given_streams_are_known_and_matched_without_case() -> None:
 def test_a_declaration_replaces_a_given_stream() -> None:
     script = parse("CREATE STREAM Trades (a INT) PROGRESS ON a; SELECT * FROM trades", {"trades": TRADES})
     assert {"Trades": Stream("Trades", pa.schema([pa.field("a", pa.int64())]), "a")} == script.streams
-    assert ("Trades",) == script.names
+    assert ("Trades",) == names_read(script)
 
 
 ERRORS = [

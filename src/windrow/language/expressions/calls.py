@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
 from windrow.aggregates import lookup
 from windrow.errors import QueryError, UnsupportedError
-from windrow.language.expressions.aggregate_names import canonical
-from windrow.language.expressions.names import spelling
-from windrow.language.expressions.positions import head, place, pointing
+from windrow.language.expressions.function_names import canonical
+from windrow.language.expressions.positions import head, place, pointing, spelling
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import CLAUSE, Clause
 from windrow.language.queries.over import EXAMPLE, innermost, over_clause
+from windrow.plan.nodes import AggregateCall
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
-_WRAPPERS = (exp.Filter, exp.WithinGroup)
 
-
-@dataclass(frozen=True)
-class Called:
-    """An aggregate as asked for, before it has a name."""
-
-    function: str
-    argument: Expression | None
-    parameters: tuple[Any, ...] = ()
-
-    @property
-    def default_name(self) -> str:
-        """`count`, `max_price`: the function, and the column when it is one."""
-        if not isinstance(self.argument, Column):
-            return self.function
-        return f"{self.function}_{self.argument.name.replace('-', '_')}"
+def called(function: str, argument: Expression | None = None, parameters: tuple[Any, ...] = ()) -> AggregateCall:
+    """An aggregate under the name it has unless it is given one: `count`, `max_price`."""
+    column = f"_{argument.name.replace('-', '_')}" if isinstance(argument, Column) else ""
+    return AggregateCall(function + column, function, argument, parameters)
 
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a tree is an aggregate call, FILTER and WITHIN GROUP included."""
-    if isinstance(node, (*_WRAPPERS, exp.Window)):
-        return is_aggregate(node.this)
-    return isinstance(node, exp.Anonymous) and canonical(node.name) is not None
+    call = innermost(node)
+    return isinstance(call, exp.Anonymous) and canonical(call.name) is not None
 
 
 def has_aggregate(node: exp.Expr) -> bool:
@@ -63,13 +49,13 @@ def calls_of(node: exp.Expr) -> list[exp.Expr]:
     return [call for child in node.iter_expressions() for call in calls_of(child)]
 
 
-def read_call(node: exp.Expr, scalars: Scalars) -> Called:
+def read_call(node: exp.Expr, scalars: Scalars) -> AggregateCall:
     """The aggregate a tree calls; its argument is read over the input's columns."""
-    called = _read(node, scalars)
+    call = _read(node, scalars)
     with pointing(head(scalars.text, innermost(node))):
-        kind = None if called.argument is None else type_of(called.argument, scalars.scope.schema)
-        lookup(called.function).result_type(kind, called.parameters)
-    return called
+        kind = None if call.argument is None else type_of(call.argument, scalars.scope.schema)
+        lookup(call.function).result_type(kind, call.parameters)
+    return call
 
 
 def refuse_over(node: exp.Expr, text: str) -> None:
@@ -85,26 +71,27 @@ def refuse_over(node: exp.Expr, text: str) -> None:
             )
 
 
-def _read(node: exp.Expr, scalars: Scalars) -> Called:
+def _read(node: exp.Expr, scalars: Scalars) -> AggregateCall:
     if isinstance(node, exp.Window):
         return _read(node.this, scalars)
     if isinstance(node, exp.Filter):
         return _filtered(node, scalars)
     if isinstance(node, exp.WithinGroup):
         return _within_group(node, scalars)
-    function = canonical(node.name)
-    assert function is not None
     if node.name.lower() == "percentile_cont":
         raise _needs_order(node, scalars.text)
-    return _plain(function, node, scalars)
-
-
-def _plain(function: str, node: exp.Expr, scalars: Scalars) -> Called:
-    arguments = list(node.expressions)
+    function, arguments = str(canonical(node.name)), node.expressions
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         return _distinct(function, node, arguments[0], scalars)
     if not arguments or isinstance(arguments[0], exp.Star):
-        return _of_rows(function, node, scalars.text)
+        if function == "count":
+            return called("count")
+        raise QueryError(
+            "needs a column",
+            parameter=node.name,
+            hint=f"write {node.name}(x) of a column x; only count takes *",
+            position=head(scalars.text, node),
+        )
     if isinstance(arguments[0], exp.Order):
         raise UnsupportedError(
             "cannot be ordered here",
@@ -113,21 +100,10 @@ def _plain(function: str, node: exp.Expr, scalars: Scalars) -> Called:
             position=place(scalars.text, node),
         )
     parameters = tuple(_constant(argument, node, scalars) for argument in arguments[1:])
-    return Called(function, scalars.read(arguments[0]), parameters)
+    return called(function, scalars.read(arguments[0]), parameters)
 
 
-def _of_rows(function: str, node: exp.Expr, text: str) -> Called:
-    if function != "count":
-        raise QueryError(
-            "needs a column",
-            parameter=node.name,
-            hint=f"write {node.name}(x) of a column x; only count takes *",
-            position=head(text, node),
-        )
-    return Called("count", None)
-
-
-def _distinct(function: str, node: exp.Expr, distinct: exp.Distinct, scalars: Scalars) -> Called:
+def _distinct(function: str, node: exp.Expr, distinct: exp.Distinct, scalars: Scalars) -> AggregateCall:
     if len(distinct.expressions) != 1:
         raise UnsupportedError(
             "takes one column",
@@ -146,7 +122,7 @@ def _distinct(function: str, node: exp.Expr, distinct: exp.Distinct, scalars: Sc
             "in the outer one, with WATTR window_start",
             position=head(scalars.text, node),
         )
-    return Called("count_distinct" if function == "count" else function, argument)
+    return called("count_distinct" if function == "count" else function, argument)
 
 
 def _constant(argument: exp.Expr, node: exp.Expr, scalars: Scalars) -> Any:
@@ -162,15 +138,15 @@ def _constant(argument: exp.Expr, node: exp.Expr, scalars: Scalars) -> Any:
     return value.value
 
 
-def _filtered(node: exp.Filter, scalars: Scalars) -> Called:
+def _filtered(node: exp.Filter, scalars: Scalars) -> AggregateCall:
     """`sum(x) FILTER (WHERE c)` is the sum of `CASE WHEN c THEN x END`: aggregates pass over NULL."""
-    called = _read(node.this, scalars)
+    call = _read(node.this, scalars)
     condition = scalars.read(node.expression.this)
-    value = Literal(True) if called.argument is None else called.argument
-    return Called(called.function, Call("case", (condition, value)), called.parameters)
+    value = Literal(True) if call.argument is None else call.argument
+    return called(call.function, Call("case", (condition, value)), call.parameters)
 
 
-def _within_group(node: exp.WithinGroup, scalars: Scalars) -> Called:
+def _within_group(node: exp.WithinGroup, scalars: Scalars) -> AggregateCall:
     """`percentile_cont(q) WITHIN GROUP (ORDER BY x)` is `quantile(x, q)`; `mode()` is written so as well."""
     function = canonical(node.this.name)
     ordered = node.expression.expressions
@@ -179,7 +155,7 @@ def _within_group(node: exp.WithinGroup, scalars: Scalars) -> Called:
     parameters = tuple(_constant(argument, node.this, scalars) for argument in node.this.expressions)
     if function == "quantile" and ordered[0].args.get("desc"):
         parameters = tuple(1 - q if isinstance(q, (int, float)) else q for q in parameters)
-    return Called(function, scalars.read(ordered[0].this), parameters)
+    return called(function, scalars.read(ordered[0].this), parameters)
 
 
 def _needs_order(node: exp.Expr, text: str) -> QueryError:

@@ -1,14 +1,17 @@
-"""The select list: its items, the names of the columns they give."""
+"""The select list: its items, the names of the columns they give, and what GROUP BY means by them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from windrow.errors import QueryError
 from windrow.language.expressions.calls import is_aggregate
-from windrow.language.expressions.names import Scope, spelling
+from windrow.language.expressions.names import Scope
+from windrow.language.expressions.positions import place, spelling
 
 
 @dataclass(frozen=True)
@@ -38,33 +41,48 @@ class Item:
 def read_items(select: exp.Select, scope: Scope) -> list[Item]:
     """The items in order; stars stay stars."""
     items = [_item(syntax, scope, number) for number, syntax in enumerate(select.expressions, 1)]
-    return [_told_apart(item, items, scope) for item in items]
-
-
-def _told_apart(item: Item, items: list[Item], scope: Scope) -> Item:
-    """The item, called as in the join where columns of two inputs would have the same name."""
-    alike = [other for other in items if other.name == item.name]
-    if item.name is None or not item.is_column or len(alike) < 2:
-        return item
-    assert isinstance(item.syntax, exp.Column)
-    return replace(item, name=scope.told_apart(item.syntax))
+    names = Counter(item.name for item in items)
+    # Where columns of two inputs would have the same name, they are called as in the join.
+    alike = [item for item in items if item.is_column and item.name and names[item.name] > 1]
+    return [replace(item, name=scope.distinct_name(item.syntax)) if item in alike else item for item in items]
 
 
 def _item(syntax: exp.Expr, scope: Scope, number: int) -> Item:
     if isinstance(syntax, exp.Alias):
-        return Item(_unwrapped(syntax.this), syntax.alias, number, is_alias=True)
-    syntax = _unwrapped(syntax)
+        return Item(syntax.this.unnest(), syntax.alias, number, is_alias=True)
+    syntax = syntax.unnest()
     if isinstance(syntax, exp.Column) and not is_star(syntax):
         return Item(syntax, syntax.name, number)
     if isinstance(syntax, exp.Sub) and scope.find(syntax):
         return Item(syntax, spelling(scope.text, syntax), number)
-    if isinstance(syntax, exp.Anonymous) and scope.find(syntax):
-        return Item(syntax, scope.find(syntax), number)
-    return Item(syntax, None, number)
+    return Item(syntax, scope.find(syntax) if isinstance(syntax, exp.Anonymous) else None, number)
 
 
-def _unwrapped(syntax: exp.Expr) -> exp.Expr:
-    return _unwrapped(syntax.this) if isinstance(syntax, exp.Paren) else syntax
+def trees_of(select: exp.Select) -> list[exp.Expr]:
+    """Where aggregates may stand: the select list and HAVING."""
+    return [*select.expressions, *filter(None, [select.args.get("having")])]
+
+
+def group_targets(select: exp.Select, items: list[Item], scope: Scope) -> list[exp.Expr]:
+    """What GROUP BY lists, positions and aliases of the select list resolved; a column of the input goes first."""
+    group = select.args.get("group")
+    return [_group_target(syntax, items, scope) for syntax in (group.expressions if group else ())]
+
+
+def _group_target(syntax: exp.Expr, items: list[Item], scope: Scope) -> exp.Expr:
+    if isinstance(syntax, exp.Literal) and not syntax.is_string:
+        number = int(syntax.name) if syntax.name.isdigit() else 0
+        if not 1 <= number <= len(items):
+            raise QueryError(
+                f"must be a position in the select list, from 1 to {len(items)}",
+                parameter="GROUP BY",
+                value=syntax.name,
+                position=place(scope.text, syntax),
+            )
+        return items[number - 1].syntax
+    if isinstance(syntax, exp.Column) and not syntax.table and scope.find(syntax) is None:
+        return next((item.syntax for item in items if item.is_alias and item.name == syntax.name), syntax)
+    return syntax
 
 
 def is_star(syntax: exp.Expr) -> bool:

@@ -10,9 +10,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import Position, QueryError
-from windrow.language.expressions.positions import did_you_mean, find_name, place, pointing, position, span_of
+from windrow.language.expressions.positions import did_you_mean, find_name, place, pointing, spelling
 from windrow.language.grammar.clauses import Attribute
-from windrow.plan.types.expressions import nearest, unknown_column
+from windrow.plan.types.expressions import near_hint, nearest, unknown_column
 
 _HYPHENATED = re.compile(r"[^\W\d]\w*(-\w+)+\Z")
 _TIMES = {"least": "earlier", "greatest": "later"}
@@ -66,16 +66,13 @@ class Scope:
         """The column a name means, or an error that names the nearest one."""
         found = self.find(node)
         if found is None:
-            raise self._unknown(node).at(place(self.text, node))
+            error = self.unknown(node.name, node.table)
+            if self.is_word(node):
+                error.hint = f"{error.hint}; as text it is written {exp.Literal.string(node.name).sql()}"
+            raise error.at(place(self.text, node))
         return found
 
-    def _unknown(self, node: exp.Column) -> QueryError:
-        error = self.unknown(node.name, node.table)
-        if self.is_word(node):
-            error.hint = f"{error.hint}; as text it is written {exp.Literal.string(node.name).sql()}"
-        return error
-
-    def told_apart(self, node: exp.Expr) -> str:
+    def distinct_name(self, node: exp.Expr) -> str:
         """A column's name after that of its input, where a query reads several."""
         found = self.find(node)
         owners = [side for side in self.sides if found in side.columns.values()]
@@ -88,8 +85,7 @@ class Scope:
         spelled = {f"{side.alias}.{own}": own for side in self.sides for own in side.columns}
         near = nearest(name, [*spelled.values(), *self.aliases])
         meant = [full for full, own in spelled.items() if own == near] or [near or ""]
-        listed = f"the columns are {', '.join([*spelled, *self.aliases])}"
-        hint = listed if near is None else f"did you mean {' or '.join(meant)}? {listed[0].upper()}{listed[1:]}"
+        hint = near_hint(near and " or ".join(meant), f"the columns are {', '.join([*spelled, *self.aliases])}")
         return QueryError("is not a column of the inputs", parameter=name, hint=hint)
 
     def known(self, qualifier: str | None) -> list[str]:
@@ -110,27 +106,27 @@ class Scope:
 
     def is_text(self, node: exp.Expr) -> bool:
         """Whether a word may be text: not where it looks like a column that was misspelled."""
-        own = [name for side in self.sides for name in side.columns]
-        return self.is_word(node) and nearest(node.name, [*own, *self.known(None)]) is None
+        return self.is_word(node) and nearest(node.name, [*self._own(), *self.known(None)]) is None
+
+    def _own(self) -> list[str]:
+        return [name for side in self.sides for name in side.columns]
 
     def attribute(self, attribute: Attribute) -> str:
         """The column that a window clause names, or an error that names the nearest one."""
-        with pointing(position(self.text, attribute.span)):
-            name = self._attribute(attribute)
+        with pointing(attribute.where):
+            name = self._both_named(attribute) if attribute.function in _TIMES else self._named(attribute)
             if name is None:
                 raise self.unknown(attribute.name, attribute.qualifier)
             return name
 
-    def _attribute(self, attribute: Attribute) -> str | None:
-        if attribute.function in _TIMES:
-            parts = [part for part in (attribute, attribute.other) if part is not None]
-            found = self._both_times(str(attribute.function), [self._named(part) for part in parts])
-            if found is None:
-                times = map(self._spelled, self.times) if self.times else ("a.ts", "b.ts")
-                hint = f"write {attribute.function}({', '.join(times)})" + ("" if self.times else " over a join")
-                raise QueryError("must be of the two times of a join", parameter=attribute.function, hint=hint)
-            return found
-        return self._named(attribute)
+    def _both_named(self, attribute: Attribute) -> str:
+        parts = [part for part in (attribute, attribute.other) if part is not None]
+        found = self._both_times(str(attribute.function), [self._named(part) for part in parts])
+        if found is None:
+            times = map(self._spelled, self.times) if self.times else ("a.ts", "b.ts")
+            hint = f"write {attribute.function}({', '.join(times)})" + ("" if self.times else " over a join")
+            raise QueryError("must be of the two times of a join", parameter=attribute.function, hint=hint)
+        return found
 
     def _spelled(self, column: str) -> str:
         """A column as a query names it."""
@@ -141,7 +137,7 @@ class Scope:
         # With one input a qualifier says nothing, and papers write those of streams that are named elsewhere.
         qualifier = attribute.qualifier if len(self.sides) > 1 or self.hidden else None
         if qualifier:
-            self.qualified(qualifier, position(self.text, attribute.span))
+            self.qualified(qualifier, attribute.where)
         return self.resolve(attribute.name, qualifier) or self.resolve(attribute.name.replace("-", "_"), qualifier)
 
     def time_of(self, node: exp.Expr) -> str | None:
@@ -166,7 +162,12 @@ class Scope:
         if len(found) > 1:
             merged = None if qualifier else _look(name, self.merged, exact)
             if merged is None:
-                raise _ambiguous(name, list(found.values()))
+                raise QueryError(
+                    "is ambiguous: several inputs of the join have it",
+                    parameter=name,
+                    value=", ".join(found.values()),
+                    hint=f"write {' or '.join(found.values())}",
+                )
             return self.merged[merged]
         if found or qualifier:
             return next(iter(found), None)
@@ -182,14 +183,11 @@ class Scope:
     def _find_hyphenated(self, node: exp.Sub) -> str | None:
         """`bid-price`, when there is such a column (or `bid_price`) and its parts are not columns themselves."""
         name = spelling(self.text, node)
-        if not _HYPHENATED.match(name) or all(self._is_name(part) for part in name.split("-")):
+        known = {*self._own(), *self.schema.names}
+        if not _HYPHENATED.match(name) or all(find_name(part, known) for part in name.split("-")):
             return None
         with pointing(place(self.text, node)):
             return self.resolve(name) or self.resolve(name.replace("-", "_"))
-
-    def _is_name(self, part: str) -> bool:
-        own = [name for side in self.sides for name in side.columns]
-        return find_name(part, {*own, *self.schema.names}) is not None
 
     def qualified(self, qualifier: str, where: Position) -> list[Side]:
         """The inputs that a qualifier means, of which there must be one."""
@@ -218,27 +216,9 @@ def _look(name: str, names: Collection[str], exact: bool) -> str | None:
     return find_name(name, names)
 
 
-def _ambiguous(name: str, meant: list[str]) -> QueryError:
-    return QueryError(
-        "is ambiguous: several inputs of the join have it",
-        parameter=name,
-        value=", ".join(meant),
-        hint=f"write {' or '.join(meant)}",
-    )
-
-
 def attribute_at(text: str, syntax: exp.Expr) -> Attribute:
     """The column that a syntax tree names, as an attribute of a window."""
     if isinstance(syntax, exp.Column):
-        return Attribute(syntax.name, span_of(syntax), qualifier=syntax.table or None)
+        return Attribute(syntax.name, place(text, syntax), qualifier=syntax.table or None)
     qualifier, _, name = spelling(text, syntax).rpartition(".")
-    return Attribute(name, span_of(syntax), qualifier=qualifier or None)
-
-
-def spelling(text: str, node: exp.Expr) -> str:
-    """The text a syntax tree was read from.
-
-    For a tree whose end has no place of its own (a closing parenthesis) the text stops before it.
-    """
-    span = span_of(node)
-    return text[span.start : span.end]
+    return Attribute(name, place(text, syntax), qualifier=qualifier or None)

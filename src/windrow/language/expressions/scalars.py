@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import time
+from datetime import time, timedelta
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -11,14 +11,13 @@ from sqlglot import exp
 
 from windrow.aggregates import names
 from windrow.errors import QueryError, UnsupportedError, WindrowError
-from windrow.language.expressions.aggregate_names import canonical
-from windrow.language.expressions.intervals import interval, moment
-from windrow.language.expressions.names import Scope, spelling
-from windrow.language.expressions.other_systems import instead
-from windrow.language.expressions.positions import did_you_mean, head, place
-from windrow.language.expressions.types import cast_name
+from windrow.language.expressions.constants import cast_name, interval_amount, moment
+from windrow.language.expressions.function_names import canonical, instead
+from windrow.language.expressions.names import Scope
+from windrow.language.expressions.positions import did_you_mean, head, place, pointing, spelling
 from windrow.plan.types.expressions import check_arity, type_of
 from windrow.plan.types.kinds import Family, family_of
+from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal, columns_of
 
 Special: TypeAlias = Callable[[exp.Expr], Expression | None]
@@ -39,23 +38,20 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.And: "and",
     exp.Or: "or",
     exp.Like: "like",
+    exp.ILike: "like",
     exp.DPipe: "||",
 }
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "like"})
 _SYNONYMS = {
     "ceiling": "ceil",
     "pow": "power",
-    "char_length": "length",
-    "character_length": "length",
-    "len": "length",
+    **dict.fromkeys(("char_length", "character_length", "len"), "length"),
     "substr": "substring",
-    "ifnull": "coalesce",
-    "nvl": "coalesce",
+    **dict.fromkeys(("ifnull", "nvl"), "coalesce"),
     "startswith": "starts_with",
     "mod": "%",
     "dayofmonth": "day",
-    "if": "case",
-    "iff": "case",
+    **dict.fromkeys(("if", "iff"), "case"),
 }
 _UNCALLABLE = frozenset(name for name in FUNCTIONS if not name.replace("_", "").isalpha()) - {"%"}
 _SYNTAX = frozenset({"and", "or", "not", "neg", "in", "case", "cast", "like", "is_null"})
@@ -73,7 +69,7 @@ class Scalars:
     """
 
     def __init__(
-        self, scope: Scope, special: Special | None = None, *, above: Callable[[], pa.Schema] | None = None
+        self, scope: Scope, special: Special = lambda _: None, *, above: Callable[[], pa.Schema] | None = None
     ) -> None:
         self.scope = scope
         self.text = scope.text
@@ -82,21 +78,15 @@ class Scalars:
 
     def read(self, node: exp.Expr) -> Expression:
         """The expression a tree means."""
-        found = self.special(node) if self.special else None
-        if found is None:
-            found = self._read(node)
-        return found
-
-    def _read(self, node: exp.Expr) -> Expression:
-        if isinstance(node, exp.Paren):
-            return self.read(node.this)
+        found = self.special(node)
+        if found is not None:
+            return found
         reader = _READERS.get(type(node))
         if reader is not None:
             return reader(self, node)
-        operator = _OPERATORS.get(type(node))
-        if operator is not None:
-            return self._operator(operator, node)
-        raise self._unavailable(node)
+        if type(node) not in _OPERATORS:
+            raise self._unavailable(node)
+        return self._operator(_OPERATORS[type(node)], node)
 
     def _unavailable(self, node: exp.Expr) -> UnsupportedError:
         return UnsupportedError(
@@ -109,12 +99,10 @@ class Scalars:
     def call(self, node: exp.Expr, function: str, *arguments: Expression) -> Call:
         """A call, with the number and the types of its arguments checked."""
         call = Call(function, arguments)
-        try:
+        with pointing(place(self.text, node)):
             check_arity(call)
             if self.above is None:
                 type_of(call, self.scope.schema)
-        except WindrowError as error:
-            raise error.at(place(self.text, node)) from None
         return call
 
     def _operator(self, operator: str, node: exp.Expr) -> Expression:
@@ -123,6 +111,8 @@ class Scalars:
             return Column(found)
         both = [node.this, node.expression]
         read = self.compared(*both) if operator in _COMPARISONS else [self.read(side) for side in both]
+        if isinstance(node, exp.ILike):
+            read = [self.call(side, "lower", one) for side, one in zip(both, read, strict=True)]
         call = self.call(node, operator, *read)
         return self.call(node, "not", call) if node.args.get("negate") else call
 
@@ -135,14 +125,14 @@ class Scalars:
     def _beside(self, families: set[Family | None], side: exp.Expr, read: Expression | None) -> Expression:
         """A side of a comparison with columns of these families: a word may be text, `DATE '...'` a date."""
         if read is None:
-            return Literal(_plain(side).name) if Family.STRING in families else self.read(side)
-        if Family.DATE in families and isinstance(read, Literal) and _is_date(_plain(side)):
+            return Literal(side.unnest().name) if Family.STRING in families else self.read(side)
+        if Family.DATE in families and isinstance(read, Literal) and _is_date(side.unnest()):
             return Literal(read.value.date()) if read.value.time() == time() else read
         return read
 
     def _may_be_text(self, node: exp.Expr) -> bool:
-        node = _plain(node)
-        return self.scope.is_text(node) and (self.special is None or self.special(node) is None)
+        node = node.unnest()
+        return self.scope.is_text(node) and self.special(node) is None
 
     def _family(self, expression: Expression) -> Family | None:
         """What an expression that reads a column gives."""
@@ -150,7 +140,7 @@ class Scalars:
             return None
         try:
             return family_of(type_of(expression, self.scope.schema if self.above is None else self.above()))
-        except WindrowError:  # which is told where the whole is checked
+        except WindrowError:  # which is raised where the whole is checked
             return None
 
     def _column(self, node: exp.Column) -> Expression:
@@ -161,8 +151,11 @@ class Scalars:
     def _literal(self, node: exp.Literal) -> Literal:
         if node.is_string:
             return Literal(node.name)
-        whole = node.name.isdigit()
-        return Literal(int(node.name) if whole else float(node.name))
+        return Literal(int(node.name) if node.name.isdigit() else float(node.name))
+
+    def _interval(self, node: exp.Interval) -> Literal:
+        units = interval_amount(node, self.text).resolve(Domain.TIME, "interval")
+        return Literal(timedelta(microseconds=units))
 
     def _neg(self, node: exp.Neg) -> Expression:
         inner = self.read(node.this)
@@ -193,12 +186,6 @@ class Scalars:
         value, low, high = self.compared(node.this, node.args["low"], node.args["high"])
         return self.call(node, "and", self.call(node, ">=", value, low), self.call(node, "<=", value, high))
 
-    def _ilike(self, node: exp.ILike) -> Expression:
-        both = [node.this, node.expression]
-        read = zip(both, self.compared(*both), strict=True)
-        call = self.call(node, "like", *(self.call(side, "lower", one) for side, one in read))
-        return self.call(node, "not", call) if node.args.get("negate") else call
-
     def _case(self, node: exp.Case) -> Expression:
         arguments: list[Expression] = []
         for branch in node.args["ifs"]:
@@ -223,9 +210,6 @@ class Scalars:
             )
         return self.call(node, "cast", self.read(node.this), Literal(target))
 
-    def _extract(self, node: exp.Extract) -> Expression:
-        return self._named(node, node.name.lower(), [node.expression])
-
     def _substring(self, node: exp.Substring) -> Expression:
         parts = [node.this, node.args.get("start"), node.args.get("length")]
         return self._named(node, "substring", [part for part in parts if part])
@@ -239,9 +223,7 @@ class Scalars:
 
     def _function(self, node: exp.Anonymous) -> Expression:
         found = self.scope.find(node)
-        if found is not None:
-            return Column(found)
-        return self._named(node, node.name.lower(), node.expressions)
+        return self._named(node, node.name.lower(), node.expressions) if found is None else Column(found)
 
     def _named(self, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Expression:
         function = _SYNONYMS.get(name, name)
@@ -272,25 +254,21 @@ def _is_date(node: exp.Expr) -> bool:
     return isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.DATE and node.this.is_string
 
 
-def _plain(node: exp.Expr) -> exp.Expr:
-    return _plain(node.this) if isinstance(node, exp.Paren) else node
-
-
 _READERS: dict[type[exp.Expr], Callable[[Scalars, Any], Expression]] = {
+    exp.Paren: lambda scalars, node: scalars.read(node.this),
     exp.Column: Scalars._column,
     exp.Literal: Scalars._literal,
     exp.Null: lambda _, __: Literal(None),
     exp.Boolean: lambda _, node: Literal(bool(node.this)),
-    exp.Interval: lambda scalars, node: Literal(interval(node, scalars.text)),
+    exp.Interval: Scalars._interval,
     exp.Neg: Scalars._neg,
     exp.Not: lambda scalars, node: scalars.call(node, "not", scalars.read(node.this)),
     exp.Is: Scalars._is,
     exp.In: Scalars._in,
     exp.Between: Scalars._between,
-    exp.ILike: Scalars._ilike,
     exp.Case: Scalars._case,
     exp.Cast: Scalars._cast,
-    exp.Extract: Scalars._extract,
+    exp.Extract: lambda scalars, node: scalars._named(node, node.name.lower(), [node.expression]),
     exp.Substring: Scalars._substring,
     exp.Trim: Scalars._trim,
     exp.Anonymous: Scalars._function,

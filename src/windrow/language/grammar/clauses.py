@@ -12,6 +12,8 @@ from typing import Any, ClassVar, TypeAlias
 import pyarrow as pa
 from sqlglot import exp
 
+from windrow.errors import Position
+from windrow.plan.nodes import Stream
 from windrow.semantics.progress.policies import Idle, Policy
 from windrow.semantics.scalars.amounts import Amount
 
@@ -21,14 +23,8 @@ SUFFIXES = "query suffixes"
 """The key under which a SELECT of the syntax tree carries EMIT, LATE, LATENESS, STRATEGY and TIMED BY."""
 ORDERED_OUTPUT = "ordered output"
 """The key under which a whole query carries the place of ORDERED OUTPUT."""
-
-
-@dataclass(frozen=True)
-class TextSpan:
-    """A stretch of the query text, end exclusive."""
-
-    start: int
-    end: int
+UNBOUNDED = "unbounded"
+"""The value of `RANGE ALL` and `RANGE UNBOUNDED`: a landmark window."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,7 @@ class Attribute:
     """A column named inside a window clause; `function` is `rank` in `rank(ts)`, `least` in `least(a.ts, b.ts)`."""
 
     name: str
-    span: TextSpan
+    where: Position
     function: str | None = None
     qualifier: str | None = None
     other: Attribute | None = None
@@ -47,12 +43,7 @@ class Attribute:
         return self.function is self.qualifier is None and self.name.lower() in ("row-num", "row_num", "rownum")
 
 
-@dataclass(frozen=True)
-class Unbounded:
-    """`RANGE ALL` or `RANGE UNBOUNDED`: a landmark window."""
-
-
-PartValue: TypeAlias = Amount | str | Unbounded | tuple[Attribute, ...]
+PartValue: TypeAlias = Amount | str | tuple[Attribute, ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +52,7 @@ class ClausePart:
 
     keyword: str
     value: PartValue
-    span: TextSpan
+    where: Position
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ class Clause:
     """
 
     parts: tuple[ClausePart, ...]
-    span: TextSpan
+    where: Position
     tumbling: bool = False
     over: bool = False
     function: str | None = None
@@ -92,7 +83,7 @@ class Suffix:
 
     field: str
     value: Any
-    span: TextSpan
+    where: Position
 
 
 class StreamUnion(exp.Expression):
@@ -108,9 +99,9 @@ class WindowFunctionTable(exp.Expression):
 
 
 class CreateStream(exp.Expression):
-    """A `CREATE STREAM` statement; `this` is a `StreamDeclaration`, `spans` says where its clauses are."""
+    """A `CREATE STREAM` statement; `this` is a `StreamDeclaration`, `places` says where its clauses are."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "spans": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "places": True}
 
 
 @dataclass(frozen=True)
@@ -124,3 +115,7 @@ class StreamDeclaration:
     policy: Policy
     idle: Idle | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def stream(self, schema: pa.Schema, origin: str | None) -> Stream:
+        """The declared stream, once its columns are known."""
+        return Stream(self.name, schema, self.time, self.policy, self.idle, origin)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import Token, TokenType, exp
 
-from windrow.errors import QueryError
-from windrow.language.expressions.positions import position
-from windrow.language.expressions.types import arrow_type
-from windrow.language.grammar.clauses import CreateStream, StreamDeclaration, TextSpan
+from windrow.errors import Position, QueryError
+from windrow.language.expressions.constants import arrow_type
+from windrow.language.grammar.clauses import CreateStream, StreamDeclaration
 from windrow.language.grammar.tokens import DECLARATION_WORDS, Words
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ordered, Policy, Slack, SlackRows
 
@@ -24,29 +22,34 @@ class DeclarationGrammar(Words):
         """The statement whose CREATE was just read."""
         self._match_text_seq("INPUT")
         self._need("STREAM")
-        name, span = self._name("the name of the stream")
+        named = self._qualified("the name of the stream")
         columns = self._parse_declared_columns() if self._match(TokenType.L_PAREN) else None
-        clauses, spans = self._parse_declaration_clauses()
-        spans["name"] = span
+        clauses: dict[str, Any] = {}
+        places = {"name": named.where}
+        while self._curr and self._curr.text.upper() in DECLARATION_WORDS:
+            first = self._word("a clause")
+            key, value = self._parse_declaration_clause(first)
+            self._refuse_twice(key, clauses, self._since(first))
+            clauses[key], places[key] = value, self._since(first)
         if "progress" not in clauses:
             raise QueryError(
                 "must be named in CREATE STREAM",
                 parameter="progressing attribute",
-                hint=f"write CREATE STREAM {name} ... PROGRESS ON the time column",
-                position=position(self.sql, span),
+                hint=f"write CREATE STREAM {named.name} ... PROGRESS ON the time column",
+                position=named.where,
             )
         declaration = StreamDeclaration(
-            name,
+            named.name,
             columns,
             clauses.get("path"),
             clauses["progress"],
-            self._leading(clauses.get("policy", AtEnd()), clauses.get("lead"), spans),
+            self._leading(clauses.get("policy", AtEnd()), clauses.get("lead"), places),
             clauses.get("idle"),
             clauses.get("options", {}),
         )
-        return CreateStream(this=declaration, spans=spans)
+        return CreateStream(this=declaration, places=places)
 
-    def _leading(self, policy: Policy, lead: Lead | None, spans: dict[str, TextSpan]) -> Policy:
+    def _leading(self, policy: Policy, lead: Lead | None, places: dict[str, Position]) -> Policy:
         """The policy with the bound on how far rows may be ahead."""
         if lead is None:
             return policy
@@ -57,17 +60,17 @@ class DeclarationGrammar(Words):
                 parameter="lead",
                 value=str(lead.amount),
                 hint="write SLACK 30 SECONDS LEAD 1 HOUR, or leave LEAD out",
-                position=position(self.sql, spans["lead"]),
+                position=places["lead"],
             )
         return replace(policy, lead=lead)
 
     def _parse_declared_columns(self) -> pa.Schema:
         fields: dict[str, pa.DataType] = {}
         while True:
-            name, span = self._name("a column name")
-            if name in fields:
-                raise QueryError("is declared twice", parameter=name, position=position(self.sql, span))
-            fields[name] = self._parse_column_type()
+            column = self._qualified("a column name")
+            if column.name in fields:
+                raise QueryError("is declared twice", parameter=column.name, position=column.where)
+            fields[column.name] = self._parse_column_type()
             if not self._match(TokenType.COMMA):
                 self._match_r_paren()
                 return pa.schema(fields)
@@ -77,86 +80,64 @@ class DeclarationGrammar(Words):
         kind = self._parse_types(check_func=False, schema=True)
         found = arrow_type(kind) if isinstance(kind, exp.DataType) else None
         if found is None:
-            span = self._span(first) if kind else TextSpan(first.start, first.end + 1)
+            where = self._since(first) if kind else self._at(first)
             raise QueryError(
                 "must be a type Windrow knows",
                 parameter="type",
-                value=self.sql[span.start : span.end],
+                value=self.sql[where.start : where.end],
                 hint="the types are STRING, INT, BIGINT, SMALLINT, DOUBLE, BOOLEAN, TIMESTAMP, DATE, DECIMAL(p, s)",
-                position=position(self.sql, span),
+                position=where,
             )
         return found
-
-    def _parse_declaration_clauses(self) -> tuple[dict[str, Any], dict[str, TextSpan]]:
-        clauses: dict[str, Any] = {}
-        spans: dict[str, TextSpan] = {}
-        while self._curr and self._curr.text.upper() in DECLARATION_WORDS:
-            first = self._word("a clause")
-            key, value = self._parse_declaration_clause(first)
-            if key in clauses:
-                where = position(self.sql, self._span(first))
-                raise QueryError("must be given only once", parameter=key, position=where)
-            clauses[key], spans[key] = value, self._span(first)
-        return clauses, spans
 
     def _parse_declaration_clause(self, first: Token) -> tuple[str, Any]:
         word = first.text.upper()
         if word == "FROM":
-            return "path", self._parse_path()
+            if not self._match(TokenType.STRING):
+                self.raise_error("Expected a path in single quotes")
+            return "path", self._prev.text
         if word == "WITH":
             return "options", self._parse_options()
         if word == "PROGRESS":
             self._need("ON")
-            return "progress", self._name("the progressing attribute")[0]
-        if word == "LEAD":
-            return "lead", Lead(self._amount("lead"), wall_clock=self._wall_clock())
-        return ("idle", self._parse_idle()) if word == "IDLE" else ("policy", self._parse_policy(word))
-
-    def _parse_path(self) -> str:
-        if not self._match(TokenType.STRING):
-            self.raise_error("Expected a path in single quotes")
-        return self._prev.text
+            return "progress", self._qualified("the progressing attribute").name
+        if word in ("LEAD", "IDLE"):
+            amount, wall_clock = self._amount(word.lower()), bool(self._match_text_seq("WALL", "CLOCK"))
+            return word.lower(), (Lead if word == "LEAD" else Idle)(amount, wall_clock)
+        return "policy", self._parse_policy(word)
 
     def _parse_policy(self, word: str) -> Policy:
         if word == "ORDERED":
             return Ordered()
         if word == "PUNCTUATED":
-            column = self._name("a column")[0] if self._match_text_seq("BY") else None
-            return External(column, tuple(self._parse_per_columns()) if self._match_text_seq("PER") else ())
+            column = self._qualified("a column").name if self._match_text_seq("BY") else None
+            return External(column, self._parse_per_columns() if self._match_text_seq("PER") else ())
         first = self._curr
         amount = self._amount("slack")
         if not amount.is_rows:
             return Slack(amount)
         if amount.number.denominator != 1:
             raise QueryError(
-                "must be a whole number of rows",
-                parameter="slack",
-                value=str(amount),
-                position=position(self.sql, self._span(first)),
+                "must be a whole number of rows", parameter="slack", value=str(amount), position=self._since(first)
             )
         return SlackRows(int(amount.number))
 
-    def _parse_per_columns(self) -> Iterator[str]:
+    def _parse_per_columns(self) -> tuple[str, ...]:
         """The columns that say which group a punctuation is for."""
-        yield self._name("a column")[0]
+        names = [self._qualified("a column").name]
         while self._match(TokenType.COMMA):
-            yield self._name("a column")[0]
-
-    def _parse_idle(self) -> Idle:
-        return Idle(self._amount("idle"), wall_clock=self._wall_clock())
-
-    def _wall_clock(self) -> bool:
-        return bool(self._match_text_seq("WALL", "CLOCK"))
+            names.append(self._qualified("a column").name)
+        return tuple(names)
 
     def _parse_options(self) -> dict[str, Any]:
         """`WITH (delimiter = ';', header = TRUE)`: hints for the source."""
         self._match_l_paren()
         options: dict[str, Any] = {}
         while not self._match(TokenType.R_PAREN):
-            name, _ = self._name("an option")
+            name = self._qualified("an option").name
             self._need("=")
             value = self._parse_primary()
-            if value is None or not isinstance(value, (exp.Literal, exp.Boolean)):
+            if not isinstance(value, (exp.Literal, exp.Boolean)):
                 self.raise_error("Expected a constant")
             else:
                 options[name] = value.to_py()

@@ -12,9 +12,8 @@ from sqlglot import Token, TokenType, exp, parser, tokens
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError
 
-from windrow.errors import QueryError
-from windrow.language.expressions.positions import position
-from windrow.language.grammar.clauses import CLAUSE, SUFFIXES, StreamUnion, TextSpan, WindowFunctionTable
+from windrow.errors import Position, QueryError
+from windrow.language.grammar.clauses import CLAUSE, SUFFIXES, StreamUnion, WindowFunctionTable
 from windrow.language.grammar.declarations import DeclarationGrammar
 from windrow.language.grammar.suffixes import SuffixGrammar
 from windrow.language.grammar.tokens import SUFFIX_WORDS
@@ -27,11 +26,11 @@ _QUERY_STARTS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES, T
 class Misread(ParseError):
     """A parse error that knows where it is."""
 
-    def __init__(self, description: str, span: TextSpan, found: str) -> None:
+    def __init__(self, description: str, where: Position, found: str) -> None:
         # sqlglot notes what it was after in the first entry, so there has to be one.
         super().__init__(description, [{}])
         self.description = description
-        self.span = span
+        self.where = where
         self.found = found
 
 
@@ -67,9 +66,9 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
         """Stop at once, with the place of the token; sqlglot would go on and collect."""
         token = token or self._curr
         if token:
-            raise Misread(message, TextSpan(token.start, token.end + 1), self._find_sql(token, token))
+            raise Misread(message, self._at(token), self._find_sql(token, token))
         end = self._prev.end + 1 if self._prev else 0
-        raise Misread(message, TextSpan(end, end + 1), "the end of the text")
+        raise Misread(message, Position(self.sql, end, end + 1), "the end of the text")
 
     def _parse_statement(self) -> exp.Expr | None:
         if self._match_text_seq("CREATE"):
@@ -80,7 +79,7 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
             "must start with SELECT or CREATE STREAM",
             parameter="statement",
             value=self._curr.text,
-            position=position(self.sql, TextSpan(self._curr.start, self._curr.end + 1)),
+            position=self._at(self._curr),
         )
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
@@ -128,15 +127,13 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
             return this
         if not isinstance(this, exp.Table):
             self.raise_error("A window clause follows a stream or an aggregate")
-        self._advance()
-        this.meta[CLAUSE] = self._parse_window_clause_parts()
+        self._parse_clause_after(this)
         return this
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
         """What follows a call: FILTER, WITHIN GROUP, OVER, then the window clause after an aggregate."""
         this = super()._parse_window(this, alias=alias)
-        if this and self._match(TokenType.L_BRACKET):
-            this.meta[CLAUSE] = self._parse_window_clause_parts()
+        self._parse_clause_after(this)
         return this
 
     def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
@@ -161,11 +158,8 @@ class WindrowParser(WindowGrammar, SuffixGrammar, DeclarationGrammar, parser.Par
 
     def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
         """EMIT, LATE, LATENESS and STRATEGY after a stream start a suffix; as an alias they need AS."""
-        if self._curr.text.upper() in SUFFIX_WORDS and self._curr.token_type != TokenType.IDENTIFIER:
-            return None
-        if self._ordered_output_follows():
-            return None
-        return super()._parse_table_alias(*args, **kwargs)
+        is_suffix = self._curr.text.upper() in SUFFIX_WORDS and self._curr.token_type != TokenType.IDENTIFIER
+        return None if is_suffix or self._ordered_output_follows() else super()._parse_table_alias(*args, **kwargs)
 
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
         """An alias may be hyphenated, as in the papers: `AS p-max`."""

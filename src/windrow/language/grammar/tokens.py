@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import Token, TokenType, parser
 
-from windrow.errors import QueryError
-from windrow.language.expressions.positions import position
-from windrow.language.grammar.clauses import Attribute, TextSpan
+from windrow.errors import Position, QueryError
+from windrow.language.grammar.clauses import Attribute
 from windrow.semantics.scalars.amounts import Amount
 
 # The grammar parts are mixed into sqlglot's parser; for the type checker they are parsers themselves.
@@ -35,9 +35,12 @@ def word_of(token: Token) -> str:
 class Words(_Base):
     """The reading steps every part of the grammar uses."""
 
-    def _span(self, first: Token) -> TextSpan:
+    def _since(self, first: Token) -> Position:
         """From a token to the last one read."""
-        return TextSpan(first.start, max(first.end, self._prev.end) + 1)
+        return Position(self.sql, first.start, max(first.end, self._prev.end) + 1)
+
+    def _at(self, token: Token) -> Position:
+        return Position(self.sql, token.start, token.end + 1)
 
     def _word(self, expected: str) -> Token:
         """The next token, whatever it is; an error says what was expected."""
@@ -51,6 +54,10 @@ class Words(_Base):
         for word in words:
             if not self._match_text_seq(word):
                 self.raise_error(f"Expected {word}")
+
+    def _refuse_twice(self, name: str, known: Container[str], where: Position) -> None:
+        if name in known:
+            raise QueryError("must be given only once", parameter=name.lower(), position=where)
 
     def _amount(self, parameter: str) -> Amount:
         """`10 minutes`, `500`, `'10 min'`, `INTERVAL '10' MINUTE`; the sign is read so that it can be refused."""
@@ -66,12 +73,7 @@ class Words(_Base):
         try:
             return Amount.of(text, parameter)
         except QueryError as error:
-            raise error.at(position(self.sql, self._span(first))) from None
-
-    def _name(self, expected: str) -> tuple[str, TextSpan]:
-        """A name, hyphenated names included; a qualifier in front (`M1.ts`) is dropped."""
-        attribute = self._qualified(expected)
-        return attribute.name, attribute.span
+            raise error.at(self._since(first)) from None
 
     def _qualified(self, expected: str) -> Attribute:
         """A name, hyphenated names included, and its qualifier."""
@@ -82,7 +84,7 @@ class Words(_Base):
             self._advance()
             rest = self._word("the rest of the name").text
             qualifier, name = (name, rest) if dotted else (qualifier, f"{name}-{rest}")
-        return Attribute(name, self._span(first), qualifier=qualifier)
+        return Attribute(name, self._since(first), qualifier=qualifier)
 
     def _attribute(self, expected: str) -> Attribute:
         """A column, `rank(column)`, or `least(column, column)`."""
@@ -92,5 +94,5 @@ class Words(_Base):
         column = self._qualified("a column")
         other = self._qualified("a column") if self._match(TokenType.COMMA) else None
         self._match_r_paren()
-        span = TextSpan(first.span.start, (other or column).span.end + 1)
-        return replace(column, span=span, function=first.name.lower(), other=other)
+        where = replace(first.where, end=(other or column).where.end + 1)
+        return replace(column, where=where, function=first.name.lower(), other=other)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import Token, TokenType
 
 from windrow.errors import QueryError
-from windrow.language.expressions.positions import did_you_mean, position
-from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, PartValue, TextSpan, Unbounded
+from windrow.language.expressions.positions import did_you_mean
+from windrow.language.grammar.clauses import UNBOUNDED, Attribute, Clause, ClausePart, PartValue
 from windrow.language.grammar.tokens import WINDOW_WORDS, Words, word_of
 from windrow.semantics.scalars.amounts import Amount
 
@@ -20,17 +20,18 @@ class WindowGrammar(Words):
     def _parse_window_clause_parts(self) -> Clause:
         """The clause whose opening bracket was just read."""
         opening = self._prev
-        parts: list[ClausePart] = []
+        parts: dict[str, ClausePart] = {}
         tumbling = False
         while not self._match(TokenType.R_BRACKET):
             if self._match(TokenType.COMMA):
                 continue
             first = self._window_word()
             tumbling = tumbling or (first.text.upper() == "RANGE" and self._match_text_seq("TUMBLING"))
-            part = self._parse_window_part(first)
-            self._refuse_twice(part, parts)
-            parts.append(part)
-        return Clause(tuple(parts), self._span(opening), tumbling)
+            word = word_of(first)
+            keyword, value = _CANONICAL.get(word, word), self._parse_part_value(word)
+            self._refuse_twice(keyword, parts, self._since(first))
+            parts[keyword] = ClausePart(keyword, value, self._since(first))
+        return Clause(tuple(parts.values()), self._since(opening), tumbling)
 
     def _window_word(self) -> Token:
         first = self._curr
@@ -41,25 +42,14 @@ class WindowGrammar(Words):
                 "is not a part of a window clause",
                 parameter=first.text,
                 hint=did_you_mean(first.text, _PARTS, "the parts are " + ", ".join(_PARTS)),
-                position=position(self.sql, TextSpan(first.start, first.end + 1)),
+                position=self._at(first),
             )
         self._advance()
         return first
 
-    def _refuse_twice(self, part: ClausePart, parts: list[ClausePart]) -> None:
-        if any(other.keyword == part.keyword for other in parts):
-            raise QueryError(
-                "must be given only once", parameter=part.keyword.lower(), position=position(self.sql, part.span)
-            )
-
-    def _parse_window_part(self, first: Token) -> ClausePart:
-        word = word_of(first)
-        value = self._parse_part_value(word)
-        return ClausePart(_CANONICAL.get(word, word), value, self._span(first))
-
     def _parse_part_value(self, word: str) -> PartValue:
         if word == "RANGE" and (self._match_text_seq("ALL") or self._match_text_seq("UNBOUNDED")):
-            return Unbounded()
+            return UNBOUNDED
         if word == "ORIGIN":
             return self._parse_origin()
         if word == "ROWS":

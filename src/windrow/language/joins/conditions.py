@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from windrow.language.expressions.names import Scope
+from windrow.language.expressions.names import Scope, Side
 from windrow.language.expressions.scalars import Scalars
-from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.plan.build.joins import Both
+from windrow.plan.nodes import Distinct, Filter, Join, Node
+from windrow.semantics.joins import LEFT, RIGHT
+from windrow.semantics.scalars.expressions import Column, Expression, Literal
 
 _COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
     exp.LT: ("<", ">"),
@@ -19,16 +22,36 @@ _COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
 """Each comparison, and the one that says the same with its sides exchanged."""
 
 
-def read_condition(syntax: exp.Expr, scope: Scope) -> Expression:
-    """The condition that a tree means; a difference of the two times is told as a distance between them."""
-    return ConditionReader(scope).scalars.read(syntax)
+def sides_of(node: Node | None) -> tuple[Side, ...]:
+    """The inputs of the joins that a plan's columns come from, so that text written later can still say `a.x`."""
+    if isinstance(node, (Filter, Distinct)):
+        return sides_of(node.input)
+    if not isinstance(node, Join):
+        return ()
+    found: list[Side] = []
+    for side in (LEFT,) if node.kind.is_half else (LEFT, RIGHT):
+        called = {source: name for name, source in node.names_of(side).items()}
+        found += _named((node.left, node.right)[side], node.aliases[side], called)
+    return tuple(found)
+
+
+def condition_scope(text: str, both: Both) -> Scope:
+    """What the condition of a join reads when it is written as text of its own."""
+    children = enumerate((both.left, both.right))
+    sides = [side for n, child in children for side in _named(child, both.aliases[n], both.called(n))]
+    return Scope(text, both.schema, tuple(sides), {}, both.times)
+
+
+def _named(child: Node, alias: str, called: dict[str, str]) -> Iterator[Side]:
+    yield Side((alias,), called)
+    for inner in sides_of(child):
+        yield Side(inner.qualifiers, {own: called[name] for own, name in inner.columns.items() if name in called})
 
 
 def parts_of(syntax: exp.Expr) -> Iterator[exp.Expr]:
     """The trees that must all hold for a tree to hold."""
-    if isinstance(syntax, exp.Paren):
-        yield from parts_of(syntax.this)
-    elif isinstance(syntax, exp.And):
+    syntax = syntax.unnest()
+    if isinstance(syntax, exp.And):
         yield from parts_of(syntax.this)
         yield from parts_of(syntax.expression)
     else:
@@ -52,7 +75,12 @@ def columns_read(syntax: exp.Expr, scope: Scope) -> set[str] | None:
     return read
 
 
-class ConditionReader:
+def read_condition(syntax: exp.Expr, scope: Scope) -> Expression:
+    """The condition that a tree means."""
+    return _ConditionReader(scope).scalars.read(syntax)
+
+
+class _ConditionReader:
     """Reads conditions in which `a.ts - b.ts <= 5` stands for `a.ts <= b.ts + 5`, as it holds for timestamps too."""
 
     def __init__(self, scope: Scope) -> None:
@@ -74,27 +102,22 @@ class ConditionReader:
         """A comparison of the difference of the two times, or of its size, with a constant."""
         is_size = isinstance(difference, exp.Anonymous) and difference.name.lower() == "abs"
         inner = difference.expressions[0] if is_size and difference.expressions else difference
-        times = self._times(inner)
+        times = self._times(inner.unnest())
         if times is None or (is_size and operator not in ("<", "<=")):
             return None
         amount = self.scalars.read(bound)
         if not isinstance(amount, Literal):
             return None
         one, other = times
-        upper = self.scalars.call(node, operator, one, self._moved(node, "+", other, amount))
+        call = self.scalars.call
+        upper = call(node, operator, one, call(node, "+", other, amount))
         if not is_size:
             return upper
         opposite = {"<": ">", "<=": ">="}[operator]
-        lower = self.scalars.call(node, opposite, one, self._moved(node, "-", other, amount))
-        return self.scalars.call(node, "and", lower, upper)
-
-    def _moved(self, node: exp.Expr, sign: str, time: Expression, amount: Literal) -> Call:
-        return self.scalars.call(node, sign, time, amount)
+        return call(node, "and", call(node, opposite, one, call(node, "-", other, amount)), upper)
 
     def _times(self, node: exp.Expr) -> tuple[Column, Column] | None:
         """The two times that a tree subtracts, in its order."""
-        while isinstance(node, exp.Paren):
-            node = node.this
         if not isinstance(node, exp.Sub) or self.scope.times is None or self.scope.find(node):
             return None
         names = self.scope.find(node.this), self.scope.find(node.expression)

@@ -9,20 +9,12 @@ from windrow.language.expressions.positions import place
 from windrow.semantics.joins import JoinKind
 
 _KINDS = {
-    ("", ""): JoinKind.INNER,
-    ("", "INNER"): JoinKind.INNER,
-    ("", "CROSS"): JoinKind.INNER,
-    ("LEFT", ""): JoinKind.LEFT,
-    ("RIGHT", ""): JoinKind.RIGHT,
-    ("FULL", ""): JoinKind.FULL,
-    ("", "OUTER"): JoinKind.FULL,
-    ("LEFT", "OUTER"): JoinKind.LEFT,
-    ("RIGHT", "OUTER"): JoinKind.RIGHT,
-    ("FULL", "OUTER"): JoinKind.FULL,
-    ("", "SEMI"): JoinKind.SEMI,
-    ("LEFT", "SEMI"): JoinKind.SEMI,
-    ("", "ANTI"): JoinKind.ANTI,
-    ("LEFT", "ANTI"): JoinKind.ANTI,
+    **dict.fromkeys((("", ""), ("", "INNER"), ("", "CROSS")), JoinKind.INNER),
+    **dict.fromkeys((("LEFT", ""), ("LEFT", "OUTER")), JoinKind.LEFT),
+    **dict.fromkeys((("RIGHT", ""), ("RIGHT", "OUTER")), JoinKind.RIGHT),
+    **dict.fromkeys((("FULL", ""), ("FULL", "OUTER"), ("", "OUTER")), JoinKind.FULL),
+    **dict.fromkeys((("", "SEMI"), ("LEFT", "SEMI")), JoinKind.SEMI),
+    **dict.fromkeys((("", "ANTI"), ("LEFT", "ANTI")), JoinKind.ANTI),
 }
 _UNDERSTOOD = frozenset({"this", "side", "kind", "method", "on", "using"})
 
@@ -45,15 +37,10 @@ def kind_of(join: exp.Join, text: str) -> JoinKind:
             position=where,
         )
     if kind is None or join.method not in ("", "ASOF"):
-        natural = join.method == "NATURAL"
-        raise UnsupportedError(
-            "is not available",
-            parameter=f"{words} JOIN",
-            hint="name the columns: JOIN b USING (key)"
-            if natural
-            else "there are [INNER], LEFT, RIGHT and FULL JOIN, SEMI and ANTI JOIN, ASOF [LEFT] JOIN and CROSS JOIN",
-            position=where,
-        )
+        hint = "there are [INNER], LEFT, RIGHT and FULL JOIN, SEMI and ANTI JOIN, ASOF [LEFT] JOIN and CROSS JOIN"
+        if join.method == "NATURAL":
+            hint = "name the columns: JOIN b USING (key)"
+        raise UnsupportedError("is not available", parameter=f"{words} JOIN", hint=hint, position=where)
     for word, value in join.args.items():
         if value and word not in _UNDERSTOOD:
             raise UnsupportedError("is not available in a join", parameter=word.upper(), position=where)

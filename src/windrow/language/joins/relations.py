@@ -5,16 +5,16 @@ Conditions of WHERE between the inputs become part of inner joins; those on one 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import QueryError, WindrowError
 from windrow.language.expressions.names import Scope, Side
-from windrow.language.expressions.positions import find_name, place, pointing, position, span_of
+from windrow.language.expressions.positions import find_name, place, pointing
 from windrow.language.grammar.clauses import SUFFIXES, Clause, Suffix
 from windrow.language.joins.conditions import columns_read, parts_of, read_condition
 from windrow.language.joins.kinds import is_as_of, kind_of
@@ -27,6 +27,7 @@ from windrow.plan.conditions import conjunction, split_interval
 from windrow.plan.nodes import Filter, Join, JoinStrategy, JoinTime, Late
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, JoinWindow
+from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Call, Column, Expression
 
 
@@ -89,22 +90,19 @@ class Joining:
                 "must be given only once for a side of a join",
                 parameter="window",
                 hint="write it after the last stream of a union",
-                position=position(self.text, clause.span),
+                position=clause.where,
             )
         return JoinInput(relation, clauses[0] if clauses else None, syntax)
 
     def _check_aliases(self, inputs: Sequence[JoinInput]) -> None:
-        seen: list[str] = []
-        for one in inputs:
-            alias = one.side.alias
-            if find_name(alias, seen):
+        for number, one in enumerate(inputs):
+            if find_name(one.side.alias, [other.side.alias for other in inputs[:number]]):
                 raise QueryError(
                     "names two sides of the join",
-                    parameter=alias,
+                    parameter=one.side.alias,
                     hint="give each a name of its own: FROM ... AS a JOIN ... AS b",
                     position=place(self.text, one.syntax),
                 )
-            seen.append(alias)
 
     def _with_common_window(self, inputs: list[JoinInput]) -> list[JoinInput]:
         """One tumbling window after the last input is for all of them."""
@@ -123,16 +121,16 @@ class Joining:
         if not all(kind is JoinKind.INNER and not is_as_of(j) for j, kind in zip(self.joins, self.kinds, strict=True)):
             self.above = [where.this]
             return {}
-        between: dict[int, list[exp.Expr]] = {}
-        alone: dict[int, list[exp.Expr]] = {}
+        between: defaultdict[int, list[exp.Expr]] = defaultdict(list)
+        alone: defaultdict[int, list[exp.Expr]] = defaultdict(list)
         scope = self._owners(inputs)
         for part in parts_of(where.this):
             read = columns_read(part, scope)
             owners = sorted({int(name.partition(":")[0]) for name in read or ()})
             if len(owners) > 1:
-                between.setdefault(owners[-1], []).append(part)
+                between[owners[-1]].append(part)
             elif owners and not self._counts_rows(inputs):
-                alone.setdefault(owners[0], []).append(part)
+                alone[owners[0]].append(part)
             else:
                 self.above.append(part)
         for number, parts in alone.items():
@@ -141,10 +139,8 @@ class Joining:
 
     def _owners(self, inputs: Sequence[JoinInput]) -> Scope:
         """A scope in which the name of a column begins with the number of its input."""
-        sides = [
-            Side(one.side.qualifiers, {name: f"{number}:{name}" for name in one.side.columns})
-            for number, one in enumerate(inputs)
-        ]
+        own = (one.side for one in inputs)
+        sides = [Side(side.qualifiers, {name: f"{n}:{name}" for name in side.columns}) for n, side in enumerate(own)]
         merged: dict[str, str] = {}
         for number, join in enumerate(self.joins, 1):
             for syntax in join.args.get("using") or ():
@@ -163,7 +159,7 @@ class Joining:
         assert predicate is not None
         node = Filter(one.relation.node, predicate)
         self.context.shape(node, parts[0])
-        return replace(one, relation=one.relation.over(node))
+        return replace(one, relation=replace(one.relation, node=node))
 
     # One join
 
@@ -204,20 +200,17 @@ class Joining:
         """The equality that a name in USING stands for."""
         columns = []
         count = len(left.sides)
-        for relation, sides in ((left, scope.sides[:count]), (right, scope.sides[count:])):
-            own = Scope(self.text, pa.schema([]), sides, scope.merged)
-            with pointing(place(self.text, syntax)):
-                found = own.resolve(syntax.name)
-            if found is None:
-                raise QueryError(
-                    "must be a column of both sides",
-                    parameter="using",
-                    value=f"{syntax.name}, which {relation.sides[-1].alias} does not have",
-                    hint="write ON a.key = b.other",
-                    position=place(self.text, syntax),
-                )
-            columns.append(Column(found))
         with pointing(place(self.text, syntax)):
+            for relation, sides in ((left, scope.sides[:count]), (right, scope.sides[count:])):
+                found = Scope(self.text, pa.schema([]), sides, scope.merged).resolve(syntax.name)
+                if found is None:
+                    raise QueryError(
+                        "must be a column of both sides",
+                        parameter="using",
+                        value=f"{syntax.name}, which {relation.sides[-1].alias} does not have",
+                        hint="write ON a.key = b.other",
+                    )
+                columns.append(Column(found))
             call = Call("=", tuple(columns))
             type_of(call, scope.schema)
         return call
@@ -233,18 +226,14 @@ class Joining:
         window = read_join_window(sides[LEFT], sides[RIGHT], both.domain)
         if window is not None:
             return both, window, on
-        for times, candidate in self._ways(both):
+        ways = [(both.times, both)]  # the times an interval may be on: a join on the left has several
+        for name, node in other_times(both.left):
+            ways.append(((both.called(LEFT)[name], both.times[RIGHT]), replace(both, left=node)))
+        for times, candidate in ways:
             found, rest = split_interval(on, times, both.schema)
             if found is not None:
                 return candidate, found, rest
-        raise self._unbounded(both, left, right)
-
-    def _ways(self, both: Both) -> list[tuple[tuple[str, str], Both]]:
-        """The times an interval may be on: a join on the left has several."""
-        ways = [(both.times, both)]
-        for name, node in other_times(both.left):
-            ways.append(((both.called(LEFT)[name], both.times[RIGHT]), replace(both, left=node)))
-        return ways
+        raise self._unbounded(both, right)
 
     def _as_of(
         self, both: Both, sides: list[Windowed], join: exp.Join, on: Expression | None
@@ -278,17 +267,16 @@ class Joining:
                 "cannot be tumbling for an as-of join: the nearest row may lie in another window",
                 parameter="window",
                 hint=f"write {side.name} [RANGE 5 MINUTES], which says how far apart two rows may be",
-                position=position(self.text, side.part.span),
+                position=side.part.where,
             )
-        with pointing(position(self.text, side.part.span)):
+        with pointing(side.part.where):
             reach = sliding(side.range, side.range, both.domain).high
         return replace(window, within=reach if window.within is None else min(reach, window.within))
 
-    def _unbounded(self, both: Both, left: JoinInput, right: JoinInput) -> QueryError:
-        one, other = both.aliases[LEFT], both.aliases[RIGHT]
+    def _unbounded(self, both: Both, right: JoinInput) -> QueryError:
+        one, other = both.aliases
         first, second = (shape.time for shape in both.shapes)
-        amount = "INTERVAL '5' SECOND" if both.domain.value == "time" else "5"
-        length = "3 MINUTES" if both.domain.value == "time" else "3"
+        amount, length = ("INTERVAL '5' SECOND", "3 MINUTES") if both.domain is Domain.TIME else ("5", "3")
         return QueryError(
             "must be bounded in time, or every row would be kept for ever",
             parameter="join",
@@ -298,24 +286,16 @@ class Joining:
         )
 
     def _join(self, both: Both, window: JoinWindow, on: Expression | None, join: exp.Join, right: JoinInput) -> Join:
-        node = both.join(window, on, **self._settings())
+        suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
+        node = both.join(window, on, **{s.field: s.value for s in suffixes if is_for_joins(s)})
         with pointing(place(self.text, right.syntax)):
             shape_of(node)
         try:
             choose_join(node)
         except WindrowError as error:
-            asked = [s.span for s in self._suffixes() if s.field == "strategy" == error.parameter]
-            spans = [*asked, span_of(join.args.get("on") or join.this)]
-            raise error.at(position(self.text, spans[0])) from None
+            asked = [s.where for s in suffixes if s.field == "strategy" == error.parameter]
+            raise error.at([*asked, place(self.text, join.args.get("on") or join.this)][0]) from None
         return node
-
-    def _suffixes(self) -> tuple[Suffix, ...]:
-        suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
-        return suffixes
-
-    def _settings(self) -> dict[str, Any]:
-        """What the words after the query say of its joins."""
-        return {suffix.field: suffix.value for suffix in self._suffixes() if is_for_joins(suffix)}
 
     def _relation(self, node: Join, scope: Scope, left: Relation, join: exp.Join) -> Relation:
         """What the rest of the query sees of a join: the sides whose rows come out."""

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from windrow.errors import Position, QueryError
-from windrow.language.expressions.positions import pointing, position
-from windrow.language.grammar.clauses import Clause, ClausePart, Unbounded
-from windrow.language.queries.windows import WindowReader
+from windrow.language.expressions.positions import pointing
+from windrow.language.grammar.clauses import UNBOUNDED, Clause, ClausePart
+from windrow.language.queries.windows import WindowReader, origin_of
 from windrow.plan.build.joins import last_rows, sliding, tumbling
 from windrow.semantics.joins import JoinWindow
 from windrow.semantics.scalars.amounts import Amount, Domain
 
-_OTHERS = ("GAP", "PATTR", "RATTR", "SATTR", "ORDER BY")
+_REFUSED = {
+    "SLIDE": (
+        "does not go with the window of a join, which moves with every row",
+        "leave it out; an aggregate may have one: count(*) [RANGE 2 MINUTES SLIDE 1 MINUTE WATTR a.ts]",
+    ),
+    **dict.fromkeys(
+        ("GAP", "PATTR", "RATTR", "SATTR", "ORDER BY"),
+        (
+            "does not go with the window of a join",
+            "write [RANGE 3 MINUTES WATTR ts], [RANGE TUMBLING 5 MINUTES WATTR ts] or [RANGE 100 ROWS]",
+        ),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -26,38 +39,31 @@ class Windowed:
     @property
     def where(self) -> Position:
         assert self.clause is not None
-        return position(self.reader.text, self.clause.span)
+        return self.clause.where
 
     @property
     def part(self) -> ClausePart:
-        assert self.clause is not None
-        part = self.clause.part("RANGE")
+        part = self.clause.part("RANGE") if self.clause else None
         assert part is not None
         return part
 
     @property
     def range(self) -> Amount:
-        assert isinstance(self.part.value, Amount)
+        value = self.part.value
+        assert isinstance(value, Amount)
         assert self.clause is not None
-        counted = self.reader.counts_rows(self.clause)
-        return Amount(self.part.value.number, "rows") if counted else self.part.value
+        return Amount(value.number, "rows") if self.reader.counts_rows(self.clause) else value
 
     @property
     def is_tumbling(self) -> bool:
         return self.clause is not None and self.clause.tumbling
 
-    @property
-    def origin(self) -> Amount | str | None:
-        part = self.clause.part("ORIGIN") if self.clause else None
-        return part.value if part is not None and isinstance(part.value, (Amount, str)) else None
-
     def check(self) -> None:
         """Refuse what has no meaning in the window of a join."""
-        if self.clause is None:
-            return
-        _check_parts(self.clause, self.reader.text)
-        self.reader.counts_rows(self.clause)
-        self.reader.attribute(self.clause)
+        if self.clause is not None:
+            _check_parts(self.clause)
+            self.reader.counts_rows(self.clause)
+            self.reader.attribute(self.clause)
 
 
 def read_join_window(left: Windowed, right: Windowed, domain: Domain) -> JoinWindow | None:
@@ -75,51 +81,42 @@ def read_join_window(left: Windowed, right: Windowed, domain: Domain) -> JoinWin
         raise _one_sided(left, right)
     if left.is_tumbling or right.is_tumbling:
         return _tumbling(left, right, domain)
-    if left.range.is_rows or right.range.is_rows:
-        return _rows(left, right)
+    if left.range.is_rows != right.range.is_rows:
+        raise QueryError(
+            "must be in rows on both sides, or in time on both",
+            parameter="range",
+            value=f"{left.range} and {right.range}",
+            hint="write [RANGE 100 ROWS] after both, or [RANGE 3 MINUTES] after both",
+            position=right.part.where,
+        )
+    window = last_rows if left.range.is_rows else partial(sliding, domain=domain)
     for side in (left, right):
-        with pointing(position(side.reader.text, side.part.span)):
-            sliding(side.range, side.range, domain)
-    return sliding(left.range, right.range, domain)
+        with pointing(side.part.where):
+            window(side.range, side.range)
+    return window(left.range, right.range)
 
 
-def _check_parts(clause: Clause, text: str) -> None:
+def _check_parts(clause: Clause) -> None:
     for part in clause.parts:
-        where = position(text, part.span)
-        if part.keyword == "SLIDE":
-            raise QueryError(
-                "does not go with the window of a join, which moves with every row",
-                parameter="slide",
-                hint="leave it out; an aggregate may have one: count(*) [RANGE 2 MINUTES SLIDE 1 MINUTE WATTR a.ts]",
-                position=where,
-            )
-        if part.keyword in _OTHERS:
-            raise QueryError(
-                "does not go with the window of a join",
-                parameter=part.keyword.lower().replace(" ", "_"),
-                hint="write [RANGE 3 MINUTES WATTR ts], [RANGE TUMBLING 5 MINUTES WATTR ts] or [RANGE 100 ROWS]",
-                position=where,
-            )
-        if isinstance(part.value, Unbounded):
-            raise QueryError(
-                "must be bounded in a join, or every row would be kept for ever",
-                parameter="range",
-                hint="write RANGE 3 MINUTES",
-                position=where,
-            )
+        rule, hint = _REFUSED.get(part.keyword, ("", ""))
+        if part.value == UNBOUNDED:
+            rule, hint = "must be bounded in a join, or every row would be kept for ever", "write RANGE 3 MINUTES"
+        if rule:
+            parameter = part.keyword.lower().replace(" ", "_")
+            raise QueryError(rule, parameter=parameter, hint=hint, position=part.where)
     if clause.part("ORIGIN") is not None and not clause.tumbling:
         raise QueryError(
             "goes with RANGE TUMBLING: other windows of a join move with every row",
             parameter="origin",
             hint="leave it out",
-            position=position(text, clause.span),
+            position=clause.where,
         )
     if clause.part("RANGE") is None:
         raise QueryError(
             "must be given in a window clause",
             parameter="range",
             hint="write [RANGE 3 MINUTES WATTR ts]",
-            position=position(text, clause.span),
+            position=clause.where,
         )
 
 
@@ -144,7 +141,8 @@ def _tumbling(left: Windowed, right: Windowed, domain: Domain) -> JoinWindow:
         )
     made = []
     for side in (left, right):
-        with pointing(position(side.reader.text, side.part.span)):
+        assert side.clause is not None
+        with pointing(side.part.where):
             if side.range.is_rows:
                 raise QueryError(
                     "must be in time for tumbling windows of a join",
@@ -152,28 +150,13 @@ def _tumbling(left: Windowed, right: Windowed, domain: Domain) -> JoinWindow:
                     value=str(side.range),
                     hint="write [RANGE 100 ROWS] after both streams, which counts rows as they come",
                 )
-            made.append(tumbling(side.range, domain, side.origin))
+            made.append(tumbling(side.range, domain, origin_of(side.clause)))
     if made[0] != made[1]:
         raise QueryError(
             "must be the same on both sides: rows join that are in the same window",
             parameter="range",
             value=f"{left.range} and {right.range}",
             hint="write it once, after the last stream",
-            position=position(right.reader.text, right.part.span),
+            position=right.part.where,
         )
     return made[0]
-
-
-def _rows(left: Windowed, right: Windowed) -> JoinWindow:
-    if not (left.range.is_rows and right.range.is_rows):
-        raise QueryError(
-            "must be in rows on both sides, or in time on both",
-            parameter="range",
-            value=f"{left.range} and {right.range}",
-            hint="write [RANGE 100 ROWS] after both, or [RANGE 3 MINUTES] after both",
-            position=position(right.reader.text, right.part.span),
-        )
-    for side in (left, right):
-        with pointing(position(side.reader.text, side.part.span)):
-            last_rows(side.range, side.range)
-    return last_rows(left.range, right.range)

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TypeAlias, TypeGuard
 
 import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
-from windrow.language.expressions.calls import Called, calls_of, clauses_of, has_aggregate, is_aggregate, read_call
-from windrow.language.expressions.items import Item, is_star, read_items, unique
-from windrow.language.expressions.names import spelling
-from windrow.language.expressions.positions import place, pointing, position
+from windrow.language.expressions.calls import called, calls_of, clauses_of, has_aggregate, is_aggregate, read_call
+from windrow.language.expressions.items import Item, group_targets, is_star, read_items, trees_of, unique
+from windrow.language.expressions.positions import place, pointing, spelling
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import SUFFIXES, Suffix
 from windrow.language.joins.relations import is_for_joins
 from windrow.language.queries.over import refuse_beside_over
 from windrow.language.queries.relations import Relation
-from windrow.language.queries.windows import PlacedWindow
 from windrow.plan.build.queries import as_said
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import KEEP_TIME, carries_progress
@@ -35,6 +34,8 @@ from windrow.semantics.windows.kinds import Sliding, Window
 BOUNDS = ("window_start", "window_end")
 _GROUPING_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _RESERVED = (*BOUNDS, "revision", "kind")
+Columns: TypeAlias = list[tuple[Item, str, Expression]]
+"""Each item of the select list with its column's name and expression."""
 
 
 @dataclass
@@ -44,7 +45,7 @@ class Aggregation:
     select: exp.Select
     relation: Relation
     keys: list[tuple[str, Expression]] = field(default_factory=list)
-    calls: list[tuple[str, Called]] = field(default_factory=list)
+    calls: list[AggregateCall] = field(default_factory=list)
     per_value: bool = False
     """Grouped by the progressing attribute itself: one window per value, reported by its start."""
     over: bool = False
@@ -57,19 +58,27 @@ class Aggregation:
         self.scope = self.relation.scope
         self.scalars = Scalars(self.scope)
         self.items = read_items(self.select, self.scope)
+        self.trees = trees_of(self.select)
         self.above = Scalars(self.scope, self._above, above=self._answers)
 
     def plan(self) -> Node:
         """The plan of the query, without DISTINCT."""
         self._refuse_stars()
         self._refuse_grouping_sets()
-        self._refuse_mixture()
+        calls = [call for tree in self.trees for call in calls_of(tree)]
+        refuse_beside_over(self.select, calls, self.text)
+        self.over = any(isinstance(call, exp.Window) for call in calls)
+        self.group = group_targets(self.select, self.items, self.scope)
         self.window, partition = self._read_window()
-        self.grouped = self._grouped_times()
+        if not self.per_value:
+            self.grouped = frozenset(name for name in map(self.scope.find, self.group) if self._is_time(name))
         self._read_keys(partition)
         columns = self._read_columns()
         having = self._read_having(columns)
-        aggregate = self._aggregate()
+        if not self.calls:
+            # The answer is only which groups there are; an operator needs something to compute.
+            self._shared(called("count"))
+        aggregate = self._node()
         node: Node = aggregate if having is None else Filter(aggregate, having)
         self._check(node, columns)
         return self._projected(node, aggregate, columns)
@@ -84,48 +93,40 @@ class Aggregation:
                     position=place(self.text, item.syntax),
                 )
 
-    def _refuse_mixture(self) -> None:
-        having = self.select.args.get("having")
-        trees = [item.syntax for item in self.items] + ([having] if having else [])
-        calls = [call for tree in trees for call in calls_of(tree)]
-        refuse_beside_over(self.select, calls, self.text)
-        self.over = any(isinstance(call, exp.Window) for call in calls)
+    def _is_time(self, name: str | None) -> TypeGuard[str]:
+        return name is not None and carries_progress(self.relation.node, name)
 
     # The window
 
     def _read_window(self) -> tuple[Window, tuple[str, ...]]:
         """The one window of the query, and the columns that partition it."""
-        having = self.select.args.get("having")
-        written = [clause for item in self.items for clause in clauses_of(item.syntax, self.text)]
-        written += clauses_of(having, self.text) if having else []
+        written = [clause for tree in self.trees for clause in clauses_of(tree, self.text)]
         windows = [*self.relation.windows, *(self.relation.reader.read(clause) for clause in written)]
         if not windows:
             return self._window_per_value(), ()
+        first = windows[0]
         for other in windows[1:]:
-            self._check_same(windows[0], other)
-        return windows[0].window, windows[0].partition
-
-    def _check_same(self, first: PlacedWindow, other: PlacedWindow) -> None:
-        if (first.window, first.partition) != (other.window, other.partition):
-            raise QueryError(
-                "must be the same for all aggregates of a query",
-                parameter="window",
-                hint="write one query for each window",
-                position=other.where,
-            )
+            if (first.window, first.partition) != (other.window, other.partition):
+                raise QueryError(
+                    "must be the same for all aggregates of a query",
+                    parameter="window",
+                    hint="write one query for each window",
+                    position=other.where,
+                )
+        return first.window, first.partition
 
     def _window_per_value(self) -> Window:
-        group = self.select.args.get("group")
-        for syntax in group.expressions if group else ():
-            name = self.scope.find(self._group_target(syntax))
-            if name is not None and carries_progress(self.relation.node, name):
+        for name in map(self.scope.find, self.group):
+            if self._is_time(name):
                 self.per_value = True
                 return Sliding(name, range=1, slide=1)
+        aggregates = (part for tree in self.trees for part in tree.walk(bfs=False) if is_aggregate(part))
+        otherwise: exp.Expr = self.select.args.get("group") or self.select.expressions[0]
         raise QueryError(
             "must be given: without one, state would be unbounded and no result would ever be final",
             parameter="window",
             hint=self._window_hint(),
-            position=place(self.text, self._first_aggregate()),
+            position=place(self.text, next(aggregates, otherwise)),
         )
 
     def _window_hint(self) -> str:
@@ -133,57 +134,35 @@ class Aggregation:
         if time is None:
             return f"{KEEP_TIME}, then put a window on it"
         if self.select.args.get("joins"):
-            return (
-                f"write it after the aggregate: count(*) [RANGE 1 MINUTE WATTR {time}]; those in FROM are of the join"
-            )
+            clause = f"[RANGE 1 MINUTE WATTR {time}]"
+            return f"write it after the aggregate: count(*) {clause}; those in FROM are of the join"
         return f"write FROM stream [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR {time}], or group by {time}"
-
-    def _first_aggregate(self) -> exp.Expr:
-        having = self.select.args.get("having")
-        trees = [item.syntax for item in self.items] + ([having] if having else [])
-        found = (part for tree in trees for part in tree.walk(bfs=False) if is_aggregate(part))
-        otherwise: exp.Expr = self.select.args.get("group") or self.select.expressions[0]
-        return next(found, otherwise)
 
     def _bound(self, syntax: exp.Expr) -> Column | None:
         """The bound of the window that a name stands for: its own names, or the windowing attribute that is no key."""
         name = self.scope.find(syntax)
-        if self.per_value and name is not None and carries_progress(self.relation.node, name):
+        if self.per_value and self._is_time(name):
             return Column("window_start")
         if isinstance(syntax, exp.Column) and not syntax.table and syntax.name.lower() in BOUNDS:
             return Column(syntax.name.lower())
         if name in self.grouped:
             return None
-        attribute = attribute_of(self.window)
-        if attribute is None:
-            spelled = spelling(self.text, syntax).lower().replace("-", "_")
-            return Column("window_end") if name is None and spelled == "row_num" else None
-        return Column("window_end") if name is not None and carries_progress(self.relation.node, name) else None
+        if attribute_of(self.window) is None:
+            is_end = name is None and spelling(self.text, syntax).lower().replace("-", "_") == "row_num"
+        else:
+            is_end = self._is_time(name)
+        return Column("window_end") if is_end else None
 
     # The keys
 
-    def _grouped_times(self) -> frozenset[str]:
-        """The times that GROUP BY names beside a window: each value is a group of its own in every window."""
-        group = self.select.args.get("group")
-        if self.per_value or group is None:
-            return frozenset()
-        named = {self.scope.find(self._group_target(syntax)) for syntax in group.expressions}
-        return frozenset(name for name in named if name is not None and carries_progress(self.relation.node, name))
-
     def _read_keys(self, partition: tuple[str, ...]) -> None:
-        group = self.select.args.get("group")
-        if group is not None:
-            for syntax in group.expressions:
-                self._add_key(self._group_target(syntax))
-        elif self.select.args.get("distinct") and not self._has_aggregates():
-            for item in self.items:
-                self._add_key(item.syntax)
+        args = self.select.args
+        is_listed = args.get("distinct") and not args.get("group") and not any(map(has_aggregate, self.trees))
+        for syntax in [item.syntax for item in self.items] if is_listed else self.group:
+            if self._bound(syntax) is None:
+                self._add_key(self.scalars.read(syntax), self._spelled(syntax))
         for name in partition:
-            self._add_expression(Column(name), name)
-
-    def _has_aggregates(self) -> bool:
-        having = self.select.args.get("having")
-        return any(has_aggregate(item.syntax) for item in self.items) or bool(having and has_aggregate(having))
+            self._add_key(Column(name), name)
 
     def _refuse_grouping_sets(self) -> None:
         group: exp.Expr = self.select.args.get("group") or exp.Group()
@@ -196,38 +175,18 @@ class Aggregation:
                     position=place(self.text, group),
                 )
 
-    def _group_target(self, syntax: exp.Expr) -> exp.Expr:
-        """The expression that a position or an alias in GROUP BY stands for; a column of the input goes first."""
-        if isinstance(syntax, exp.Literal) and not syntax.is_string:
-            return self._at_position(syntax)
-        if isinstance(syntax, exp.Column) and not syntax.table and self.scope.find(syntax) is None:
-            return next((item.syntax for item in self.items if item.is_alias and item.name == syntax.name), syntax)
-        return syntax
-
-    def _at_position(self, syntax: exp.Literal) -> exp.Expr:
-        number = int(syntax.name) if syntax.name.isdigit() else 0
-        if not 1 <= number <= len(self.items):
-            raise QueryError(
-                f"must be a position in the select list, from 1 to {len(self.items)}",
-                parameter="GROUP BY",
-                value=syntax.name,
-                position=place(self.text, syntax),
-            )
-        return self.items[number - 1].syntax
-
-    def _add_key(self, syntax: exp.Expr) -> None:
-        if self._bound(syntax) is None:
-            self._add_expression(self.scalars.read(syntax), self._spelled(syntax))
-
     def _spelled(self, syntax: exp.Expr) -> str:
         if isinstance(syntax, exp.Column):
             return syntax.name
         return spelling(self.text, syntax) if self.scope.find(syntax) else f"key_{len(self.keys) + 1}"
 
-    def _add_expression(self, expression: Expression, otherwise: str) -> None:
+    def _add_key(self, expression: Expression, otherwise: str) -> None:
         if all(expression != known for _, known in self.keys):
-            taken = {*(name for name, _ in self.keys), *(item.name for item in self.items if item.name)}
-            self.keys.append((self._selected_name(expression) or unique(otherwise, taken), expression))
+            name = self._selected_name(expression) or unique(otherwise, self._taken())
+            self.keys.append((name, expression))
+
+    def _taken(self) -> set[str]:
+        return {*(name for name, _ in self.keys), *(item.name for item in self.items if item.name)}
 
     def _selected_name(self, expression: Expression) -> str | None:
         """The name under which the select list shows a key."""
@@ -243,23 +202,22 @@ class Aggregation:
 
     # The columns
 
-    def _read_columns(self) -> list[tuple[Item, str, Expression]]:
-        """Each item with its column's name and expression; plain aggregates first, so that others can share them."""
-        taken = {*_RESERVED, *(name for name, _ in self.keys), *(item.name for item in self.items if item.name)}
+    def _read_columns(self) -> Columns:
+        """Plain aggregates first, so that others can share them."""
+        taken = {*_RESERVED, *self._taken()}
         names: dict[int, str] = {}
         for item in self.items:
             if item.is_direct:
-                called = read_call(item.syntax, self.scalars)
-                name = item.name or unique(called.default_name, taken)
+                call = read_call(item.syntax, self.scalars)
+                name = names[item.number] = item.name or unique(call.name, taken)
                 taken.add(name)
-                names[item.number] = name
-                self.calls.append((name, called))
-        return [self._column(item, names.get(item.number)) for item in self.items]
-
-    def _column(self, item: Item, aggregate: str | None) -> tuple[Item, str, Expression]:
-        if aggregate is not None:
-            return item, aggregate, Column(aggregate)
-        return item, item.default_name, self.above.read(item.syntax)
+                self.calls.append(replace(call, name=name))
+        return [
+            (item, names[item.number], Column(names[item.number]))
+            if item.is_direct
+            else (item, item.default_name, self.above.read(item.syntax))
+            for item in self.items
+        ]
 
     def _above(self, syntax: exp.Expr) -> Expression | None:
         """What a tree means above the aggregation: an aggregate, a bound of the window, a key."""
@@ -275,17 +233,15 @@ class Aggregation:
             raise self._not_grouped(syntax)
         return key
 
-    def _shared(self, called: Called) -> str:
+    def _shared(self, call: AggregateCall) -> str:
         """The name of an aggregate that is not an item of its own: another's, or a hidden one."""
-        for name, known in self.calls:
-            if known == called:
-                return name
-        self.calls.append((self._hidden_name(), called))
-        return self.calls[-1][0]
-
-    def _hidden_name(self) -> str:
-        taken = {name for name, _ in (*self.calls, *self.keys)}
-        return next(name for number in count(1) if (name := f"_{number}") not in taken)
+        for known in self.calls:
+            if replace(known, name=call.name) == call:
+                return known.name
+        taken = {*(known.name for known in self.calls), *(name for name, _ in self.keys)}
+        hidden = next(name for number in count(1) if (name := f"_{number}") not in taken)
+        self.calls.append(replace(call, name=hidden))
+        return hidden
 
     def _key(self, syntax: exp.Expr) -> Column | None:
         if has_aggregate(syntax):
@@ -313,7 +269,7 @@ class Aggregation:
 
     # HAVING and the answer
 
-    def _read_having(self, columns: list[tuple[Item, str, Expression]]) -> Expression | None:
+    def _read_having(self, columns: Columns) -> Expression | None:
         having = self.select.args.get("having")
         if having is None:
             return None
@@ -333,28 +289,21 @@ class Aggregation:
         """The columns that the keys and the aggregates read so far give."""
         return shape_of(self._node()).schema
 
-    def _aggregate(self) -> WindowAggregate:
-        if not self.calls:
-            # The answer is only which groups there are; an operator needs something to compute.
-            self.calls.append((self._hidden_name(), Called("count", None)))
-        return self._node()
-
     def _node(self) -> WindowAggregate:
-        calls = tuple(AggregateCall(name, c.function, c.argument, c.parameters) for name, c in self.calls)
         settings = as_said({suffix.field: suffix.value for suffix in self._suffixes()})
-        return WindowAggregate(self.relation.node, self.window, tuple(self.keys), calls, **settings)
+        return WindowAggregate(self.relation.node, self.window, tuple(self.keys), tuple(self.calls), **settings)
 
     def _suffixes(self) -> tuple[Suffix, ...]:
         suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
         joins = bool(self.select.args.get("joins"))
         return tuple(s for s in suffixes if s.field != "time" and not (joins and is_for_joins(s)))
 
-    def _check(self, node: Node, columns: list[tuple[Item, str, Expression]]) -> None:
+    def _check(self, node: Node, columns: Columns) -> None:
         """Whether it all fits together, with each error at the part of the text that is to blame."""
         aggregate = node.input if isinstance(node, Filter) else node
         for suffix in self._suffixes():
             if suffix.field in ("within", "early", "most_empty"):
-                with pointing(position(self.text, suffix.span)):
+                with pointing(suffix.where):
                     shape_of(aggregate)
         with pointing(place(self.text, self.select.expressions[0])):
             schema = shape_of(aggregate).schema
@@ -365,28 +314,19 @@ class Aggregation:
             with pointing(place(self.text, item.syntax)):
                 type_of(expression, schema)
 
-    def _projected(self, node: Node, aggregate: WindowAggregate, columns: list[tuple[Item, str, Expression]]) -> Node:
+    def _projected(self, node: Node, aggregate: WindowAggregate, columns: Columns) -> Node:
         """The selected columns above the node, or the node itself when its columns are what was asked for."""
         asked = [(name, expression) for _, name, expression in columns]
-        keys = {name for name, _ in self.keys}
-        at = [i for i, (_, e) in enumerate(asked, 1) if self._is_group_column(e, keys)]
-        names = {name for name, _ in asked}
-        missing: list[tuple[str, Expression]] = [(name, Column(name)) for name in BOUNDS if name not in names]
-        last = at[-1] if at else 0
-        asked[last:last] = missing
-        if aggregate.late is Late.REVISE and "revision" not in names:
-            asked.append(("revision", Column("revision")))
-        if aggregate.early is not None and "kind" not in names:
-            asked.append(("kind", Column("kind")))
-        natural = [(name, Column(name)) for name in shape_of(aggregate).schema.names]
-        if asked == natural:
+        groups = [Column(name) for name, _ in self.keys]
+        groups += [Column("window_start")] if self.per_value else []
+        last = max((number for number, (_, read) in enumerate(asked, 1) if read in groups), default=0)
+        names = [name for name, _ in asked]
+        behind = {"revision": aggregate.late is Late.REVISE, "kind": aggregate.early is not None}
+        asked[last:last] = [(name, Column(name)) for name in BOUNDS if name not in names]
+        asked += [(name, Column(name)) for name, is_given in behind.items() if is_given and name not in names]
+        if asked == [(name, Column(name)) for name in shape_of(aggregate).schema.names]:
             return node
         result = Project(node, tuple(asked))
         with pointing(place(self.text, self.select.expressions[-1])):
             shape_of(result)
         return result
-
-    def _is_group_column(self, expression: Expression, keys: set[str]) -> bool:
-        if not isinstance(expression, Column):
-            return False
-        return expression.name in keys or (self.per_value and expression.name == "window_start")

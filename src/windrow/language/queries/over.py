@@ -6,13 +6,15 @@ frame also holds the row that lies exactly RANGE before.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
-from windrow.errors import QueryError, UnsupportedError, WindrowError
-from windrow.language.expressions.amounts import amount_of
+from windrow.errors import QueryError, UnsupportedError
+from windrow.language.expressions.constants import amount_of
 from windrow.language.expressions.names import attribute_at
-from windrow.language.expressions.positions import head, place, span_of
-from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, TextSpan
+from windrow.language.expressions.positions import head, place
+from windrow.language.grammar.clauses import Attribute, Clause, ClausePart
 from windrow.semantics.scalars.amounts import Amount
 
 EXAMPLE = "OVER (PARTITION BY symbol ORDER BY ts RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW)"
@@ -20,20 +22,20 @@ EXAMPLE = "OVER (PARTITION BY symbol ORDER BY ts RANGE BETWEEN INTERVAL '10' MIN
 
 def over_clause(window: exp.Window, text: str) -> Clause:
     """The window clause that an OVER stands for."""
-    refuse_other_frames(window, text)
+    _refuse_other_frames(window, text)
     frame, ordered = window.args["spec"], window.args["order"].expressions[0]
     start = frame.args["start"]
     time = _attribute(ordered.this, "ORDER BY", text)
-    whole = span_of(window)
+    whole = place(text, window)
     parts = [
-        ClausePart("RANGE", amount_of(start, text, "range"), span_of(start)),
-        ClausePart("RATTR", (time,), time.span),
+        ClausePart("RANGE", amount_of(start, text, "range"), place(text, start)),
+        ClausePart("RATTR", (time,), time.where),
         ClausePart("SLIDE", Amount.of("1 row"), whole),
         ClausePart("SATTR", (Attribute("row_num", whole),), whole),
     ]
     partition = tuple(_attribute(column, "PARTITION BY", text) for column in window.args.get("partition_by") or ())
     if partition:
-        parts.append(ClausePart("PATTR", partition, TextSpan(partition[0].span.start, partition[-1].span.end)))
+        parts.append(ClausePart("PATTR", partition, replace(partition[0].where, end=partition[-1].where.end)))
     return Clause(tuple(parts), whole, over=True)
 
 
@@ -48,28 +50,23 @@ def _attribute(syntax: exp.Expr, clause: str, text: str) -> Attribute:
     return attribute_at(text, syntax)
 
 
-def refuse_other_frames(window: exp.Window, text: str) -> None:
+def _refuse_other_frames(window: exp.Window, text: str) -> None:
     """Of all frames, those that a row closes over the time before it."""
-    order, frame = window.args.get("order"), window.args.get("spec")
+    order, frame = window.args.get("order"), window.args.get("spec") or exp.WindowSpec()
+    where, rule = head(text, innermost(window)), ""
     if window.args.get("alias"):
-        raise _unavailable("cannot name a window", window, text)
-    if order is None or len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
-        raise _unavailable("needs ORDER BY the time, ascending", window, text)
-    if frame is None or frame.text("kind").upper() != "RANGE" or not isinstance(frame.args.get("start"), exp.Expr):
-        raise _unavailable("needs a frame in time", window, text)
-    if frame.text("start_side").upper() != "PRECEDING" or frame.args.get("end") not in (None, "CURRENT ROW"):
-        raise _unavailable("must end with the current row", window, text)
+        rule = "cannot name a window"
+    elif order is None or len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
+        rule = "needs ORDER BY the time, ascending"
+    elif frame.text("kind").upper() != "RANGE" or not isinstance(frame.args.get("start"), exp.Expr):
+        rule = "needs a frame in time"
+    elif frame.text("start_side").upper() != "PRECEDING" or frame.args.get("end") not in (None, "CURRENT ROW"):
+        rule = "must end with the current row"
+    if rule:
+        raise UnsupportedError(rule, parameter="OVER", hint=f"write {EXAMPLE}", position=where)
     if frame.args.get("exclude"):
-        raise UnsupportedError(
-            "is not available in OVER: a window holds the row that closes it, and those of its time",
-            parameter="EXCLUDE",
-            hint="leave it out",
-            position=head(text, innermost(window)),
-        )
-
-
-def _unavailable(rule: str, window: exp.Window, text: str) -> WindrowError:
-    return UnsupportedError(rule, parameter="OVER", hint=f"write {EXAMPLE}", position=head(text, innermost(window)))
+        rule = "is not available in OVER: a window holds the row that closes it, and those of its time"
+        raise UnsupportedError(rule, parameter="EXCLUDE", hint="leave it out", position=where)
 
 
 def innermost(node: exp.Expr) -> exp.Expr:

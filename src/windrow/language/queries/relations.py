@@ -9,13 +9,14 @@ from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language.expressions.names import Scope, Side
-from windrow.language.expressions.positions import did_you_mean, find_name, place, pointing, position
+from windrow.language.expressions.positions import did_you_mean, find_name, place, pointing
 from windrow.language.grammar.clauses import CLAUSE, Attribute, Clause, StreamUnion
 from windrow.language.queries.table_functions import is_window_function, read_window_function
 from windrow.language.queries.windows import PlacedWindow, WindowReader
+from windrow.plan.build.queries import flatten_union
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
-from windrow.plan.nodes import Node, Union
+from windrow.plan.nodes import Node
 from windrow.plan.types.schema import Shape
 
 _BOTH_TIMES = ("earlier", "later")
@@ -64,14 +65,6 @@ class Relation:
     def reader(self) -> WindowReader:
         return WindowReader(self.scope, self.node, self.shape)
 
-    @property
-    def is_join(self) -> bool:
-        return self.times is not None
-
-    def over(self, node: Node) -> Relation:
-        """The same relation after a filter."""
-        return replace(self, node=node)
-
     def timed(self, name: str) -> Relation:
         """The relation with its progress on another time of a join below, where the column is one."""
         node = timed_by(self.node, name)
@@ -88,15 +81,16 @@ class Relation:
 
     def timed_as(self, attribute: Attribute) -> Relation:
         """The relation with its progress on a time that is named somewhere in the text."""
-        with pointing(position(self.context.text, attribute.span)):
+        with pointing(attribute.where):
             return self.timed(self.time_named(attribute))
 
     def time_named(self, attribute: Attribute) -> str:
         """The column that an attribute names, among them those that a join below could give."""
         word = attribute.name.lower()
         plain = attribute.function is attribute.qualifier is None
-        if plain and word in _BOTH_TIMES and self.scope.resolve(word) is None:
-            return word if carries_progress(timed_by(self.node, word), word) else self.scope.attribute(attribute)
+        is_time = plain and word in _BOTH_TIMES and self.scope.resolve(word) is None
+        if is_time and carries_progress(timed_by(self.node, word), word):
+            return word
         return self.scope.attribute(attribute)
 
 
@@ -114,7 +108,11 @@ def read_input(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery) -
     """A relation of FROM and the window clauses written next to it."""
     function = _window_function(syntax)
     if function is not None:
-        return _read_function(function, syntax, context, read_query)
+        table, clause = read_window_function(function, context.text)
+        relation, _ = read_input(table, context, read_query)
+        side = relation.sides[0]
+        names = (*((syntax.alias,) if syntax.alias else ()), *side.qualifiers)
+        return replace(relation, sides=(replace(side, qualifiers=names),)), (clause,)
     node, names, clauses = _read_source(syntax, context, read_query)
     return Relation.of(context, node, context.shape(node, syntax), names), clauses
 
@@ -126,20 +124,20 @@ def _read_source(
     names: tuple[str, ...] = (syntax.alias,) if syntax.alias else ()
     if isinstance(syntax, StreamUnion):
         parts = [_read_source(part, context, read_query) for part in syntax.expressions]
-        node: Node = Union(tuple(inner for part in parts for inner in _opened(part[0])))
+        node: Node = flatten_union(*(part[0] for part in parts))
         # In `a UNION b AS m` the name is that of the union.
         last = (parts[-1][1],) if syntax.expressions[-1].alias else ()
         names += tuple(name for group in (*last, *(part[1] for part in parts)) for name in group)
         return node, tuple(dict.fromkeys(names)), own + tuple(clause for part in parts for clause in part[2])
     if isinstance(syntax, exp.Subquery):
-        _refuse_joins(syntax, context.text)
+        for join in syntax.args.get("joins") or ():
+            raise UnsupportedError(
+                "joins in parentheses are not available",
+                hint="write them as a subquery: (SELECT * FROM a JOIN b ON ...) AS q",
+                position=place(context.text, join.this),
+            )
         return read_query(syntax.this, context), names, own
     return _named(syntax, context), (*names, syntax.name), own
-
-
-def _opened(node: Node) -> tuple[Node, ...]:
-    """The inputs of a union of streams, so that `a union (b union c)` is one union."""
-    return node.inputs if isinstance(node, Union) else (node,)
 
 
 def _named(syntax: exp.Expr, context: QueryContext) -> Node:
@@ -152,28 +150,15 @@ def _named(syntax: exp.Expr, context: QueryContext) -> Node:
         )
     found = find_name(syntax.name, context.relations)
     if found is None:
+        streams = f"the streams are {', '.join(context.relations)}"
+        listed = streams if context.relations else "declare it first: CREATE STREAM name (...) PROGRESS ON time"
         raise QueryError(
             "is not a stream",
             parameter=syntax.name,
-            hint=did_you_mean(syntax.name, context.relations, _what_there_is(context)),
+            hint=did_you_mean(syntax.name, context.relations, listed),
             position=place(context.text, syntax.this),
         )
     return context.relations[found]
-
-
-def _what_there_is(context: QueryContext) -> str:
-    if not context.relations:
-        return "declare it first: CREATE STREAM name (...) PROGRESS ON time"
-    return "the streams are " + ", ".join(context.relations)
-
-
-def _refuse_joins(syntax: exp.Expr, text: str) -> None:
-    for join in syntax.args.get("joins") or ():
-        raise UnsupportedError(
-            "joins in parentheses are not available",
-            hint="write them as a subquery: (SELECT * FROM a JOIN b ON ...) AS q",
-            position=place(text, join.this),
-        )
 
 
 def _window_function(syntax: exp.Expr) -> exp.Expr | None:
@@ -182,13 +167,3 @@ def _window_function(syntax: exp.Expr) -> exp.Expr | None:
     if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and len(call.expressions) == 1:
         call = call.expressions[0]
     return call if isinstance(call, exp.Anonymous) and is_window_function(call.name) else None
-
-
-def _read_function(
-    function: exp.Expr, syntax: exp.Expr, context: QueryContext, read_query: ReadQuery
-) -> tuple[Relation, tuple[Clause, ...]]:
-    called = read_window_function(function, context.text)
-    relation, _ = read_input(called.table, context, read_query)
-    side = relation.sides[0]
-    names = (*((syntax.alias,) if syntax.alias else ()), *side.qualifiers)
-    return replace(relation, sides=(replace(side, qualifiers=names),)), (called.clause,)

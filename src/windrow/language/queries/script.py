@@ -12,17 +12,16 @@ from sqlglot.errors import ParseError, TokenError
 
 from windrow.errors import Position, QueryError
 from windrow.language.expressions.names import Scope
-from windrow.language.expressions.positions import find_name, position
+from windrow.language.expressions.positions import find_name
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import CreateStream
 from windrow.language.grammar.dialect import Misread, WindrowDialect, WindrowParser
-from windrow.language.joins.conditions import read_condition
-from windrow.language.joins.names import condition_scope, sides_of
+from windrow.language.joins.conditions import condition_scope, read_condition, sides_of
 from windrow.language.queries.relations import QueryContext
 from windrow.language.queries.select import read_statement
 from windrow.language.queries.streams import OpenStream, read_stream
 from windrow.plan.build.joins import Both
-from windrow.plan.nodes import Node, Stream, walk
+from windrow.plan.nodes import Node, Stream
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -32,12 +31,6 @@ class ParsedScript:
 
     streams: dict[str, Stream] = field(default_factory=dict)
     queries: tuple[Node, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The streams that the queries read, each once, in order of use."""
-        used = (node.name for query in self.queries for node in walk(query) if isinstance(node, Stream))
-        return tuple(dict.fromkeys(used))
 
 
 def parse(
@@ -60,7 +53,7 @@ def parse(
     queries: list[Node] = []
     for statement in _statements(text):
         if isinstance(statement, CreateStream):
-            stream = read_stream(statement, text, given, open_stream)
+            stream = read_stream(statement, given, open_stream)
             replaced = find_name(stream.name, known)
             known = {name: old for name, old in known.items() if name != replaced} | {stream.name: stream}
         else:
@@ -70,9 +63,9 @@ def parse(
 
 @dataclass(frozen=True)
 class StreamNames:
-    """The names of streams in a text, as it spells them: those it declares, and those it reads from."""
+    """The names of streams in a text, as it spells them: those it declares, by path if any, and those it reads."""
 
-    declared: tuple[str, ...]
+    declared: dict[str, str | None]
     read: tuple[str, ...]
 
     @property
@@ -81,26 +74,16 @@ class StreamNames:
 
 
 def stream_names(text: str) -> StreamNames:
-    """Which streams a text speaks of, before any of them is opened.
+    """Which streams a text names, before any of them is opened.
 
-    >>> stream_names("CREATE STREAM a (ts INT) PROGRESS ON ts; SELECT ts FROM a UNION b")
-    StreamNames(declared=('a',), read=('a', 'b'))
+    >>> stream_names("CREATE STREAM a FROM 'a.csv' PROGRESS ON ts; SELECT ts FROM a UNION b")
+    StreamNames(declared={'a': 'a.csv'}, read=('a', 'b'))
     """
     trees = _statements(text)
-    declared = [tree.this.name for tree in trees if isinstance(tree, CreateStream)]
+    declared = {tree.this.name: tree.this.path for tree in trees if isinstance(tree, CreateStream)}
     tables = [table for tree in trees for table in tree.find_all(exp.Table, bfs=False)]
     read = [table.name for table in tables if isinstance(table.this, exp.Identifier)]
-    return StreamNames(tuple(dict.fromkeys(declared)), tuple(dict.fromkeys(read)))
-
-
-def declared_paths(text: str) -> dict[str, str]:
-    """Where the streams that a text declares are read from, before any of them is opened.
-
-    >>> declared_paths("CREATE STREAM a FROM 'a.csv' PROGRESS ON t; CREATE STREAM b (t INT) PROGRESS ON t")
-    {'a': 'a.csv'}
-    """
-    declared = [tree.this for tree in _statements(text) if isinstance(tree, CreateStream)]
-    return {one.name: one.path for one in declared if one.path is not None}
+    return StreamNames(declared, tuple(dict.fromkeys(read)))
 
 
 def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> Expression:
@@ -147,17 +130,13 @@ def _untokenized(error: TokenError, text: str) -> QueryError:
     if not found:
         return QueryError("cannot be split into words", parameter="query", position=Position(text, 0, len(text)))
     quote = found.group(1)
-    start = _unclosed(text, quote)
+    start = text.rfind("/*" if quote == "*/" else quote)
     return QueryError(
         f"has a {quote} that is not closed",
         parameter="query",
         hint=f"put the closing {quote} behind it",
         position=Position(text, start, start + len(quote)),
     )
-
-
-def _unclosed(text: str, quote: str) -> int:
-    return text.rfind("/*" if quote == "*/" else quote)
 
 
 _RULES = (
@@ -173,15 +152,6 @@ _RULES = (
 def _misread(error: ParseError, text: str) -> QueryError:
     if not isinstance(error, Misread):
         return QueryError("cannot be read", parameter="query", hint=str(error), position=Position(text, 0, len(text)))
-    rule = f"cannot be read here: {error.description}"
-    for pattern, wording in _RULES:
-        found = re.match(pattern, error.description)
-        if found:
-            rule = found.expand(wording)
-            break
-    return QueryError(
-        rule,
-        parameter="query",
-        value=error.found,
-        position=position(text, error.span),
-    )
+    rules = (found.expand(wording) for pattern, wording in _RULES if (found := re.match(pattern, error.description)))
+    rule = next(rules, f"cannot be read here: {error.description}")
+    return QueryError(rule, parameter="query", value=error.found, position=error.where)

@@ -12,7 +12,7 @@ from windrow.errors import QueryError, UnsupportedError
 from windrow.language.expressions.calls import has_aggregate, refuse_over
 from windrow.language.expressions.items import Item, is_star, read_items, unique
 from windrow.language.expressions.names import Side
-from windrow.language.expressions.positions import find_name, place, pointing, position
+from windrow.language.expressions.positions import find_name, place, pointing
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.joins.relations import Joining, is_for_joins
@@ -32,11 +32,11 @@ _WORDS = {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "windows": 
 def read_statement(syntax: exp.Expr, context: QueryContext) -> Node:
     """The plan of a whole query, whose results may be wanted in order."""
     node = read_query(syntax, context)
-    span = syntax.meta.get(ORDERED_OUTPUT)
-    if span is None:
+    where = syntax.meta.get(ORDERED_OUTPUT)
+    if where is None:
         return node
     node = OrderedOutput(node)
-    with pointing(position(context.text, span)):
+    with pointing(where):
         shape_of(node)
     return node
 
@@ -145,13 +145,13 @@ def _read_from(select: exp.Select, context: QueryContext) -> Relation:
             position=place(context.text, select),
         )
     if not select.args.get("joins"):
-        _refuse_settings_of_joins(select, context.text)
+        _refuse_settings_of_joins(select)
         return _filtered(read_relation(source.this, context, read_query), [where.this] if where else [])
     joining = Joining(select, context, read_query)
     return _filtered(joining.read(), joining.above)
 
 
-def _refuse_settings_of_joins(select: exp.Select, text: str) -> None:
+def _refuse_settings_of_joins(select: exp.Select) -> None:
     for suffix in select.meta.get(SUFFIXES, ()):
         if isinstance(suffix.value, JoinStrategy):
             raise QueryError(
@@ -159,7 +159,7 @@ def _refuse_settings_of_joins(select: exp.Select, text: str) -> None:
                 parameter="strategy",
                 value=suffix.value.value,
                 hint="leave it out",
-                position=position(text, suffix.span),
+                position=suffix.where,
             )
 
 
@@ -170,19 +170,17 @@ def _filtered(relation: Relation, conditions: list[exp.Expr]) -> Relation:
         return relation
     node = Filter(relation.node, predicate)
     relation.context.shape(node, conditions[0])
-    return relation.over(node)
+    return replace(relation, node=node)
 
 
 def _is_aggregation(select: exp.Select, relation: Relation) -> bool:
-    trees = [*select.expressions, *filter(None, [select.args.get("having")])]
-    if select.args.get("group") or select.args.get("having") or any(has_aggregate(tree) for tree in trees):
+    if select.args.get("group") or select.args.get("having") or any(map(has_aggregate, select.expressions)):
         return True
     return bool(relation.windows and select.args.get("distinct"))
 
 
 def _plain(select: exp.Select, relation: Relation) -> Node:
     """SELECT without aggregates: new columns from each row."""
-    text = relation.context.text
     items = read_items(select, relation.scope)
     if relation.windows:
         # A misspelled aggregate is the likelier mistake, and reading the items says so.
@@ -193,32 +191,32 @@ def _plain(select: exp.Select, relation: Relation) -> Node:
             hint="write SELECT count(*) ..., or leave the window out to get the rows themselves",
             position=relation.windows[0].where,
         )
-    _refuse_settings_of_windows(select, text)
+    _refuse_settings_of_windows(select)
     if len(items) == 1 and is_star(items[0].syntax) and len(_meant(items[0].syntax, relation)) == len(relation.sides):
         _refuse_after_star(items[0].syntax, relation)
         return relation.node
     return _projected(items, relation)
 
 
-def _refuse_settings_of_windows(select: exp.Select, text: str) -> None:
+def _refuse_settings_of_windows(select: exp.Select) -> None:
     for suffix in select.meta.get(SUFFIXES, ()):
         if suffix.field == "time" or (select.args.get("joins") and is_for_joins(suffix)):
             continue
+        if select.args.get("joins") and suffix.value is Strategy.AUTO:
+            continue
         if select.args.get("joins") and suffix.field == "strategy":
-            if suffix.value is Strategy.AUTO:
-                continue
             raise QueryError(
                 "must be one of joins",
                 parameter="strategy",
                 value=suffix.value.value,
                 allowed=tuple(strategy.value for strategy in JoinStrategy),
-                position=position(text, suffix.span),
+                position=suffix.where,
             )
         raise QueryError(
             "belongs to a window, and this query has none",
             parameter=suffix.field,
             hint="leave it out, or put a window after the stream",
-            position=position(text, suffix.span),
+            position=suffix.where,
         )
 
 
@@ -232,7 +230,7 @@ def _projected(items: list[Item], relation: Relation) -> Node:
             columns += _starred(item.syntax, relation, shared)
         else:
             taken = [name for name, _ in columns]
-            name = relation.scope.told_apart(item.syntax) if item.name in shared and item.is_column else item.name
+            name = relation.scope.distinct_name(item.syntax) if item.name in shared and item.is_column else item.name
             columns.append((name or unique(item.default_name, taken), scalars.read(item.syntax)))
     node = Project(relation.node, tuple(columns))
     with pointing(place(relation.context.text, items[-1].syntax)):

@@ -5,15 +5,13 @@ As there, it is the starts of windows that lie at whole slides after the offset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
-from windrow.language.expressions.amounts import amount_of
+from windrow.language.expressions.constants import amount_of
 from windrow.language.expressions.names import attribute_at
-from windrow.language.expressions.positions import head, span_of
-from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, WindowFunctionTable
+from windrow.language.expressions.positions import head, place
+from windrow.language.grammar.clauses import Clause, ClausePart, WindowFunctionTable
 
 _ARGUMENTS = {
     "TUMBLE": ("RANGE", "ORIGIN"),
@@ -31,55 +29,40 @@ _USAGE = {
 }
 
 
-@dataclass(frozen=True)
-class CalledWindow:
-    """The table a window function reads, and the clause it stands for."""
-
-    table: exp.Expr
-    clause: Clause
-
-
 def is_window_function(name: str) -> bool:
     return name.upper() in _ARGUMENTS
 
 
-def read_window_function(call: exp.Expr, text: str) -> CalledWindow:
-    """The clause that a window function stands for."""
+def read_window_function(call: exp.Expr, text: str) -> tuple[exp.Expr, Clause]:
+    """The table that a window function reads, and the clause it stands for."""
     name = call.name.upper()
-    table, attribute, amounts = _split(call, name, text)
-    parts = [ClausePart("WATTR", (attribute,), attribute.span)]
+    if not _is_complete(name, call.expressions):
+        raise QueryError(
+            "takes a table, a descriptor and intervals",
+            parameter=name,
+            hint=f"write {_USAGE[name]}",
+            position=head(text, call),
+        )
+    table, descriptor, *amounts = call.expressions
+    attribute = attribute_at(text, descriptor.expressions[0])
+    parts = [ClausePart("WATTR", (attribute,), attribute.where)]
     for keyword, argument in zip(_ARGUMENTS[name], amounts, strict=False):
-        parts.append(ClausePart(keyword, amount_of(argument, text, "window function argument"), span_of(argument)))
+        parts.append(ClausePart(keyword, amount_of(argument, text, "window function argument"), place(text, argument)))
     partition = tuple(attribute_at(text, column) for column in table.expressions)
     if partition:
-        parts.append(ClausePart("PATTR", partition, span_of(table)))
-    clause = Clause(tuple(parts), span_of(call), tumbling=name == "TUMBLE", function=name)
+        parts.append(ClausePart("PATTR", partition, place(text, table)))
+    clause = Clause(tuple(parts), place(text, call), tumbling=name == "TUMBLE", function=name)
     if name == "CUMULATE":
         _check_cumulate(clause, call, text)
-    return CalledWindow(table.this, clause)
+    return table.this, clause
 
 
-def _split(call: exp.Expr, name: str, text: str) -> tuple[exp.Expr, Attribute, list[exp.Expr]]:
-    arguments = list(call.expressions)
-    least, most = _REQUIRED[name] + 2, len(_ARGUMENTS[name]) + 2
-    if not least <= len(arguments) <= most or not isinstance(arguments[0], WindowFunctionTable):
-        raise _usage(call, name, text)
-    descriptor = arguments[1]
-    if not isinstance(descriptor, exp.Anonymous) or descriptor.name.upper() != "DESCRIPTOR":
-        raise _usage(call, name, text)
-    if len(descriptor.expressions) != 1:
-        raise _usage(call, name, text)
-    column = descriptor.expressions[0]
-    return arguments[0], attribute_at(text, column), arguments[2:]
-
-
-def _usage(call: exp.Expr, name: str, text: str) -> QueryError:
-    return QueryError(
-        "takes a table, a descriptor and intervals",
-        parameter=name,
-        hint=f"write {_USAGE[name]}",
-        position=head(text, call),
-    )
+def _is_complete(name: str, arguments: list[exp.Expr]) -> bool:
+    if not _REQUIRED[name] + 2 <= len(arguments) <= len(_ARGUMENTS[name]) + 2:
+        return False
+    table, descriptor = arguments[:2]
+    is_descriptor = isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == "DESCRIPTOR"
+    return isinstance(table, WindowFunctionTable) and is_descriptor and len(descriptor.expressions) == 1
 
 
 def _check_cumulate(clause: Clause, call: exp.Expr, text: str) -> None:

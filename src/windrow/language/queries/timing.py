@@ -6,8 +6,7 @@ from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language.expressions.calls import clauses_of
-from windrow.language.expressions.items import is_star
-from windrow.language.expressions.positions import position
+from windrow.language.expressions.items import group_targets, is_star, read_items, trees_of
 from windrow.language.grammar.clauses import SUFFIXES, Attribute
 from windrow.language.queries.relations import Relation
 from windrow.plan.build.joins import is_timed_by
@@ -21,23 +20,15 @@ def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool)
             return _timed_by(suffix.value, relation)
     if relation.windows:
         return relation
-    having = select.args.get("having")
-    trees = [*select.expressions, *([having] if having else [])]
-    clauses = [clause for tree in trees for clause in clauses_of(tree, relation.context.text)]
+    clauses = [clause for tree in trees_of(select) for clause in clauses_of(tree, relation.context.text)]
     if clauses:
         return relation.timed_for(clauses)
-    group = select.args.get("group")
     if aggregates:
-        return _timed_by_first(_targets(group, select) if group else [], relation)
-    trees = [_unaliased(tree) for tree in select.expressions]
-    if any(is_star(tree) for tree in trees) or (not relation.is_join and _keeps_time(trees, relation)):
-        return relation
-    return _timed_by_first(trees, relation)
-
-
-def _keeps_time(trees: list[exp.Expr], relation: Relation) -> bool:
-    """Whether the time that a relation goes by is among some columns."""
-    return any(carries_progress(relation.node, name) for tree in trees if (name := relation.scope.find(tree)))
+        return _timed_by_first(group_targets(select, read_items(select, relation.scope), relation.scope), relation)
+    trees = [tree.unalias().unnest() for tree in select.expressions]
+    names = [name for tree in trees if (name := relation.scope.find(tree))]
+    keeps_time = relation.times is None and any(carries_progress(relation.node, name) for name in names)
+    return relation if keeps_time or any(map(is_star, trees)) else _timed_by_first(trees, relation)
 
 
 def _timed_by(attribute: Attribute, relation: Relation) -> Relation:
@@ -48,7 +39,7 @@ def _timed_by(attribute: Attribute, relation: Relation) -> Relation:
             parameter="timed by",
             value=attribute.name,
             hint="write TIMED BY a.ts, b.ts, least(a.ts, b.ts) or greatest(a.ts, b.ts)",
-            position=position(relation.context.text, attribute.span),
+            position=attribute.where,
         )
     return timed
 
@@ -61,24 +52,3 @@ def _timed_by_first(trees: list[exp.Expr], relation: Relation) -> Relation:
         if is_timed_by(timed_by(relation.node, name), name):
             return relation.timed(name)
     return relation
-
-
-def _targets(group: exp.Expr, select: exp.Select) -> list[exp.Expr]:
-    """What GROUP BY lists, aliases and positions of the select list resolved."""
-    named = {tree.alias: tree.this for tree in select.expressions if isinstance(tree, exp.Alias)}
-    listed = [_unaliased(tree) for tree in select.expressions]
-    found = []
-    for syntax in group.expressions:
-        number = int(syntax.name) if isinstance(syntax, exp.Literal) and syntax.name.isdigit() else 0
-        if 1 <= number <= len(listed):
-            found.append(listed[number - 1])
-        else:
-            plain = isinstance(syntax, exp.Column) and not syntax.table
-            found.append(named.get(syntax.name, syntax) if plain else syntax)
-    return found
-
-
-def _unaliased(tree: exp.Expr) -> exp.Expr:
-    while isinstance(tree, (exp.Alias, exp.Paren)):
-        tree = tree.this
-    return tree

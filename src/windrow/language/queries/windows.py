@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from windrow.errors import Position, QueryError, WindrowError
 from windrow.language.expressions.names import Scope
-from windrow.language.expressions.positions import position
-from windrow.language.grammar.clauses import Attribute, Clause, ClausePart, Unbounded
+from windrow.language.grammar.clauses import UNBOUNDED, Attribute, Clause
 from windrow.plan.build.queries import WindowSpec
 from windrow.plan.checks.progress import carries_progress, times_hint
 from windrow.plan.checks.windows import check_window
@@ -46,31 +45,29 @@ class WindowReader:
     node: Node
     shape: Shape
 
-    @property
-    def text(self) -> str:
-        return self.scope.text
-
     def read(self, clause: Clause) -> PlacedWindow:
         """The window a clause describes, or an error under the part that is wrong."""
         self._check_parts(clause)
         counted = self.counts_rows(clause)
         partition = tuple(self.scope.attribute(attribute) for attribute in clause.attributes("PATTR"))
+        slide = _amount(clause, "SLIDE", counted or bool(clause.attributes("SATTR")))
         spec = WindowSpec(
-            range=_range(clause, counted),
-            slide=_amount(clause, "SLIDE", counted or bool(clause.attributes("SATTR"))),
-            origin=_origin(clause),
+            range=UNBOUNDED if _is_unbounded(clause) else _amount(clause, "RANGE", counted),
+            slide=slide,
+            origin=origin_of(clause),
             gap=_amount(clause, "GAP", False),
             on=self.attribute(clause),
             by=self._by(clause),
-            partition=partition if counted or self._slides_by_rows(clause) else (),
+            partition=partition if counted or (slide is not None and slide.is_rows) else (),
             order_by=self._order(clause),
             align=Align.START if clause.function and clause.part("GAP") is None else None,
         )
         try:
             window = self._checked(spec, inclusive=clause.over)
         except WindrowError as error:
-            raise error.at(self._where(clause, error.parameter)) from None
-        return PlacedWindow(window, partition, position(self.text, clause.span))
+            part = clause.part(_PARAMETERS.get(error.parameter or "", ""))
+            raise error.at((part or clause).where) from None
+        return PlacedWindow(window, partition, clause.where)
 
     def _checked(self, spec: WindowSpec, *, inclusive: bool) -> Window:
         if isinstance(spec.range, Amount) and not spec.range.is_rows:
@@ -85,33 +82,29 @@ class WindowReader:
     def _domain(self, spec: WindowSpec) -> Domain:
         return replace(self.shape, time=spec.on or self.shape.time).domain
 
-    def _where(self, clause: Clause, parameter: str | None) -> Position:
-        part = clause.part(_PARAMETERS.get(parameter or "", ""))
-        return position(self.text, part.span if part else clause.span)
-
     def _check_parts(self, clause: Clause) -> None:
-        """What SQL users read before the shared rules speak."""
-        range_, slide = clause.part("RANGE"), clause.part("SLIDE")
-        if range_ is None and clause.part("GAP") is None:
+        """What is refused in words of SQL, before the shared rules are applied."""
+        slide = clause.part("SLIDE")
+        if clause.part("RANGE") is None and clause.part("GAP") is None:
             raise QueryError(
                 "must be given in a window clause",
                 parameter="range",
                 hint="write [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time], or [GAP 30 SECONDS] for sessions",
-                position=position(self.text, clause.span),
+                position=clause.where,
             )
-        if range_ is not None and isinstance(range_.value, Unbounded) and slide is None:
+        if _is_unbounded(clause) and slide is None:
             raise QueryError(
                 "must be given with RANGE ALL",
                 parameter="slide",
                 hint="write [RANGE ALL SLIDE 1 MINUTE WATTR time]",
-                position=position(self.text, clause.span),
+                position=clause.where,
             )
         if clause.tumbling and slide is not None:
             raise QueryError(
                 "does not go with RANGE TUMBLING, where it is the range",
                 parameter="slide",
                 hint="leave SLIDE out, or leave TUMBLING out",
-                position=position(self.text, slide.span),
+                position=slide.where,
             )
 
     def counts_rows(self, clause: Clause) -> bool:
@@ -120,17 +113,13 @@ class WindowReader:
         in_rows = part is not None and isinstance(part.value, Amount) and part.value.is_rows
         arrival = any(attribute.is_arrival for attribute in clause.attributes("WATTR"))
         column = next((a for a in clause.attributes("WATTR") if not a.is_arrival), None)
-        self._check_rows(part, in_rows, arrival, column)
-        return in_rows or arrival
-
-    def _check_rows(self, part: ClausePart | None, in_rows: bool, arrival: bool, column: Attribute | None) -> None:
         if arrival and part is not None and isinstance(part.value, Amount) and part.value.is_time:
             raise QueryError(
                 "must be in rows because the window is on row_num",
                 parameter="range",
                 value=str(part.value),
                 hint="write RANGE 100 ROWS; for time use RATTR ts and SATTR row_num",
-                position=position(self.text, part.span),
+                position=part.where,
             )
         if in_rows and column is not None:
             raise QueryError(
@@ -138,12 +127,9 @@ class WindowReader:
                 parameter="wattr",
                 value=column.name,
                 hint="write WATTR row_num, or give the range in units of the column",
-                position=position(self.text, column.span),
+                position=column.where,
             )
-
-    def _slides_by_rows(self, clause: Clause) -> bool:
-        slide = _amount(clause, "SLIDE", bool(clause.attributes("SATTR")))
-        return slide is not None and slide.is_rows
+        return in_rows or arrival
 
     def attribute(self, clause: Clause) -> str | None:
         """The windowing attribute, which must be the one the input's progress is on."""
@@ -164,7 +150,7 @@ class WindowReader:
             parameter=written.removesuffix("({})").removesuffix(" {}").lower(),
             value=named.name,
             hint=times_hint(self.node, self.shape.schema.names, written),
-            position=position(self.text, named.span),
+            position=named.where,
         )
 
     def _check_progress(self, clause: Clause) -> None:
@@ -174,7 +160,7 @@ class WindowReader:
                 parameter="window",
                 value=f"columns {', '.join(self.shape.schema.names)}",
                 hint=times_hint(self.node, self.shape.schema.names),
-                position=position(self.text, clause.span),
+                position=clause.where,
             )
 
     def _by(self, clause: Clause) -> str | None:
@@ -189,9 +175,9 @@ class WindowReader:
             raise QueryError(
                 "must be row_num or rank of the range's attribute",
                 parameter="sattr",
-                value=self.text[attribute.span.start : attribute.span.end],
+                value=self.scope.text[attribute.where.start : attribute.where.end],
                 hint="write SATTR row_num, or SATTR rank(ts) next to RATTR ts",
-                position=position(self.text, attribute.span),
+                position=attribute.where,
             )
         return None
 
@@ -205,7 +191,7 @@ class WindowReader:
                     parameter="order_by",
                     value=attribute.name,
                     hint="leave WATTR row_num out",
-                    position=position(self.text, attribute.span),
+                    position=attribute.where,
                 )
             if self.shape.time is None or not carries_progress(self.node, name):
                 raise QueryError(
@@ -213,15 +199,15 @@ class WindowReader:
                     parameter="order_by",
                     value=attribute.name,
                     hint="rows wait for its punctuations; leave it out to count rows as they arrive",
-                    position=position(self.text, attribute.span),
+                    position=attribute.where,
                 )
             return name
         return None
 
 
-def _range(clause: Clause, counted: bool) -> Amount | str | None:
+def _is_unbounded(clause: Clause) -> bool:
     part = clause.part("RANGE")
-    return "unbounded" if part and isinstance(part.value, Unbounded) else _amount(clause, "RANGE", counted)
+    return part is not None and part.value == UNBOUNDED
 
 
 def _amount(clause: Clause, keyword: str, rows: bool) -> Amount | None:
@@ -232,6 +218,6 @@ def _amount(clause: Clause, keyword: str, rows: bool) -> Amount | None:
     return Amount(part.value.number, "rows") if rows and part.value.unit is None else part.value
 
 
-def _origin(clause: Clause) -> Amount | str | None:
+def origin_of(clause: Clause) -> Amount | str | None:
     part = clause.part("ORIGIN")
     return part.value if part and isinstance(part.value, (Amount, str)) else None

@@ -18,7 +18,7 @@ from windrow.semantics.scalars.expressions import BINARY, Call, Column, Expressi
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _COLUMNS_EXPECTED = 4
-_TYPES = {"boolean": "BOOLEAN", "bigint": "BIGINT", "double": "DOUBLE", "string": "STRING", "timestamp": "TIMESTAMP"}
+_UNARY = {"not": "(NOT {})", "neg": "(- {})", "is_null": "({} IS NULL)"}
 _UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
 
 
@@ -85,17 +85,14 @@ def expression_sql(expression: Expression, column_sql: Callable[[str], str] = na
 def _call_sql(call: Call, arguments: list[str]) -> str:
     if call.function in BINARY:
         return f"({arguments[0]} {call.function.upper()} {arguments[1]})"
-    if call.function == "not":
-        return f"(NOT {arguments[0]})"
-    if call.function == "neg":
-        return f"(- {arguments[0]})"
-    if call.function == "is_null":
-        return f"({arguments[0]} IS NULL)"
+    if call.function in _UNARY:
+        return _UNARY[call.function].format(*arguments)
     if call.function == "in":
         return f"({arguments[0]} IN ({', '.join(arguments[1:])}))"
     if call.function == "cast":
         target = call.arguments[1]
-        return f"CAST({arguments[0]} AS {_TYPES[str(target.value if isinstance(target, Literal) else target)]})"
+        assert isinstance(target, Literal)
+        return f"CAST({arguments[0]} AS {target.value.upper()})"
     return _case_sql(arguments) if call.function == "case" else f"{call.function}({', '.join(arguments)})"
 
 

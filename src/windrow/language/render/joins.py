@@ -15,15 +15,6 @@ from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late, Node, Stream
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Domain
 
-_WORDS = {
-    JoinKind.INNER: "JOIN",
-    JoinKind.LEFT: "LEFT JOIN",
-    JoinKind.RIGHT: "RIGHT JOIN",
-    JoinKind.FULL: "FULL JOIN",
-    JoinKind.SEMI: "SEMI JOIN",
-    JoinKind.ANTI: "ANTI JOIN",
-}
-
 
 def join_sql(node: Join, from_sql: Callable[[Node], str]) -> str:
     """The query that gives all columns of a join; `from_sql` spells what is in FROM."""
@@ -31,12 +22,11 @@ def join_sql(node: Join, from_sql: Callable[[Node], str]) -> str:
     sides = [_side(node, side, from_sql) for side in (LEFT, RIGHT)]
     for side, clause in _clauses(node, domain):
         sides[side] += f" {clause}"
-    words = f"ASOF {_WORDS[node.kind]}" if isinstance(node.window, AsOf) else _WORDS[node.kind]
-    parts = [f"SELECT * FROM {sides[LEFT]} {words} {sides[RIGHT]}"]
-    conditions = [*_conditions(node), *_time_conditions(node, domain)]
-    if conditions:
-        parts.append(f"ON {' AND '.join(conditions)}")
-    return " ".join([*parts, *_settings(node)])
+    as_of = "ASOF " if isinstance(node.window, AsOf) else ""
+    kind = "" if node.kind is JoinKind.INNER else f"{node.kind.value.upper()} "
+    conditions = " AND ".join([*_conditions(node), *_time_conditions(node, domain)])
+    on = f" ON {conditions}" if conditions else ""
+    return " ".join([f"SELECT * FROM {sides[LEFT]} {as_of}{kind}JOIN {sides[RIGHT]}{on}", *_settings(node)])
 
 
 def _side(node: Join, side: int, from_sql: Callable[[Node], str]) -> str:
@@ -61,16 +51,12 @@ def _clauses(node: Join, domain: Domain) -> Iterator[tuple[int, str]]:
 
 
 def _is_ranges(node: Join, window: Between, domain: Domain) -> bool:
-    """Whether the window is told by two ranges: where they look like some, or the times are compared besides."""
+    """Whether the window is written as two ranges: where they look like some, or the times are compared besides."""
     unit = 1000 if domain is Domain.TIME else 1
     even = (window.high + 1) % unit == (1 - window.low) % unit == 0
-    return window.low <= 0 <= window.high and (even or _compares_times(node))
-
-
-def _compares_times(node: Join) -> bool:
     both = Both(node.left, node.right, node.aliases, node.kind)
-    low, high, _ = split_distance(node.on, both.times, both.schema)
-    return low is not None or high is not None
+    compared = split_distance(node.on, both.times, both.schema)[:2]
+    return window.low <= 0 <= window.high and (even or compared != (None, None))
 
 
 def _conditions(node: Join) -> list[str]:
@@ -114,10 +100,9 @@ def _settings(node: Join) -> Iterator[str]:
 
 
 def _time(node: Join) -> str:
-    times = _times(node)
-    if node.time is JoinTime.LEFT or node.time is JoinTime.RIGHT:
-        return times[LEFT if node.time is JoinTime.LEFT else RIGHT]
-    return f"{'least' if node.time is JoinTime.EARLIER else 'greatest'}({', '.join(times)})"
+    left, right = _times(node)
+    both = {JoinTime.EARLIER: f"least({left}, {right})", JoinTime.LATER: f"greatest({left}, {right})"}
+    return {JoinTime.LEFT: left, JoinTime.RIGHT: right, **both}[node.time]
 
 
 def _times(node: Join) -> list[str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from windrow.language.render.expressions import name_sql, string_sql
 from windrow.plan.nodes import Late, Lateness, Strategy, Stream, WindowAggregate
 from windrow.semantics.progress.policies import AtEnd, External, Ordered, Policy, Slack, SlackRows, lead_of
-from windrow.semantics.scalars.amounts import Domain, render
+from windrow.semantics.scalars.amounts import Domain, in_words
 from windrow.semantics.windows.kinds import (
     MOST_EMPTY,
     Emit,
@@ -23,7 +23,6 @@ from windrow.semantics.windows.kinds import (
 
 _DAY = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_LONG = {"w": "WEEK", "d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND", "ms": "MILLISECOND", "us": "MICROSECOND"}
 
 
 def window_sql(window: Window, domain: Domain) -> str:
@@ -48,13 +47,8 @@ def _partition_sql(window: RowsWindow | SlideByTuple) -> str:
 
 
 def units_sql(units: int, domain: Domain) -> str:
-    """Units of an attribute in words.
-
-    >>> units_sql(600_000_000, Domain.TIME), units_sql(500, Domain.INTEGER)
-    ('10 MINUTES', '500')
-    """
-    number, _, unit = render(units, domain).partition(" ")
-    return f"{number} {_LONG[unit]}{'' if number == '1' else 'S'}" if unit else number
+    """Units of an attribute: `10 MINUTES`, `500`."""
+    return in_words(units, domain).upper()
 
 
 def origin_sql(origin: int, domain: Domain) -> str:
@@ -94,11 +88,9 @@ def stream_sql(stream: Stream) -> str:
     parts.append(f"PROGRESS ON {name_sql(stream.time)}")
     if not isinstance(stream.policy, AtEnd):
         parts.append(_policy_sql(stream.policy))
-    lead = lead_of(stream.policy)
-    if lead is not None:
-        parts.append(f"LEAD {lead.amount}{' WALL CLOCK' if lead.wall_clock else ''}")
-    if stream.idle is not None:
-        parts.append(f"IDLE {stream.idle.amount}{' WALL CLOCK' if stream.idle.wall_clock else ''}")
+    for word, bound in (("LEAD", lead_of(stream.policy)), ("IDLE", stream.idle)):
+        if bound is not None:
+            parts.append(f"{word} {bound.amount}{' WALL CLOCK' if bound.wall_clock else ''}")
     return " ".join(parts)
 
 
@@ -120,10 +112,7 @@ def type_sql(kind: pa.DataType) -> str:
         return type_sql(kind.value_type)
     if pa.types.is_decimal(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"
-    for holds, name in _TYPE_NAMES:
-        if holds(kind):
-            return name
-    return "STRING"
+    return next((name for holds, name in _TYPE_NAMES if holds(kind)), "STRING")
 
 
 _TYPE_NAMES = (

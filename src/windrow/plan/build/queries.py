@@ -5,7 +5,7 @@ Text is parsed above this layer; here come amounts, names and expressions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import Enum
@@ -38,6 +38,8 @@ from windrow.semantics.windows.kinds import Align, Landmark, RowsWindow, Session
 Length: TypeAlias = Amount | str | int | float | timedelta
 """How users write an amount: "10 min", 500, "100 rows", timedelta(minutes=10)."""
 UNBOUNDED = frozenset({"unbounded", "all"})
+STRATEGIES: tuple[Strategy | JoinStrategy, ...] = (*Strategy, *JoinStrategy)
+"""Those of windows, then those of joins; `auto` alone is of windows until a join takes it."""
 _Choice = TypeVar("_Choice", bound=Enum)
 
 
@@ -151,22 +153,13 @@ def origin_units(origin: Length | datetime | date, domain: Domain) -> int:
     return microseconds(moment)
 
 
-def choice(kind: type[_Choice], value: _Choice | str, parameter: str) -> _Choice:
-    """The member of an enum that a user's word names."""
+def choice(kind: Iterable[_Choice], value: _Choice | str, parameter: str) -> _Choice:
+    """The member of an enum, or of several, that a user's word names."""
     for member in kind:
         if member is value or (isinstance(value, str) and member.value == value.strip().lower()):
             return member
-    raise QueryError("must be a known word", parameter=parameter, value=value, allowed=tuple(m.value for m in kind))
-
-
-def strategy_of(word: Strategy | JoinStrategy | str) -> Strategy | JoinStrategy:
-    """The strategy of windows or, by another word, of joins that a user's word names."""
-    joining = (member for member in JoinStrategy if member is not JoinStrategy.AUTO)
-    known = {member.value: member for member in (*Strategy, *joining)}
-    found = known.get(word.strip().lower()) if isinstance(word, str) else word
-    if not isinstance(found, (Strategy, JoinStrategy)):
-        raise QueryError("must be a known word", parameter="strategy", value=word, allowed=tuple(known))
-    return found
+    allowed = tuple(dict.fromkeys(member.value for member in kind))
+    raise QueryError("must be a known word", parameter=parameter, value=value, allowed=allowed)
 
 
 def as_said(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,15 +50,18 @@ def unknown_column(name: str, names: Iterable[str], parameter: str | None = None
     hint = f"the columns are {', '.join(names)}" if names else "the input has no columns"
     if names.count(name) > 1:
         return QueryError("names several columns of the input", parameter=parameter or name, value=name, hint=hint)
-    near = nearest(name, names)
-    if near is not None:
-        hint = f"did you mean {near}? {hint[0].upper()}{hint[1:]}"
+    hint = near_hint(nearest(name, names), hint)
     if parameter:
         return QueryError("must be a column of the input", parameter=parameter, value=name, hint=hint)
     return QueryError("is not a column of the input", parameter=name, hint=hint)
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
+def near_hint(near: str | None, listed: str) -> str:
+    """What there is, after the name that is likely meant."""
+    return listed if near is None else f"did you mean {near}? {listed[0].upper()}{listed[1:]}"
+
+
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The name that another one looks like, whatever the case of its letters; None when there is none.
 
     >>> nearest("symbl", ["Symbol", "price"]), nearest("UBSN", ["Symbol", "price"])
@@ -67,7 +70,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     spelled: dict[str, str] = {}
     for known in names:
         spelled.setdefault(known.lower(), known)
-    near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.6)
+    near = get_close_matches(name.lower(), spelled, n=1, cutoff=cutoff)
     return spelled[near[0]] if near else None
 
 

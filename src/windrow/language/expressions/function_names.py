@@ -1,10 +1,22 @@
-"""Functions of other systems, and how the same is written here."""
+"""The names under which queries know the aggregates, and functions of other systems: how these are written here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-_INSTEAD: dict[str, str] = {
+from windrow.aggregates import is_known
+
+_SYNONYMS = {
+    "mean": "avg",
+    "var_samp": "variance",
+    "stddev_samp": "stddev",
+    "first_value": "first",
+    "last_value": "last",
+    "array_agg": "collect",
+    "approx_count_distinct": "approx_distinct",
+    **dict.fromkeys(("quantile_cont", "percentile_cont"), "quantile"),
+}
+INSTEAD: dict[str, str] = {
     **dict.fromkeys(("count_if", "countif"), "count(*) FILTER (WHERE {0})"),
     **dict.fromkeys(("sum_if", "sumif"), "sum({0}) FILTER (WHERE {1})"),
     **dict.fromkeys(("avg_if", "avgif"), "avg({0}) FILTER (WHERE {1})"),
@@ -34,16 +46,20 @@ _SAID: dict[str, str] = {
 }
 
 
+def canonical(name: str) -> str | None:
+    """The aggregate a name in a query means; None when it is no aggregate."""
+    for known in (_SYNONYMS.get(name.lower()), name.lower(), name):
+        if known is not None and is_known(known):
+            return known
+    return None
+
+
 def instead(name: str, arguments: Sequence[str]) -> str | None:
     """What a call of another system's function is here, as a hint; None for one that is not known.
 
     >>> instead("count_if", ["price > 5"])
     'write count(*) FILTER (WHERE price > 5)'
     """
-    if name in _INSTEAD:
-        return "write " + _INSTEAD[name].format(*arguments, *("x", "c")[len(arguments) :])
+    if name in INSTEAD:
+        return "write " + INSTEAD[name].format(*arguments, *("x", "c")[len(arguments) :])
     return _SAID.get(name)
-
-
-EXAMPLES = tuple(dict.fromkeys(template.format("x", "c") for template in _INSTEAD.values()))
-"""Every way out that is named, to be tried."""
