@@ -18,6 +18,7 @@ from windrow.plan.nodes import (
     Late,
     OrderedOutput,
     Project,
+    Strategy,
     Union,
     WindowAggregate,
 )
@@ -489,8 +490,8 @@ ERRORS = [
     ),
     (
         "SELECT * FROM l JOIN r [RANGE TUMBLING 5] USING (k) STRATEGY fastest",
-        "`strategy` must be a known word (one of auto, wid, panes, adaptive, buffer, index, scan, handshake, opib), "
-        "got fastest.",
+        f"`strategy` must be a known word (one of {', '.join(strategy.value for strategy in Strategy)}, "
+        "index, scan, handshake, opib), got fastest.",
         "fastest",
     ),
     (
