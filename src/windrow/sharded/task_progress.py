@@ -131,11 +131,11 @@ class Progress:
         if not least < self.bound < END:
             return
         against = self.promised if isinstance(stream.policy, External) else self.high
-        self.notes[BEHIND] = max(self.notes[BEHIND], against - least)
         high, rows = max(seen.high for seen in sightings), sum(seen.rows for seen in sightings)
         if high < self.bound:
-            note_behind(self.notes, self.batches, least, high, slack_of(stream), rows, GRACE)
+            note_behind(self.notes, self.batches, least, high, slack_of(stream), rows, GRACE, against)
         else:
+            self.notes[BEHIND] = max(self.notes[BEHIND], against - least)
             self.notes[BELOW] += 1
 
     def _take(self, sightings: Sequence[Sighting], slack_rows: int) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from windrow.engines.local.compiling import compile_for, small_joins, small_queries
-from windrow.operators.kernels import hashing, input
+from windrow.operators.kernels import hashing, input, searching
 from windrow.operators.kernels.joins import index as join_index
 from windrow.operators.kernels.joins import scan as join_scan
-from windrow.operators.kernels.panes import amending, sliding
-from windrow.operators.kernels.panes import fixed_table as low_table
+from windrow.operators.kernels.panes import cells, sliding
 from windrow.operators.kernels.rows import multisets, sessions
 from windrow.plan.nodes import Node
 
 QUERIES = {**dict(small_queries()), **dict(small_joins())}
 CALLED = (
-    amending.find_cells,
+    cells.admit,
+    cells.sweep,
     hashing.fold,
     hashing.hash_strings,
     hashing.hash_words,
@@ -30,10 +30,9 @@ CALLED = (
     join_index.scan,
     join_index.sort_groups,
     join_scan.scan_one,
-    low_table.admit,
-    low_table.sweep,
     multisets.apply_changes,
     multisets.at_ranks,
+    searching.find_cells,
     sessions.label_sessions,
     sliding.plan_answers,
     sliding.slide_maxs,

@@ -38,8 +38,9 @@ def note_jump(notes, step, time, high, reach, grace):
 
 
 @shared
-def note_behind(notes, step, least, time, slack, rows, grace):
-    """So many rows, of times from `least` up to `time`, are below the bound."""
+def note_behind(notes, step, least, time, slack, rows, grace, against):
+    """So many rows, of times from `least` up to `time`, are below the bound; `least` was measured `against` this."""
+    notes[BEHIND] = max(notes[BEHIND], against - least)
     notes[BELOW] += rows
     if not is_watched(notes, step, grace):
         retire(notes)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import inlined, kernel
-from windrow.operators.kernels.disorder import BEHIND, note_behind, note_jump
+from windrow.operators.kernels.disorder import START, note_behind, note_jump
 
 BLOCK = 512
 GRACE = 256
-"""So many rows ahead of the others may come before it is said that the stream itself has gone there."""
-START = -(1 << 63)
+"""So many rows ahead of the others may come before the stream itself counts as gone there."""
 
 
 @inlined
@@ -51,8 +50,7 @@ def cut_points(times, high, slack, bound, origin, step, cuts, bounds, first, not
         following = START if high == START else implied + step
         for i in range(begin, end):
             if times[i] < implied:
-                notes[BEHIND] = max(notes[BEHIND], high - times[i])
-                note_behind(notes, first + i, times[i], times[i], slack, 1, GRACE)
+                note_behind(notes, first + i, times[i], times[i], slack, 1, GRACE, high)
                 if implied > bound:
                     if found == len(cuts):
                         return -1, high, smallest
@@ -83,8 +81,7 @@ def row_bounds(times, high, slack, bound, out, first, notes):
         out[i] = bound
         if times[i] < bound:
             below = True
-            notes[BEHIND] = max(notes[BEHIND], high - times[i])
-            note_behind(notes, first + i, times[i], times[i], slack, 1, GRACE)
+            note_behind(notes, first + i, times[i], times[i], slack, 1, GRACE, high)
         if times[i] > high:
             note_jump(notes, first + i, times[i], high, reach, GRACE)
             high = times[i]
@@ -117,8 +114,7 @@ def note_rows(times, highs, tops, rows, origin, step, first, notes):
     """
     for i in range(len(times)):
         if highs[i] != START and times[i] < _round_down(highs[i], origin, step):
-            notes[BEHIND] = max(notes[BEHIND], tops[i] - times[i])
-            note_behind(notes, first + i, times[i], times[i], 0, 1, GRACE)
+            note_behind(notes, first + i, times[i], times[i], 0, 1, GRACE, tops[i])
         if highs[i + 1] > highs[i]:
             note_jump(notes, first + i - rows, highs[i + 1], highs[i], step, GRACE)
 
@@ -128,8 +124,7 @@ def note_below(times, bound, promised, first, notes):
     """Notes of rows below the bound that a punctuation set; `promised` is the punctuation before rounding."""
     for i in range(len(times)):
         if times[i] < bound:
-            notes[BEHIND] = max(notes[BEHIND], promised - times[i])
-            note_behind(notes, first + i, times[i], times[i], 0, 1, GRACE)
+            note_behind(notes, first + i, times[i], times[i], 0, 1, GRACE, promised)
 
 
 @kernel
@@ -157,7 +152,7 @@ def group_cuts(times, values, single, codes, bounds, raised, cuts):
 def early_rows(times, high, lead, limit, early, against):
     """Marks the rows more than `lead` above the largest time before them that was not early, or beyond the `limit`.
 
-    `high` is the largest time of the rows before, START when there were none. `against` tells for each row what it is
+    `high` is the largest time of the rows before, START when there were none. `against` gets what each row is
     measured against. Returns how many are early.
     """
     found = 0

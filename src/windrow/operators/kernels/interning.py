@@ -49,10 +49,10 @@ def intern_words(words, valid, null_code, start, index, stored, count, out):
 
 
 @kernel
-def index_words(index, stored, first, count, skip):
-    """Put words first..count into the index, leaving out the code `skip` (the null)."""
+def index_words(index, stored, count, skip):
+    """Put words 0..count into the index, leaving out the code `skip` (the null)."""
     mask = len(index) - 1
-    for code in range(first, count):
+    for code in range(count):
         if code != skip:
             at = _word_place(stored[code], len(index))
             while index[at] >= 0:

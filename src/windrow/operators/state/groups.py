@@ -105,7 +105,7 @@ class WordInterner:
     def _grow(self) -> None:
         self.stored = np.concatenate([self.stored, np.zeros(3 * len(self.stored), np.int64)])
         self.index = np.full(2 * len(self.stored), -1, np.int32)
-        interning.index_words(self.index, self.stored, 0, self.count, self.null)
+        interning.index_words(self.index, self.stored, self.count, self.null)
 
     def values(self) -> Array:
         values = array_from_keys(self.stored[: self.count], self.kind)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.kernels.panes import sliding
-from windrow.operators.kernels.panes.amending import find_cells
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
+from windrow.operators.kernels.searching import find_cells
 from windrow.operators.state.cells import Cells, Codes
 from windrow.operators.state.changes import Marks
 from windrow.operators.state.kinds import ADDS, LEAST, StateKind

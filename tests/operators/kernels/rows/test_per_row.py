@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.operators.kernels.rows.marks import CLOSES, UNCOUNTED
-from windrow.operators.kernels.rows.per_row import count_off, insert_rows, insert_states
+from windrow.operators.kernels.rows.per_row import CLOSES, UNCOUNTED, count_off, insert_rows, insert_states
 
 
 def test_every_third_of_each_group_over_several_calls() -> None:

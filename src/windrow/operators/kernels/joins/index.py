@@ -72,15 +72,27 @@ def merge_order(words, down, keys, other_words, other_keys, order):
 
 
 @inlined
-def _is_below(group, key, wanted, low):
-    """Whether a row comes before (wanted, low). Of numbers only: arrays are counted each time they are handed on."""
-    return group < wanted or (group == wanted and key < low)
+def _search(words, down, keys, at, stop, wanted, bound, up_to):
+    """The first row in [at, stop) after (wanted, bound), or without `up_to` not before it.
 
-
-@inlined
-def _is_up_to(group, key, wanted, high):
-    """Whether a row comes no later than (wanted, high)."""
-    return group < wanted or (group == wanted and key <= high)
+    In steps that grow, then by halving what lies between the last two.
+    """
+    step = 4
+    while at + step < stop:
+        group, key = np.int64(words[at + step] >> down) if len(words) else wanted, keys[at + step]
+        if not (group < wanted or (group == wanted and (key < bound or (up_to and key == bound)))):
+            break
+        at += step
+        step *= 4
+    end = min(stop, at + step)
+    while at < end:
+        middle = (at + end) >> 1
+        group, key = np.int64(words[middle] >> down) if len(words) else wanted, keys[middle]
+        if group < wanted or (group == wanted and (key < bound or (up_to and key == bound))):
+            at = middle + 1
+        else:
+            end = middle
+    return at
 
 
 @kernel
@@ -102,22 +114,8 @@ def find_starts(probes, run, down, shift, span, offset, starts):
             at, stop = np.int64(0), np.int64(len(keys))
             if len(words):
                 at, stop = np.int64(offsets[group >> shift]), np.int64(offsets[(group >> shift) + 1])
-        wanted, low, step = group, np.int64(lows[probe]), 4
-        # In steps that grow, then by halving what lies between the last two.
-        while at + step < stop:
-            here = np.int64(words[at + step] >> down) if len(words) else wanted
-            if not _is_below(here, keys[at + step], wanted, low):
-                break
-            at += step
-            step *= 4
-        end = min(stop, at + step)
-        while at < end:
-            middle = (at + end) >> 1
-            here = np.int64(words[middle] >> down) if len(words) else wanted
-            if _is_below(here, keys[middle], wanted, low):
-                at = middle + 1
-            else:
-                end = middle
+        wanted, low = group, np.int64(lows[probe])
+        at = _search(words, down, keys, at, stop, wanted, low, False)
         if at < stop and keys[at] <= highs[probe] and (len(words) == 0 or np.int64(words[at] >> down) == wanted):
             starts[i] = at
 
@@ -129,7 +127,7 @@ def find_ends(probes, run, down, offset, starts, ends):
     words, keys, _ = run
     stop = np.int64(len(keys))
     for i in range(len(starts)):
-        at, probe, step = starts[i], offset + i, 4
+        at, probe = starts[i], offset + i
         if at < 0:
             continue
         wanted, high = np.int64(words_wanted[probe] >> down) if len(words) else np.int64(0), np.int64(highs[probe])
@@ -137,21 +135,7 @@ def find_ends(probes, run, down, offset, starts, ends):
         ends[i] = at
         if at == stop or keys[at] > high or (len(words) and np.int64(words[at] >> down) != wanted):
             continue
-        while at + step < stop:
-            here = np.int64(words[at + step] >> down) if len(words) else wanted
-            if not _is_up_to(here, keys[at + step], wanted, high):
-                break
-            at += step
-            step *= 4
-        end = min(stop, at + step)
-        while at < end:
-            middle = (at + end) >> 1
-            here = np.int64(words[middle] >> down) if len(words) else wanted
-            if _is_up_to(here, keys[middle], wanted, high):
-                at = middle + 1
-            else:
-                end = middle
-        ends[i] = at
+        ends[i] = _search(words, down, keys, at, stop, wanted, high, True)
 
 
 @kernel

@@ -8,19 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.compiled import inlined, kernel
-from windrow.operators.kernels.panes.sliding import (
-    FOLLOWING,
-    HEAD,
-    OUT_TO,
-    POP_FROM,
-    POP_TO,
-    PUSH_FROM,
-    PUSH_TO,
-    TAIL,
-    TAIL_TO,
-    WINDOW,
-)
-from windrow.operators.kernels.rows.marks import CLOSES, SILENT, UNCOUNTED
+from windrow.operators.kernels.panes import sliding
+
+SILENT, CLOSES, CLOSED, UNCOUNTED = 0, 1, 2, 3
+"""What a row does to the window that ends with it: nothing, closes it, has closed it; or that is not known yet."""
 
 
 @kernel
@@ -41,21 +32,21 @@ def plan_ends(times, codes, count, position, ends, end_codes, first, reach, by_g
     Rows that lie between two windows are passed over. With `by_group`, rows and windows are sorted by group first, and
     a window holds rows of its own group alone. OUT_TO is one answer a window, for schedules that have it so.
     """
-    tail, head = position[TAIL], position[HEAD]
+    tail, head = position[sliding.TAIL], position[sliding.HEAD]
     for s in range(len(ends)):
         end, code = ends[s], end_codes[s] if by_group else 0
-        steps[s, WINDOW], steps[s, POP_FROM] = first + s, tail
+        steps[s, sliding.WINDOW], steps[s, sliding.POP_FROM] = first + s, tail
         while tail < head and (end - times[tail] >= reach or (by_group and codes[tail] != code)):
             tail += 1
-        steps[s, POP_TO] = tail
+        steps[s, sliding.POP_TO] = tail
         while head < count and (end - times[head] >= reach or (by_group and codes[head] < code)):
             head += 1
             tail = head
-        steps[s, PUSH_FROM] = head
+        steps[s, sliding.PUSH_FROM] = head
         while head < count and times[head] <= end and not (by_group and codes[head] != code):
             head += 1
-        steps[s, PUSH_TO], steps[s, TAIL_TO] = head, tail
-        steps[s, OUT_TO], steps[s, FOLLOWING] = s + 1, first + s + 1
+        steps[s, sliding.PUSH_TO], steps[s, sliding.TAIL_TO] = head, tail
+        steps[s, sliding.OUT_TO], steps[s, sliding.FOLLOWING] = s + 1, first + s + 1
 
 
 @inlined

@@ -6,7 +6,6 @@ import numpy as np
 
 from windrow.operators.kernels.compiled import inlined, kernel
 from windrow.operators.kernels.rows.last_rows import BEGIN, NEXT_WINDOW, OWNER, ROOM, SIZE, START
-from windrow.operators.kernels.searching import first_not_before
 
 
 @kernel
@@ -62,14 +61,6 @@ def forget_values(codes, range_panes, slide_panes, progress, owners, rings, pane
         while rings[code, SIZE] > 0 and panes[start + rings[code, BEGIN]] < first:
             rings[code, BEGIN] = (rings[code, BEGIN] + 1) & mask
             rings[code, SIZE] -= 1
-
-
-@kernel
-def find_runs(majors, minors, codes, lows, highs, firsts, lasts):
-    """For each code the stretch of what is sorted by (major, minor) with that major and low <= minor < high."""
-    for i in range(len(codes)):
-        firsts[i] = first_not_before(majors, minors, 0, len(majors), codes[i], lows[i])
-        lasts[i] = first_not_before(majors, minors, firsts[i], len(majors), codes[i], highs[i])
 
 
 @kernel

@@ -28,6 +28,7 @@ from windrow.operators.kernels.rows.last_rows import (
     SIZE,
     WINDOW_LEFT,
 )
+from windrow.operators.kernels.searching import find_runs
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
@@ -178,7 +179,7 @@ class RowWindows:
         high = answers.windows * self.panes[1]
         firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
         sought = answers.codes, high - self.panes[0], high, firsts, lasts
-        row_values.find_runs(cells.codes[order], cells.places[order], *sought)
+        find_runs(cells.codes[order], cells.places[order], *sought)
         return cells.state.take(order).over(firsts, lasts)
 
     def _forget_values(self, codes: Codes) -> None:

@@ -21,8 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers, Values
-from windrow.operators.kernels.rows.marks import CLOSED, CLOSES, SILENT, UNCOUNTED
-from windrow.operators.kernels.rows.per_row import count_off
+from windrow.operators.kernels.rows.per_row import CLOSED, CLOSES, SILENT, UNCOUNTED, count_off
 from windrow.operators.late.judging import Missed, Verdicts, below
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes

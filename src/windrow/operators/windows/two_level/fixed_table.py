@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.kernels.panes import fixed_table as kernels
+from windrow.operators.kernels.panes import cells as kernels
 from windrow.operators.state.cells import Cells, Codes
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.layout import Layout, Table
