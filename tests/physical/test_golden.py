@@ -59,7 +59,7 @@ def test_every_way_of_executing_is_among_them() -> None:
     known = [*vars(nodes).values(), Divided]
     kinds = {kind for kind in known if isinstance(kind, type) and issubclass(kind, nodes.Physical)}
     within = {kind for kind in kinds if any(issubclass(other, kind) and other is not kind for other in kinds)}
-    assert kinds - within - {nodes.Undecided} | {nodes.SlidingWindow} == made
+    assert kinds - within - {nodes.Undecided} == made
 
 
 def test_no_golden_file_is_left_over() -> None:

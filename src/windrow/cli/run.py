@@ -44,7 +44,10 @@ OPTIONS = {"every": "checkpoint_every"}
 )
 @click.option("--late", metavar="PATH", help="Write late rows with the windows they missed (LATE SIDE).")
 @click.option(
-    "--strategy", metavar="NAME", help="How to compute windows or joins, whatever the text says: panes, wid, scan, ..."
+    "--strategy",
+    metavar="NAME",
+    help="How to compute, whatever the text says: auto; for windows panes, wid, adaptive, buffer; for joins index, "
+    "scan, handshake, opib.",
 )
 @click.option("--checkpoint", metavar="DIR", help="Keep the state of the run in DIR.")
 @click.option("--restore", is_flag=True, help="Go on from the last checkpoint in DIR.")

@@ -138,7 +138,7 @@ class Window(Physical):
 
 @dataclass(frozen=True)
 class SlidingWindow(Window):
-    """Sliding, tumbling and landmark windows, by the algorithm of a strategy."""
+    """Sliding, tumbling and landmark windows, by the algorithm of a strategy that has no node of its own."""
 
     early: int = 0
     """How often open windows are given, in units of time; 0: never."""
@@ -151,6 +151,27 @@ class PanedWindow(SlidingWindow):
 
     pane: int = 1
     strategy: Strategy = field(default=Strategy.PANES, kw_only=True)
+
+
+@dataclass(frozen=True)
+class EagerWindow(SlidingWindow):
+    """Each row into every window that holds it."""
+
+    strategy: Strategy = field(default=Strategy.WID, kw_only=True)
+
+
+@dataclass(frozen=True)
+class AdaptiveWindow(SlidingWindow):
+    """Panes for the groups that are worth it, packed rows for the others."""
+
+    strategy: Strategy = field(default=Strategy.ADAPTIVE, kw_only=True)
+
+
+@dataclass(frozen=True)
+class KeptRowsWindow(SlidingWindow):
+    """Rows are kept, and aggregated when their window closes."""
+
+    strategy: Strategy = field(default=Strategy.BUFFER, kw_only=True)
 
 
 @dataclass(frozen=True)

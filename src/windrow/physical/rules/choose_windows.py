@@ -11,7 +11,12 @@ from windrow.plan.checks.windows import every_of, within_of
 from windrow.plan.nodes import Late, Lateness, Strategy, WindowAggregate
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
-_COSTED = (Strategy.PANES, Strategy.WID, Strategy.ADAPTIVE, Strategy.BUFFER)
+_KINDS: dict[Strategy, type[nodes.SlidingWindow]] = {
+    Strategy.WID: nodes.EagerWindow,
+    Strategy.ADAPTIVE: nodes.AdaptiveWindow,
+    Strategy.BUFFER: nodes.KeptRowsWindow,
+}
+_COSTED = (Strategy.PANES, *_KINDS)
 """The strategies that `costs.py` can tell apart."""
 
 
@@ -50,7 +55,8 @@ def _sliding(
         )
     if choice.strategy is Strategy.PANES:
         return nodes.PanedWindow(asked, inputs, choice.reasons, within=within, early=early, threads=threads, pane=pane)
-    return nodes.SlidingWindow(asked, inputs, choice.reasons, early=early, threads=threads, strategy=choice.strategy)
+    kind = _KINDS.get(choice.strategy, nodes.SlidingWindow)
+    return kind(asked, inputs, choice.reasons, early=early, threads=threads, strategy=choice.strategy)
 
 
 def _takes_bounds(asked: WindowAggregate, window: SlideByTuple) -> bool:
