@@ -11,7 +11,7 @@ import pytest
 
 from windrow.errors import ConfigurationError
 from windrow.sinks import open_sink
-from windrow.sinks.delimited import DelimitedSink
+from windrow.sinks.text import DelimitedSink
 
 SCHEMA = pa.schema([("s", pa.dictionary(pa.int32(), pa.string())), ("n", pa.int64())])
 ENDINGS = ["a.parquet", "a.csv", "a.tsv", "a.jsonl", "a.json", "a.ndjson"]

@@ -1,7 +1,7 @@
-"""Files that survive a power cut once they count, and that tell when a bit of them has changed since.
+"""Files that survive a power cut once they count, and of which it is known when a bit has changed since.
 
-Whoever writes a file gets its *seal*, the number of its bytes and a checksum over all of them, and keeps it elsewhere;
-whoever reads the file compares before anything is made of its bytes. What keeps seals is JSON that bears its own.
+Who writes a file gets its *seal*, the number of its bytes and a checksum over all of them, and keeps it elsewhere; who
+reads the file compares before anything is made of its bytes. What keeps seals is JSON that bears its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,25 +104,20 @@ def write_sealed(path: Path) -> Iterator[Sealing]:
         yield Sealing(file)
 
 
-def write_streams(path: Path, streams: Iterable[tuple[pa.Schema, Iterable[pa.RecordBatch]]]) -> Seal:
-    """Arrow streams, one after another, in one new file: the disk is waited for once."""
-    with write_sealed(path) as out:
-        for schema, batches in streams:
-            with pa.ipc.new_stream(out, schema) as writer:
-                for batch in batches:
-                    writer.write_batch(batch)
+def write_stream(path: Path, batches: Sequence[pa.RecordBatch]) -> Seal:
+    """Batches of one schema as an Arrow stream in a new file."""
+    with write_sealed(path) as out, pa.ipc.new_stream(out, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
     return out.seal()
 
 
-def read_streams(path: Path, seal: Seal, count: int) -> Iterator[pa.RecordBatchReader]:
-    """The first streams of a file that is as it was, each to be read before the next; else errors as those of `verify`.
+def read_stream(path: Path, seal: Seal) -> pa.RecordBatchReader:
+    """The stream of a file that is as it was; else errors as those of `verify`.
 
     All is compared before Arrow sees any of it: it does not promise to survive bytes that it did not write.
     """
-    source = pa.BufferReader(read_sealed(path, seal))
-    for _ in range(count):
-        with pa.ipc.open_stream(source) as reader:
-            yield reader
+    return pa.ipc.open_stream(read_sealed(path, seal))
 
 
 def read_sealed(path: Path, seal: Seal) -> bytes:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import value_type
-from windrow.engines.capabilities import TABLE, Answer
 from windrow.engines.run import Outcome, Receiver, Requests, Run
 from windrow.engines.watching import watched
 from windrow.errors import ConfigurationError
@@ -56,11 +55,6 @@ class Engine(ABC):
         """What users can set."""
         return tuple(field.name for field in fields(self.options) if not field.metadata.get("inner"))
 
-    @property
-    def capabilities(self) -> dict[str, Answer]:
-        """What this engine says to each feature that queries may ask for."""
-        return {feature.name: feature.on(self.name) for rows in TABLE.values() for feature in rows}
-
     def options_of(self, given: Mapping[str, Any]) -> Any:
         """The options that a user gave, by their names; unknown ones and wrong values are refused."""
         for name in given:
@@ -89,7 +83,7 @@ class Engine(ABC):
 
         With `into` they have run when this returns, see `Run`. With `follow`, streams of Spark's that have no end are
         followed until the run is stopped or closed; without, what is there now is read, and then everything closes.
-        Late rows are kept for the reader unless told otherwise. `on_progress` is called by the thread that runs.
+        Late rows are kept for the reader unless `keep_late` is false. `on_progress` is called by the thread that runs.
         """
         for plan in plans:
             check_supported(plan)
@@ -97,7 +91,7 @@ class Engine(ABC):
         requests = Requests(follow=follow)
 
         def work(receiver: Receiver) -> Outcome:
-            to = _fitting(_telling(receiver, on_progress), plans)
+            to = _fitting(_reporting(receiver, on_progress), plans)
             return self._run_all(plans, bound, to, options, requests, is_watched=into is None)
 
         return Run(work, requests, item, into=into, keep_late=keep_late, on_end=on_end)
@@ -141,7 +135,7 @@ def sharing_sets(sources: Sequence[Mapping[str, Source]]) -> Iterator[tuple[list
 
 
 def within(receiver: Receiver, places: Sequence[int], done: Sequence[Metrics] = ()) -> Receiver:
-    """For some of the queries of a receiver, of which others are done: it hears of all by their own places."""
+    """For some of the queries of a receiver, of which others are done: all are reported by their own places."""
     on_late, on_progress = receiver.on_late, receiver.on_progress
     before = tuple(done)
     return Receiver(
@@ -162,8 +156,8 @@ def _fitting(receiver: Receiver, plans: Sequence[Node]) -> Receiver:
     )
 
 
-def _telling(receiver: Receiver, on_progress: Callable[[Metrics], None] | None) -> Receiver:
-    """The same, and someone else hears of progress, too."""
+def _reporting(receiver: Receiver, on_progress: Callable[[Metrics], None] | None) -> Receiver:
+    """The same, and progress is reported to someone else, too."""
     first, second = receiver.on_progress, on_progress
     if first is None or second is None:
         return replace(receiver, on_progress=first or second)

@@ -44,10 +44,6 @@ class Feature:
     local: Answer = Yes()
     spark: Answer = Yes()
 
-    def on(self, engine: str) -> Answer:
-        """What the engine of a name answers."""
-        return {"local": self.local, "spark": self.spark}[engine]
-
 
 def nowhere(name: str, reason: str) -> Feature:
     """A feature that no engine has yet."""
@@ -143,8 +139,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             spark=Yes("in answers, files and batches; of a DataFrame, what each shard gives in a micro-batch"),
         ),
         Feature(
-            "ORDERED OUTPUT of filters and expressions alone",
-            spark=Yes("one shard: nothing in the query has groups"),
+            "ORDERED OUTPUT of filters and expressions alone", spark=Yes("one shard: nothing in the query has groups")
         ),
         Feature(
             "ORDERED OUTPUT with EMIT EMPTY",
@@ -173,8 +168,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         nowhere("LATE REVISE of windows of rows", "late is not available for windows of rows"),
         nowhere("LATE REVISE with EMIT EMPTY", "late is not available for EMIT EMPTY"),
         nowhere(
-            "windows over results of LATE REVISE",
-            "windows over results that are corrected later are not available yet",
+            "windows over results of LATE REVISE", "windows over results that are corrected later are not available yet"
         ),
         Feature("generous and consistent"),
     ),
@@ -206,10 +200,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
     ),
     "Data": (
         Feature("files, Arrow, pandas, Polars"),
-        Feature(
-            "iterators of elements",
-            spark=Yes("read to their end first, into files that the workers read"),
-        ),
+        Feature("iterators of elements", spark=Yes("read to their end first, into files that the workers read")),
         Feature(
             "static DataFrames of Spark",
             local=Yes("read into this process"),
@@ -239,11 +230,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             local=Yes("equal parts and panes are shared"),
             spark=Yes("what is read and sent is shared, panes too"),
         ),
-        Feature(
-            "checkpoint and restore",
-            local=Yes("every so many rows"),
-            spark=Yes("every micro-batch"),
-        ),
+        Feature("checkpoint and restore", local=Yes("every so many rows"), spark=Yes("every micro-batch")),
         Feature(
             "flush slow and lazy",
             local=Yes(

@@ -15,7 +15,7 @@ from windrow.plan.nodes import Node
 from windrow.query.outputs import refuse_overwriting
 from windrow.query.running import begin
 from windrow.sinks import open_sink
-from windrow.sinks.base import Closing, Sink
+from windrow.sinks.base import Sink
 from windrow.sinks.terminal import LIMIT
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
 
 
-class LateSink(Closing):
+class LateSink(Sink):
     """A sink that takes its columns from the first late rows; when there are none, the file has the columns alone."""
 
     def __init__(self, target: str | Path, columns: pa.Schema) -> None:
@@ -70,7 +70,7 @@ def open_outputs(
             )
         )
         side = None if late is None else stack.enter_context(LateSink(late, late_columns(plan)))
-        yield sink.write, side and side.write
+        yield sink.write, None if side is None else side.write
 
 
 def write_results(

@@ -1,4 +1,4 @@
-"""Where answers go: files, the terminal, memory, behind one contract."""
+"""Where answers go: files and the terminal, behind one contract."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from windrow.errors import ConfigurationError
 from windrow.sinks.base import Sink, only_appends
-from windrow.sinks.live_terminal import LiveTerminalSink
-from windrow.sinks.memory import MemorySink
-from windrow.sinks.terminal import LIMIT, TerminalSink
+from windrow.sinks.terminal import LIMIT, LiveTerminalSink, TerminalSink
+from windrow.sinks.text import DelimitedSink, JsonLinesSink
 from windrow.sources.addresses import scheme_of
 
-__all__ = ["LiveTerminalSink", "MemorySink", "Sink", "TerminalSink", "open_sink"]
+__all__ = ["LiveTerminalSink", "Sink", "TerminalSink", "open_sink"]
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
 
@@ -34,10 +33,8 @@ def open_sink(
     answer is shown row by row as it comes. With `early`, results come that are taken back later: files do not take
     them.
     """
-    if str(target) == "-" and live:
-        return LiveTerminalSink(schema, limit=limit, stream=stream)
     if str(target) == "-":
-        return TerminalSink(schema, limit=limit, stream=stream)
+        return (LiveTerminalSink if live else TerminalSink)(schema, limit=limit, stream=stream)
     if early:
         raise only_appends(str(target))
     if isinstance(target, str) and scheme_of(target):
@@ -57,12 +54,8 @@ def _file_sink(path: Path, schema: pa.Schema) -> Sink:
 
         return ParquetSink(path, schema)
     if ending in (".csv", ".tsv"):
-        from windrow.sinks.delimited import DelimitedSink
-
         return DelimitedSink(path, schema, "\t" if ending == ".tsv" else ",")
     if ending in (".jsonl", ".ndjson", ".json"):
-        from windrow.sinks.json_lines import JsonLinesSink
-
         return JsonLinesSink(path, schema)
     raise ConfigurationError(
         "must end in a known way",

@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TypeVar
 
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
 
+Self = TypeVar("Self", bound="Sink")
 
-class Sink(Protocol):
-    """Takes batches of one schema. As a context manager it closes, or aborts when the body raises."""
 
+class Sink(ABC):
+    """Takes batches of one schema. As a context manager it closes, or aborts on any exception, an interrupt included.
+
+    The exception gets a note that says what is left behind.
+    """
+
+    @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; columns are matched by name."""
 
+    @abstractmethod
     def close(self) -> None:
         """Make what was written final; closing again, or after an abort, does nothing."""
 
+    @abstractmethod
     def abort(self) -> None:
         """Leave nothing behind but what was given out already; after a close it does nothing."""
 
     def left(self) -> str | None:
         """What an aborted run left behind, for a message; None: nothing."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-class Closing:
-    """The context manager of every sink: close on success, abort on any exception, an interrupt included.
-
-    The exception gets a note that says what is left behind.
-    """
-
-    def close(self) -> None:
-        raise NotImplementedError
-
-    def abort(self) -> None:
-        raise NotImplementedError
-
-    def left(self) -> str | None:
-        """What an aborted run left behind, for a message; None: nothing."""
         return None
 
-    def __enter__(self) -> Any:
+    def __enter__(self: Self) -> Self:
         return self
 
     def __exit__(

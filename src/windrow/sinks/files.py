@@ -11,10 +11,10 @@ from typing import IO, ClassVar
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
-from windrow.sinks.base import Closing, fitted
+from windrow.sinks.base import Sink, fitted
 
 
-class FileSink(Closing):
+class FileSink(Sink):
     """Writes beside the target under a temporary name, which becomes the target's on close.
 
     A file that `grows` takes its name with its first rows already, and has all rows written so far after each `write`.

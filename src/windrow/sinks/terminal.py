@@ -1,4 +1,4 @@
-"""An answer as a table for people: in colour on a terminal, plain aligned text elsewhere."""
+"""An answer as a table for people: in colour on a terminal, plain aligned text elsewhere; or one that grows."""
 
 from __future__ import annotations
 
@@ -7,37 +7,80 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from windrow.sinks.base import Closing, fitted
+from windrow.sinks.base import Sink, fitted
 from windrow.sinks.text import encode, iso, plain
 
 LIMIT = 50
 """Rows shown unless the caller asks for more."""
 
 
-class TerminalSink(Closing):
+class TerminalSink(Sink):
     """Keeps the first `limit` rows (None: all) and prints them on close, with how many more there were."""
 
     def __init__(self, schema: pa.Schema, *, limit: int | None = LIMIT, stream: IO[str] | None = None) -> None:
         self.schema = schema
         self.limit = limit
-        self.stream = stream
-        self.shown: list[pa.RecordBatch] = []
+        self.stream = stream or sys.stdout
+        self.kept: list[pa.RecordBatch] = []
         self.rows = 0
         self.is_open = True
 
     def write(self, batch: pa.RecordBatch) -> None:
         room = batch.num_rows if self.limit is None else max(0, self.limit - self.rows)
-        if room and batch.num_rows:
-            self.shown.append(fitted(batch.slice(0, room), self.schema))
         self.rows += batch.num_rows
+        if room and batch.num_rows:
+            self.take(fitted(batch.slice(0, room), self.schema))
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Rows that are to be shown."""
+        self.kept.append(batch)
+
+    def finish(self) -> None:
+        """All rows came."""
+        show(pa.Table.from_batches(self.kept, schema=self.schema), self.rows, self.stream)
 
     def close(self) -> None:
         if self.is_open:
             self.is_open = False
-            show(pa.Table.from_batches(self.shown, schema=self.schema), self.rows, self.stream or sys.stdout)
+            self.finish()
 
     def abort(self) -> None:
+        """What was printed stays."""
         self.is_open = False
+
+
+class LiveTerminalSink(TerminalSink):
+    """Prints rows as they come, for streams that may never end, up to `limit` of them (None: all).
+
+    Columns are as wide as the first rows need, and grow when later ones need more: what was printed stays as it is.
+    """
+
+    def __init__(self, schema: pa.Schema, *, limit: int | None = None, stream: IO[str] | None = None) -> None:
+        super().__init__(schema, limit=limit, stream=stream)
+        self.numeric = [is_number(field.type) for field in schema]
+        self.widths = [len(name) for name in schema.names]
+        self.shown = 0
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        columns = [cells(column) for column in batch.columns]
+        self.widths = [max(width, *map(len, column)) for width, column in zip(self.widths, columns, strict=True)]
+        if not self.shown:
+            self._head()
+        self.shown += batch.num_rows
+        self.stream.write("".join(self._line(row) for row in zip(*columns, strict=True)))
+        self.stream.flush()
+
+    def _head(self) -> None:
+        rules = tuple("-" * width for width in self.widths)
+        self.stream.write(self._line(tuple(self.schema.names)) + self._line(rules))
+
+    def _line(self, row: tuple[str, ...]) -> str:
+        return line(row, self.widths, self.numeric) + "\n"
+
+    def finish(self) -> None:
+        if not self.shown:
+            self._head()
+        self.stream.write(more_rows(self.rows, self.shown))
 
 
 def show(table: pa.Table, rows: int, stream: IO[str]) -> None:

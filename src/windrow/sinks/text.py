@@ -1,13 +1,16 @@
-"""Values as text and JSON: the forms that text files and the terminal share."""
+"""Values as text and JSON, the forms that text files and the terminal share; and the files: CSV, TSV and JSON lines."""
 
 from __future__ import annotations
 
 import json
 from datetime import date, datetime, time, timezone
+from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute
+
+from windrow.sinks.files import FileSink
 
 pc: Any = pyarrow.compute  # the stubs know fewer argument types than the functions take
 _ZEROS = r"\.0+$|(\.\d*[1-9])0+$"
@@ -53,3 +56,66 @@ def _other(value: Any) -> Any:
 
 encode = json.JSONEncoder(ensure_ascii=False, default=_other).encode
 """One value as JSON text."""
+
+
+class DelimitedSink(FileSink):
+    """One CSV file: a header, quotes only where they are needed, null as an empty cell.
+
+    Lists and structs are JSON text in their cell. A quoted empty cell is the empty text, so that reading the file again
+    does not take it for null.
+    """
+
+    grows = True
+
+    def __init__(self, target: Path, schema: pa.Schema, delimiter: str = ",") -> None:
+        super().__init__(target, schema)
+        self.delimiter = delimiter
+        header: list[Any] = quoted(pa.array(schema.names, pa.string()), delimiter).to_pylist()
+        self.file.write((delimiter.join(header) + "\n").encode())
+
+    def put(self, batch: pa.RecordBatch) -> None:
+        if batch.num_rows == 0:
+            return
+        texts = [cells(column, self.delimiter) for column in batch.columns]
+        lines = pc.binary_join_element_wise(*texts, self.delimiter)
+        self.file.write("\n".join([*lines.to_pylist(), ""]).encode())
+
+
+def cells(array: pa.Array[Any], delimiter: str) -> pa.Array[Any]:
+    """The text of every cell of a column, quoted where it must be."""
+    if isinstance(array, pa.DictionaryArray):
+        values = cells(array.dictionary, delimiter).take(array.indices)
+        return cast("pa.Array[Any]", pc.fill_null(values, ""))
+    return cast("pa.Array[Any]", pc.fill_null(_text(array, delimiter), ""))
+
+
+def _text(array: pa.Array[Any], delimiter: str) -> pa.Array[Any]:
+    if isinstance(array.type, pa.TimestampType):
+        return iso(array)
+    if pa.types.is_nested(array.type):
+        texts = [None if value is None else encode(value) for value in plain(array).to_pylist()]
+        return quoted(pa.array(texts, pa.string()), delimiter)
+    text = array.cast(pa.string())
+    return text if pa.types.is_primitive(array.type) else quoted(text, delimiter)
+
+
+def quoted(text: pa.Array[Any], delimiter: str) -> pa.Array[Any]:
+    """Text in quotes where it is empty or holds a quote, the delimiter or a line end; null stays null."""
+    needs = pc.match_substring_regex(text, f'^$|["\r\n{delimiter}]')
+    inner = pc.replace_substring(text, '"', '""')
+    return cast("pa.Array[Any]", pc.if_else(needs, pc.binary_join_element_wise('"', inner, '"', ""), text))
+
+
+class JsonLinesSink(FileSink):
+    """One file of JSON lines: an object a row, times as ISO 8601, lists and structs as such.
+
+    Every object has every column, null where there is no value, and where it is NaN or infinite, which JSON has not.
+    """
+
+    grows = True
+
+    def put(self, batch: pa.RecordBatch) -> None:
+        names = self.schema.names
+        columns = [plain(column).to_pylist() for column in batch.columns]
+        lines = [encode(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+        self.file.write("\n".join([*lines, ""]).encode() if lines else b"")

@@ -145,6 +145,15 @@ def test_results_that_all_checkpoints_need_are_named_once(state: Path) -> None:
         run(state, restore=True)
 
 
+def test_state_that_both_checkpoints_need_is_named_once(state: Path) -> None:
+    lists = [set(read_json(state / number / "manifest.json")["state"]["files"]) for number in ("3", "4")]
+    shared = state / f"state-{min(set.intersection(*lists), key=int)}.chunks"
+    flip(shared)
+    told = rf"\A`checkpoint` must hold a whole checkpoint; {re.escape(str(shared))} has changed since [^;]*, got "
+    with pytest.raises(wr.ConfigurationError, match=told):
+        run(state, restore=True)
+
+
 def test_results_that_go_bad_after_the_restore_are_refused(state: Path) -> None:
     checkpoints = Checkpoints(str(state), [query().plan])
     checkpoints.ledger.restore(

@@ -16,24 +16,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.durable.folder_lock import unusable
-from windrow.durable.sealed_files import (
-    Damaged,
-    Seal,
-    make_durable,
-    read_json,
-    write_json,
-)
+from windrow.durable.sealed_files import Damaged, Seal, make_durable, read_json, write_json
 from windrow.engines.local.ledger import LocalLedger
-from windrow.engines.local.other_query import first_difference, words_of
 from windrow.engines.local.state_files import KeptState, StateFiles, States
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
+from windrow.physical.explain.plans import explain
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
 from windrow.sharded.chunks import VERSION
@@ -41,11 +36,17 @@ from windrow.sharded.chunks import VERSION
 MANIFEST = "manifest.json"
 _NUMBER = re.compile(r"[1-9][0-9]*")
 _DRAFT = re.compile(r"[1-9][0-9]*\.draft")
+_RAILS = re.compile(r"\A[│├└─\s]+")
 
 
 def fingerprint(*plans: Node) -> str:
     """A short name of a query, or of some that run together; another query's checkpoint has another."""
     return hashlib.sha256("\n".join(map(repr, plans)).encode()).hexdigest()[:16]
+
+
+def words_of(plans: Sequence[Node]) -> list[str]:
+    """The lines in which `explain` shows the plans, without the drawing: to name where another query differs."""
+    return [" ".join(_RAILS.sub("", line).split()) for plan in plans for line in explain(plan).splitlines()]
 
 
 class Checkpoints:
@@ -112,7 +113,7 @@ class Checkpoints:
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
         given = self.ledger.commit(number)
-        state, told = self.state.write(number, pipeline)
+        state, listed = self.state.write(number, pipeline)
         manifest = {
             "version": VERSION,
             "query": self.query,
@@ -123,7 +124,7 @@ class Checkpoints:
             "results": [end.results for end in pipeline.ends],
             "early": [end.early for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
-            "state": told,
+            "state": listed,
             "given": {file: asdict(seal) for file, seal in given.items()},
         }
         make_durable(self.folder)  # files have names before a manifest counts that names them
@@ -179,7 +180,7 @@ class Checkpoints:
     def _newest_whole(self) -> tuple[int, dict[str, Any], tuple[KeptState, States]] | None:
         """The newest checkpoint of which every bit is as it was written; nothing is changed before one is found."""
         damages: list[Damaged] = []
-        reached: int | None = None  # what the last one had read, where its manifest still tells
+        reached: int | None = None  # what the last one had read, where its manifest is still whole
         for number in reversed(self._numbers()):
             done: int | None = None
             try:
@@ -195,7 +196,7 @@ class Checkpoints:
                 _warn(damages, self.folder / str(number), done, reached)
             return number, manifest, states
         if damages:
-            raise Damaged(damages[0].path, "; ".join([damages[0].what, *_others(damages)]))
+            raise self._not_whole(_listed(damages)) from damages[0]
         return None
 
     def _manifest(self, number: int) -> dict[str, Any]:
@@ -214,12 +215,7 @@ class Checkpoints:
         try:
             yield
         except Damaged as damage:
-            raise ConfigurationError(
-                f"must hold a whole checkpoint; {damage}",
-                parameter="checkpoint",
-                value=str(self.folder),
-                hint="bring the folder back from a copy, or run the query from the start in an empty folder",
-            ) from damage
+            raise self._not_whole(str(damage)) from damage
         except OSError as error:
             raise ConfigurationError(
                 f"must be a folder that can be read ({error.filename}: {(error.strerror or str(error)).lower()})",
@@ -227,6 +223,14 @@ class Checkpoints:
                 value=str(self.folder),
                 hint="mend the permissions of its files, or bring the folder back from a copy",
             ) from error
+
+    def _not_whole(self, damage: str) -> ConfigurationError:
+        return ConfigurationError(
+            f"must hold a whole checkpoint; {damage}",
+            parameter="checkpoint",
+            value=str(self.folder),
+            hint="bring the folder back from a copy, or run the query from the start in an empty folder",
+        )
 
     def _check(self, manifest: dict[str, Any]) -> None:
         if manifest["version"] != VERSION:
@@ -237,7 +241,8 @@ class Checkpoints:
                 hint="run the query from the start in an empty folder, or with the Windrow that wrote it",
             )
         if manifest["query"] != self.query:
-            theirs, ours = first_difference(manifest["words"], self.words)
+            pairs = zip_longest(manifest["words"], self.words, fillvalue="nothing more")
+            theirs, ours = next((pair for pair in pairs if pair[0] != pair[1]), ("another plan", "another plan"))
             raise ConfigurationError(
                 f"must be of the same query; this one has {ours!r}",
                 parameter="checkpoint",
@@ -259,17 +264,16 @@ def _unsealed(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) and "version" in content else None
 
 
-def _others(damages: list[Damaged]) -> list[str]:
-    """All but the first, and each once: checkpoints share the files of the ledger."""
-    return [text for text in dict.fromkeys(map(str, damages)) if text != str(damages[0])]
+def _listed(damages: list[Damaged]) -> str:
+    """Each once: checkpoints share files of chunks and of the ledger."""
+    return "; ".join(dict.fromkeys(map(str, damages)))
 
 
 def _warn(damages: list[Damaged], used: Path, done: int, reached: int | None) -> None:
     again = "the rows" if reached is None else f"{reached - done:,} rows"
-    told = "; ".join([str(damages[0]), *_others(damages)])
     warnings.warn(
-        f"the last checkpoint is damaged: {told}. The run goes on from the one before, {used}; {again} behind its "
-        f"{done:,} are read again",
+        f"the last checkpoint is damaged: {_listed(damages)}. The run goes on from the one before, {used}; {again} "
+        f"behind its {done:,} are read again",
         DamagedCheckpointWarning,
         stacklevel=2,
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from windrow.durable.sealed_files import Seal, read_streams, verify, write_streams
+from windrow.durable.sealed_files import Seal, read_stream, verify, write_stream
 
 RESULTS, LATE = "results", "late"
 _OURS = re.compile(rf"(?:{RESULTS}|{LATE})(?:\.\d+)?-\d+\.arrow")
@@ -39,7 +39,7 @@ class LocalLedger:
         """Write what is pending; returns all files that count once the checkpoint does."""
         for kind, batches in self._pending.items():
             file = f"{kind}-{number}.arrow"
-            self.files[file] = write_streams(self.folder / file, [(batches[0].schema, batches)])
+            self.files[file] = write_stream(self.folder / file, batches)
         self._pending = {}
         return dict(self.files)
 
@@ -67,5 +67,4 @@ class LocalLedger:
     def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
         for file, seal in self.files.items():
             if file.startswith(kind + "-"):
-                for reader in read_streams(self.folder / file, seal, 1):
-                    yield from reader
+                yield from read_stream(self.folder / file, seal)

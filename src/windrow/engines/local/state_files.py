@@ -76,7 +76,7 @@ class StateFiles:
         """Which files each checkpoint needs."""
 
     def write(self, number: int, pipeline: Pipeline) -> tuple[KeptState, dict[str, Any]]:
-        """The state in the file of a checkpoint that does not count yet, and what its manifest must tell of it."""
+        """The state in the file of a checkpoint that does not count yet, and what its manifest must list."""
         before = self._tidied()
         with write_sealed(self.path(number)) as out:
             file = _ChunkFile(number, out, before.places)
@@ -104,11 +104,11 @@ class StateFiles:
         self.kept = kept
         self._files[number] = kept.seals.keys()
 
-    def read(self, number: int, told: Mapping[str, Any]) -> tuple[KeptState, States]:
-        """What a checkpoint's manifest told of, if every bit is as it was; else `Damaged`, as from `read_sealed`."""
-        seals = {int(file): Seal(**seal) for file, seal in told["files"].items()}
+    def read(self, number: int, listed: Mapping[str, Any]) -> tuple[KeptState, States]:
+        """What a checkpoint's manifest lists, if every bit is as it was; else `Damaged`, as from `read_sealed`."""
+        seals = {int(file): Seal(**seal) for file, seal in listed["files"].items()}
         files = {file: pa.py_buffer(read_sealed(self.path(file), seal)) for file, seal in seals.items()}
-        places = _places(files[number].slice(told["directory"]))
+        places = _places(files[number].slice(listed["directory"]))
         bodies = ((key, files[p.file].slice(p.offset, p.size).to_pybytes()) for key, p in places.items())
         tables, known = load(bodies)
         states: States = {}

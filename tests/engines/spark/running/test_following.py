@@ -19,7 +19,7 @@ from windrow.engines.spark.running.following import run_to_addresses
 from windrow.engines.spark.running.logs import last
 from windrow.engines.spark.running.options import SparkOptions
 from windrow.errors import ConfigurationError
-from windrow.sinks.json_lines import JsonLinesSink
+from windrow.sinks.text import JsonLinesSink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
