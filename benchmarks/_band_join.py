@@ -103,11 +103,11 @@ def measured(operator: HandshakeJoin, rate: float, seconds: float, step: float =
     """Push so many seconds of both streams through a join, after a first step that is not measured."""
     first, *batches = stream(rate, seconds + step, step)
     push(operator, first)
-    compared = sum(operator.driver.comparisons)
+    compared = sum(scan.comparisons for scan in operator.driver.scans)
     started, worked = time.perf_counter(), time.process_time()
     results = sum(push(operator, pair) for pair in batches)
     taken = time.perf_counter() - started, time.process_time() - worked
-    return Measured(*taken, sum(operator.driver.comparisons) - compared, results)
+    return Measured(*taken, sum(scan.comparisons for scan in operator.driver.scans) - compared, results)
 
 
 def push(operator: HandshakeJoin, pair: list[Batch]) -> int:

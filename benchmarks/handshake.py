@@ -23,9 +23,8 @@ from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.engines.local import LocalOptions, Receiver, run
 from windrow.operators.handshake.blocks import BlockRows
-from windrow.operators.handshake.codes import coded_bounds
 from windrow.operators.handshake.operator import HandshakeJoin
-from windrow.operators.handshake.scanning import PROBES
+from windrow.operators.handshake.scanning import PROBES, coded_bounds
 from windrow.operators.kernels.joins import scan as kernels
 from windrow.semantics.joins import LEFT, RIGHT
 

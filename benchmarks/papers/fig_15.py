@@ -23,8 +23,8 @@ from _harness import begin, table
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
+from windrow.operators.handshake.chain import Outlet
 from windrow.operators.handshake.driver import MakeLocal
-from windrow.operators.handshake.outlet import Outlet
 from windrow.operators.handshake.scanning import PROBES, Scan
 
 MINUTES = 15

@@ -12,9 +12,8 @@ from tests.operators.test_merge import Seen, nodes, segments_of
 from tests.saved import whole_tables
 from windrow.operators.base import Operator
 from windrow.operators.divided import pre_aggregate
-from windrow.operators.divided.operator import DividedOperator
+from windrow.operators.divided.operator import DividedOperator, each
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
-from windrow.operators.divided.workers import each
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.progress.policies import Punctuation

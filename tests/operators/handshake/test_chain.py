@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.benchmarks.test_handshake_simulation import drawn_script
-from windrow.operators.handshake.chain import Chain
-from windrow.operators.handshake.outlet import PAIRS, Outlet
+from windrow.operators.handshake.chain import PAIRS, Chain, Outlet
 from windrow.semantics.joins import LEFT, RIGHT
 
 pytestmark = [pytest.mark.soak] if os.environ.get("WINDROW_SOAK") else []

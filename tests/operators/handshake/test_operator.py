@@ -190,7 +190,7 @@ def test_a_row_far_ahead_keeps_no_others(kind: JoinKind, monkeypatch: pytest.Mon
 
 
 def test_more_pairs_than_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windrow.operators.handshake.outlet.PAIRS", 10)
+    monkeypatch.setattr("windrow.operators.handshake.chain.PAIRS", 10)
     plan = Join(*STREAMS, JoinKind.INNER, Between(0, 0), None, NAMES, ("l", "r"), usual_time(JoinKind.INNER))
     run = Driven(plan, lambda: handshake(plan, 2, 4))
     rows = [{"ts": 3, "k": "a", "g": 1, "x": 1, "y": 1.0}] * 60

@@ -1,14 +1,17 @@
 """An operator whose groups are divided among several like it, each of which works on a thread of its own.
 
 Every promise comes to all of them, every row to the one that has its group. The answers are those of one operator,
-because groups know nothing of each other; what is said of all of them together, the least of what each promises, is
-said here. Nobody runs ahead: an element is done with when all are done with it.
+because groups know nothing of each other; what holds of all of them together, the least of what each promises, is
+promised here. None runs ahead: an element is done with when all are done with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +20,36 @@ from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
-from windrow.operators.divided.workers import each
 from windrow.operators.evaluate import evaluate
 from windrow.operators.state.changes import Saved
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark
 
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 _PREFIX = "shard "
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads are made when they are first needed and wait for the next run when one is over."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="windrow-worker")
+
+
+def each(function: Callable[[Item], Made], items: Sequence[Item], threads: int) -> list[Made]:
+    """What a function makes of each item, in order, on so many threads; none is still running when this returns.
+
+    >>> each(abs, [-1, 2, -3], threads=2)
+    [1, 2, 3]
+    """
+    if threads == 1 or len(items) < 2:
+        return [function(item) for item in items]
+    running = [_pool(threads).submit(function, item) for item in items]
+    failures = [error for error in (future.exception() for future in running) if error is not None]
+    if failures:
+        raise failures[0]
+    return [future.result() for future in running]
 
 
 class DividedOperator:

@@ -15,9 +15,8 @@ import pyarrow as pa
 from windrow.errors import InternalError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Element, Operator
-from windrow.operators.divided.operator import DividedOperator
+from windrow.operators.divided.operator import DividedOperator, each
 from windrow.operators.divided.routing import Shards
-from windrow.operators.divided.workers import each
 from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.operators.state.changes import Saved
 from windrow.plan.nodes import WindowAggregate
@@ -70,11 +69,9 @@ class PreAggregatedOperator(DividedOperator):
         each(lambda part: part[0].add(part[1]), parts, self.threads)
         self.waiting += len(batch)
         # What comes of late rows leaves at once, so that cells that wait never hold a result back.
-        if int(batch.times.min()) < self.windows[0].bounds.closed or self._bytes() > MOST_BYTES:
+        has_late = int(batch.times.min()) < self.windows[0].bounds.closed
+        if has_late or max(low.nbytes for low in self.lows) > MOST_BYTES:
             yield from self._merge()
-
-    def _bytes(self) -> int:
-        return max(low.nbytes for low in self.lows)
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         yield from self._merge()
@@ -87,8 +84,7 @@ class PreAggregatedOperator(DividedOperator):
         taken = [one for one in each(PaneAggregate.take, self.lows, self.threads) if one is not None]
         self.pays = sum(map(len, taken)) < PAYS_BELOW * self.waiting
         self.waiting = 0
-        owners = each(self._owners_of, taken, self.threads)
-        parts = list(zip(taken, owners, strict=True))
+        parts = list(zip(taken, each(self._owners_of, taken, self.threads), strict=True))
         self._witness(max(low.latest for low in self.lows))
         yield from self._all(lambda shard: self._merged(shard, parts))
 

@@ -73,6 +73,14 @@ def settled(datum: Datum, kind: pa.DataType) -> Datum:
         ) from None
 
 
+def in_types_of(schema: pa.Schema, data: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows under the names of a schema, and in its types: dictionaries as values."""
+    if data.schema == schema:
+        return data
+    columns = [settled(column, field.type) for column, field in zip(data.columns, schema, strict=True)]
+    return pa.record_batch(columns, schema=schema)
+
+
 def microseconds(datum: Datum) -> Datum:
     """Whole microseconds as int64 of a timestamp (since the epoch), a date or a duration; nothing finer than that."""
     kind = datum.type

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -62,34 +62,19 @@ class BlockRows:
         )
 
     def take(self, rows: Flags | slice) -> BlockRows:
-        return BlockRows(
-            self.ids[rows],
-            self.times[rows],
-            tuple(column[rows] for column in self.columns),
-            self.firsts[rows],
-            self.lasts[rows],
-            tuple(low[rows] for low in self.lows),
-            tuple(width[rows] for width in self.widths),
-        )
+        return self._made(lambda values: values[0][rows], self)
 
     @staticmethod
     def joined(parts: Sequence[BlockRows]) -> BlockRows:
         """One after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        return BlockRows(
-            np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.times for part in parts]),
-            _side_by_side([part.columns for part in parts]),
-            np.concatenate([part.firsts for part in parts]),
-            np.concatenate([part.lasts for part in parts]),
-            _side_by_side([part.lows for part in parts]),
-            _side_by_side([part.widths for part in parts]),
-        )
+        return parts[0] if len(parts) == 1 else BlockRows._made(np.concatenate, *parts)
 
-
-def _side_by_side(parts: Sequence[tuple[Unsigned, ...]]) -> tuple[Unsigned, ...]:
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    @staticmethod
+    def _made(make: Callable[[Any], Any], *parts: BlockRows) -> BlockRows:
+        """Each array made of those that are in its place in the parts."""
+        fields = zip(*(vars(part).values() for part in parts), strict=True)
+        arrays: Any = (tuple(map(make, zip(*f, strict=True))) if isinstance(f[0], tuple) else make(f) for f in fields)
+        return BlockRows(*arrays)
 
 
 def _unsigned(numbers: npt.NDArray[Any]) -> Unsigned:

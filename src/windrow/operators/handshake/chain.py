@@ -1,23 +1,74 @@
 """A chain of workers on threads of this process.
 
-Each thread runs its worker until there is nothing to do, and sleeps then; whoever gives it something wakes it. Queues
+Each thread runs its worker until there is nothing to do, and sleeps then; what gives it something wakes it. Queues
 need no lock: the two sides of each are different threads, and appending and taking are atomic. A lock guards only who
 sleeps. As every thread is woken by one that is awake, or by the driver, nothing is under way when all sleep.
+
+What workers find goes to the driver through an outlet: a worker waits there while much is waiting to be taken.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic
+from functools import partial
+from typing import Generic, TypeAlias
 
-from windrow.operators.handshake.outlet import Outlet
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.protocol import Acknowledgement, Block, Local, Worker, linked
 from windrow.semantics.joins import LEFT, RIGHT
 
+Found: TypeAlias = tuple[Integers, Integers]
+"""Ids of left and of right rows, pair by pair."""
+PAIRS = 1 << 16
+"""So many pairs wait before workers do."""
 WAITING = 8
 """So many messages may wait at an end before the driver does."""
+
+
+class Outlet:
+    """Pairs that wait to be taken. Its lock is that of the chain, so that one wait of the driver sees all news."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.room = threading.Condition(self.lock)
+        self.changed = threading.Condition(self.lock)
+        """There is something new for the driver to look at."""
+        self.parts: deque[Found] = deque()
+        self.pairs = 0
+        self.is_closed = False
+
+    @property
+    def is_full(self) -> bool:
+        return self.pairs >= PAIRS
+
+    def put(self, found: Found) -> None:
+        """Pairs of a worker, once there is room; after the end nobody wants them."""
+        with self.lock:
+            self.room.wait_for(lambda: not self.is_full or self.is_closed)
+            if self.is_closed:
+                return
+            self.parts.append(found)
+            self.pairs += len(found[0])
+            if self.is_full:
+                self.changed.notify_all()
+
+    def take(self) -> list[Found]:
+        """All that waits."""
+        with self.lock:
+            taken = list(self.parts)
+            self.parts.clear()
+            self.pairs = 0
+            self.room.notify_all()
+        return taken
+
+    def close(self) -> None:
+        """With the lock held: nothing is taken any more."""
+        self.is_closed = True
+        self.room.notify_all()
+        self.changed.notify_all()
 
 
 class Chain(Generic[Block]):
@@ -56,7 +107,7 @@ class Chain(Generic[Block]):
         for place, worker in enumerate(crew.workers):
             lefts = [block for one, _ in fresh[:place] for block in one]
             rights = [block for _, one in fresh[place + 1 :] for block in one]
-            crew.order(place, _settling(worker, lefts, rights, list(self.numbers)))
+            crew.order(place, partial(worker.settle, lefts, rights, list(self.numbers)))
         yield from crew.rest()
 
     def spread(self, side: int, blocks: Sequence[Block]) -> None:
@@ -69,10 +120,6 @@ class Chain(Generic[Block]):
             workers[place * len(workers) // len(blocks)].adopt(side, block)
         for worker in workers:
             worker.settled[side] = self.numbers[side]
-
-
-def _settling(worker: Worker[Block], lefts: list[Block], rights: list[Block], numbers: list[int]) -> Callable[[], None]:
-    return lambda: worker.settle(lefts, rights, numbers)
 
 
 class _Crew(Generic[Block]):
@@ -91,7 +138,6 @@ class _Crew(Generic[Block]):
         self.is_driver_waiting = False
         self.is_stopped = False
         self.failure: BaseException | None = None
-
         self.threads = [
             threading.Thread(target=self.run, args=(place,), daemon=True, name=f"handshake {place}")
             for place in range(len(workers))
@@ -181,15 +227,12 @@ class _Crew(Generic[Block]):
         with self.lock:
             # First asleep, then look: what is sent after the look finds it asleep.
             self.asleep[place] = True
-            if not self._has_work(place):
+            if self.orders[place] is None and not self.workers[place].can_step():
                 self.awake -= 1
                 self.changed.notify_all()
                 self.alarms[place].wait_for(lambda: not self.asleep[place] or self.is_stopped)
             self.asleep[place] = False
             return not self.is_stopped
-
-    def _has_work(self, place: int) -> bool:
-        return self.orders[place] is not None or self.workers[place].can_step()
 
     def _wake(self, place: int) -> None:
         if self.asleep[place]:

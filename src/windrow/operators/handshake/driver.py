@@ -1,4 +1,4 @@
-"""The driver of a chain: cuts rows into blocks, feeds both ends, and tells when blocks have left their window."""
+"""The driver of a chain: cuts rows into blocks, feeds both ends, and says when blocks have left their window."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
-from windrow.operators.handshake.chain import Chain
-from windrow.operators.handshake.outlet import Found, Outlet
+from windrow.operators.handshake.chain import Chain, Found, Outlet
 from windrow.operators.handshake.scanning import Scan, Try
 from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.progress.policies import END
@@ -79,10 +78,6 @@ class Driver:
         while held and held[0][1] < bound:
             self.chain.expire(side, held.popleft()[0])
 
-    def collect(self) -> list[Found]:
-        """The pairs that were found by now."""
-        return self.outlet.take()
-
     def content(self, side: int, limit: int) -> tuple[Integers, list[Unsigned]]:
         """Ids and compared columns of the rows of a side in a settled chain from a time on, oldest first."""
         scans = self.scans[:: -1 if side == LEFT else 1]
@@ -92,13 +87,6 @@ class Driver:
         alive = times >= limit if limit != END else np.zeros(len(times), np.bool_)
         columns = [np.concatenate(pieces) for pieces in zip(*(part[2] for part in parts), strict=True)]
         return ids[alive], [column[alive] for column in columns]
-
-    def alive(self, side: int, limit: int) -> int:
-        """How many of the rows of a side in a settled chain are from a time on."""
-        if limit == END:
-            return 0
-        parts = (scan.held[side].part(0, len(scan.held[side])) for scan in self.scans if len(scan.held[side]))
-        return sum(int(np.count_nonzero(times >= limit)) for _, times, _ in parts)
 
     def restore(self, side: int, rows: BlockRows) -> None:
         """Rows of a side, oldest first, all of whose pairs have met."""
@@ -117,8 +105,3 @@ class Driver:
     @property
     def nbytes(self) -> int:
         return sum(held.nbytes for scan in self.scans for held in scan.held)
-
-    @property
-    def comparisons(self) -> list[int]:
-        """Of each worker."""
-        return [scan.comparisons for scan in self.scans]

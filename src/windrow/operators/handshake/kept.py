@@ -7,23 +7,25 @@ left. Workers read columns while the driver adds rows, which the store allows; o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.joins.results import Picked
+from windrow.operators.base import Batch
+from windrow.operators.handshake.blocks import Unsigned
+from windrow.operators.handshake.chain import Found
+from windrow.operators.handshake.scanning import Try
+from windrow.operators.joins.encoding import Encoded, Encoder, Flags
+from windrow.operators.joins.results import JoinColumns, Picked
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
+from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.progress.policies import END
 
-Flags = npt.NDArray[np.bool_]
-
-
-def timed(rows: Picked) -> Integers:
-    """The times of rows that have them."""
-    assert rows.times is not None
-    return rows.times
+_TIME = ".time"
+"""Not the name of a column that anyone asks for."""
 
 
 class HandshakeRows(RowStore):
@@ -42,7 +44,8 @@ class HandshakeRows(RowStore):
             known = self._done[self.first - self._low : self.count - self._low]
             self._done, self._low = np.append(known, np.empty(len(known) + 2 * len(rows), np.bool_)), self.first
         self._done[ids - self._low] = False if done is None else done
-        self.append(RowBlock({"place": timed(rows)}, rows.data))
+        assert rows.times is not None
+        self.append(RowBlock({"place": rows.times}, rows.data))
         return ids
 
     def pick(self, ids: Integers, columns: Sequence[str] | None = None) -> Picked:
@@ -86,6 +89,54 @@ class HandshakeRows(RowStore):
     @property
     def nbytes(self) -> int:
         return super().nbytes + len(self)
+
+    def saved(self, ids: Integers, columns: list[Unsigned]) -> pa.Table:
+        """Some rows by id, oldest first; `columns` are what the chain compares of them."""
+        rows = self.pick(ids)
+        own: dict[str, Any] = {"time": rows.times, "done": self.done(ids)}
+        own |= {f"compared{i}": column for i, column in enumerate(columns)}
+        return RowBlock(own, rows.data).table()
+
+
+def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags]:
+    """What is compared of rows that were saved, what is kept of them, and which have met a partner."""
+    rows = RowBlock.of_table(table)
+    compared = [rows[name] for name in rows.columns if name.startswith("compared")]
+    words = compared.pop(0) if encoder.equalities else None
+    # Without anything to compare but times, these are compared.
+    bands = tuple(band.view(scale.dtype) for band, scale in zip(compared, encoder.scales, strict=False))
+    return Encoded(rows["time"], words, bands), Picked(len(rows), rows.data, rows["time"]), rows["done"]
+
+
+def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:
+    """Results that wait."""
+    table = pa.Table.from_batches([batch.data for batch in batches], schema)
+    times = np.concatenate([np.empty(0, np.int64), *(batch.times for batch in batches)])
+    return table.append_column(_TIME, pa.array(times))
+
+
+def load_waiting(table: pa.Table) -> list[Batch]:
+    if table.num_rows == 0:
+        return []
+    (data,) = table.combine_chunks().to_batches()
+    return [Batch(data.drop_columns([_TIME]), np.array(data.column(_TIME)))]
+
+
+def trial(columns: JoinColumns, kept: tuple[HandshakeRows, HandshakeRows]) -> Try | None:
+    """The pairs for which what is left of the predicate holds, tried by workers; None where nothing is left to try.
+
+    It knows no chain, or the chain would never end.
+    """
+
+    def tried(found: Found) -> Found:
+        left, right = (kept[side].pick(found[side], columns.tried) for side in (LEFT, RIGHT))
+        holds = columns.holds(left, right)
+        if holds is None or holds.all():
+            return found
+        chosen = np.flatnonzero(holds)
+        return found[LEFT][chosen], found[RIGHT][chosen]
+
+    return None if columns.predicate is None else tried
 
 
 def _picked(block: RowBlock) -> Picked:

@@ -13,7 +13,7 @@ import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
-from windrow.operators.handshake.outlet import PAIRS, Outlet
+from windrow.operators.handshake.chain import PAIRS, Outlet
 from windrow.operators.handshake.scanning import Scan, Try, near
 
 

@@ -15,12 +15,10 @@ from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Element
 from windrow.operators.handshake.blocks import BlockRows
+from windrow.operators.handshake.chain import PAIRS, Found
 from windrow.operators.handshake.driver import BLOCK, Driver, MakeLocal
-from windrow.operators.handshake.kept import HandshakeRows
-from windrow.operators.handshake.outlet import PAIRS, Found
-from windrow.operators.handshake.saved import load_rows, load_waiting, save_rows, save_waiting
+from windrow.operators.handshake.kept import HandshakeRows, load_rows, load_waiting, save_waiting, trial
 from windrow.operators.handshake.scanning import Scan
-from windrow.operators.handshake.trial import PredicateTrial
 from windrow.operators.joins.base import SIDES, PairJoin
 from windrow.operators.joins.encoding import Encoded, Flags
 from windrow.operators.joins.progress import promise
@@ -69,7 +67,7 @@ class HandshakeJoin(PairJoin):
 
     def _empty(self) -> tuple[tuple[HandshakeRows, HandshakeRows], Driver]:
         kept = HandshakeRows(), HandshakeRows()
-        return kept, Driver(*self.settings, PredicateTrial.of(self.columns, kept))
+        return kept, Driver(*self.settings, trial(self.columns, kept))
 
     # Rows in
 
@@ -79,7 +77,7 @@ class HandshakeJoin(PairJoin):
         for start in range(0, len(batch), PIECE):
             yield from self._given(self._put(batch.slice(start, min(start + PIECE, len(batch))), port))
             self.unsettled += 1
-            yield from self._given(self._settle() if self.unsettled == PATIENCE else self.driver.collect())
+            yield from self._given(self._settle() if self.unsettled == PATIENCE else self.driver.outlet.take())
 
     def _put(self, batch: Batch, port: int) -> Iterator[Found]:
         """Rows that can join something go into the chain; the others have no partner, now and for ever."""
@@ -132,7 +130,7 @@ class HandshakeJoin(PairJoin):
             if self._may_be_mostly_gone():
                 self._rest()
                 self._shrink()
-        yield from self._given(self.driver.collect())
+        yield from self._given(self.driver.outlet.take())
         if value > self.promised:
             self.promised = value
             yield Punctuation(value)
@@ -174,7 +172,7 @@ class HandshakeJoin(PairJoin):
 
         Blocks go in the order in which they came, so one row far ahead keeps all that came after it.
         """
-        self.alive = sum(self.driver.alive(side, self._limit(side)) for side in (LEFT, RIGHT))
+        self.alive = sum(len(self.driver.content(side, self._limit(side))[0]) for side in (LEFT, RIGHT))
         if self._may_be_mostly_gone():
             self._renew(self._saved())
 
@@ -216,7 +214,7 @@ class HandshakeJoin(PairJoin):
         for side, name in enumerate(SIDES):
             ids, columns = self.driver.content(side, self._limit(side))
             if len(ids):
-                tables[name] = save_rows(self.kept[side], ids, columns)
+                tables[name] = self.kept[side].saved(ids, columns)
         return tables
 
     def _renew(self, tables: dict[str, pa.Table]) -> None:

@@ -1,4 +1,9 @@
-"""What one worker holds, as contiguous columns, and the scan that compares a block with all of it."""
+"""What one worker holds, as contiguous columns, and the scan that compares a block with all of it.
+
+Most rows are left out by codes before their values are compared. A code is 16 bits of a value, such that a step of it
+is small beside the bounds that probes set. Values far apart may have the same code, so what it admits must be compared;
+what it does not admit is out of bounds for sure.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,12 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
-from windrow.operators.handshake.codes import Codes, coded_bounds, codes_of, shift_for
-from windrow.operators.handshake.outlet import Found, Outlet
+from windrow.operators.handshake.chain import Found, Outlet
 from windrow.operators.joins.results import gathered
 from windrow.operators.kernels.joins import scan as kernels
 from windrow.semantics.joins import LEFT
 
+Codes: TypeAlias = npt.NDArray[np.uint16]
 Try: TypeAlias = Callable[[Found], Found]
 """Those pairs for which what is left of the predicate holds."""
 PROBES = 512
@@ -23,8 +28,42 @@ PROBES = 512
 ROOM = 1 << 14
 CODED = 2
 """Columns that have codes."""
+STEPS = 5
+"""Typical bounds are about 2 to the power of this wide, in steps."""
+_ALL = (1 << 16) - 1
 _scan_one: Any = kernels.scan_one
 _scan_two: Any = kernels.scan_two
+
+
+def shift_for(widths: Unsigned) -> int:
+    """How many low bits of a value its code leaves out, for probes with bounds that wide.
+
+    Above the code no bits of the value are left out but whole turns: bounds may go beyond the last value to the first.
+    """
+    typical = int(np.median(widths))
+    return min(max(0, typical.bit_length() - STEPS), 8 * widths.dtype.itemsize - 16)
+
+
+def codes_of(values: Unsigned, shift: int) -> Codes:
+    """
+    >>> codes_of(np.array([7, 8, 1 << 19], np.uint32), 3).tolist()
+    [0, 1, 0]
+    """
+    return (values >> values.dtype.type(shift)).astype(np.uint16)
+
+
+def coded_bounds(lows: Unsigned, widths: Unsigned, shift: int) -> tuple[Codes, Codes]:
+    """The bounds in codes; they admit the code of every value that the bounds admit.
+
+    >>> low, width = coded_bounds(np.array([6], np.uint32), np.array([10], np.uint32), 3)
+    >>> low.tolist(), width.tolist()
+    ([0], [2])
+    """
+    kind = lows.dtype.type
+    firsts, lasts = lows >> kind(shift), (lows + widths) >> kind(shift)
+    turn = kind((1 << (8 * lows.dtype.itemsize - shift)) - 1)
+    steps = np.where(widths >> kind(shift) >= _ALL, kind(_ALL), np.minimum((lasts - firsts) & turn, kind(_ALL)))
+    return firsts.astype(np.uint16), steps.astype(np.uint16)
 
 
 class Held:

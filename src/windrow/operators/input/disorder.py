@@ -7,26 +7,16 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.kernels.disorder import (
-    BEHIND,
-    BELOW,
-    CURRENT,
-    LEAST,
-    MOST,
-    ROWS,
-    SIZE,
-    STEP,
-    WORST,
-)
+from windrow.operators.kernels import disorder as kept
 from windrow.semantics.progress.disorder import Jump
 from windrow.semantics.progress.policies import END, START
 
 
 def no_notes() -> list[int]:
     """Nothing is noted yet: there was no jump, and no row is behind one."""
-    notes = [0] * SIZE
-    for jump in (CURRENT, WORST):
-        notes[jump + STEP], notes[jump + LEAST], notes[jump + MOST] = -1, END, START
+    notes = [0] * kept.SIZE
+    for jump in (kept.CURRENT, kept.WORST):
+        notes[jump + kept.STEP], notes[jump + kept.LEAST], notes[jump + kept.MOST] = -1, END, START
     return notes
 
 
@@ -39,17 +29,17 @@ class Disorder:
     @property
     def behind(self) -> int | None:
         """How far the row was behind that was furthest, of those below the bound; None when there was none."""
-        return int(self.notes[BEHIND]) if self.notes[BELOW] else None
+        return int(self.notes[kept.BEHIND]) if self.notes[kept.BELOW] else None
 
     def jump(self, rows: int, slack: int, kind: str) -> Jump | None:
         """The row that moved progress past most of them, if that is striking in a stream of so many rows."""
-        place = max(CURRENT, WORST, key=lambda one: int(self.notes[one + ROWS]))
-        number, time, base, _, behind, least, most = self.notes[place : place + MOST + 1].tolist()
+        place = max(kept.CURRENT, kept.WORST, key=lambda one: int(self.notes[one + kept.ROWS]))
+        number, time, base, _, behind, least, most = self.notes[place : place + kept.MOST + 1].tolist()
         if not behind:
             return None
         # Before the first row there was none; it is as far ahead as all that it made late are behind it.
         jump = Jump(number, time, time - (most if base == START else base), behind, kind)
-        striking = jump.is_striking(below=int(self.notes[BELOW]), behind=time - least, rows=rows, slack=slack)
+        striking = jump.is_striking(below=int(self.notes[kept.BELOW]), behind=time - least, rows=rows, slack=slack)
         return jump if striking else None
 
     def state(self) -> pa.Table:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Array, Integers, value_type
+from windrow.aggregates.kinds.base import Integers, value_type
 from windrow.errors import DataError
 from windrow.operators.base import GroupPunctuations
 from windrow.operators.kernels.input import group_cuts
@@ -35,12 +35,9 @@ class Singles:
     def mask(self, data: pa.RecordBatch, carried: Mask) -> Mask:
         """Which of the punctuation rows are for one group: those with a value in a column that names it."""
         single = np.zeros(len(data), np.bool_)
-        for column in self._columns(data):
-            single |= present(column)
+        for name in self.per:
+            single |= present(data.column(name))
         return single & carried
-
-    def _columns(self, data: pa.RecordBatch) -> list[Array]:
-        return [data.column(name) for name in self.per]
 
     def cuts(self, data: pa.RecordBatch, times: Integers, values: Integers, single: Mask) -> list[int]:
         """Before which rows a promise among their predecessors must be known."""
@@ -53,8 +50,9 @@ class Singles:
         return [int(cut) for cut in cuts[:found]]
 
     def _codes(self, data: pa.RecordBatch) -> tuple[Codes, int]:
-        groups = Groups([data.schema.field(name).type for name in self.per])
-        return groups.encode(self._columns(data)), groups.count
+        named = data.select(self.per)
+        groups = Groups(named.schema.types)
+        return groups.encode(named.columns), groups.count
 
     def promises(self, data: pa.RecordBatch, values: Integers) -> Iterator[GroupPunctuations]:
         """Punctuation rows as promises, the furthest of each group."""

@@ -1,7 +1,7 @@
 """Input: the first operator of every stream. Makes times int64, derives punctuations, cuts batches where it must.
 
-Conceptually the policy speaks after every row, so where batches happen to be cut cannot change an answer. In fact
-a batch is cut only before a row that is below a punctuation its predecessors imply, and that punctuation is
+Conceptually the policy gives a punctuation after every row, so where batches happen to be cut cannot change an answer.
+In fact a batch is cut only before a row that is below a punctuation its predecessors imply, and that punctuation is
 rounded down to the grid of the windows above, because only such a one can close anything.
 """
 
@@ -59,7 +59,7 @@ class Input(Accounted):
         is_patient: bool = False,
         schema: pa.Schema | None = None,
     ) -> None:
-        """`grid` is where windows above may end; None: no one listens.
+        """`grid` is where windows above may end; None: none is there.
 
         Its rows are read a `pace` at a time where others are read too, `stride` rows at least. It `is_patient` where it
         does not matter when they come.

@@ -34,9 +34,7 @@ class DupElim(Accounted):
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        batch = batch.compact()
-        self.counters.rows_in += len(batch)
-        batch = self._in_time(batch)
+        batch = self._in_time(batch.compact())
         if len(batch) == 0:
             return
         known = self.seen.count
@@ -54,10 +52,9 @@ class DupElim(Accounted):
 
     def _in_time(self, batch: Batch) -> Batch:
         late = below(batch.times, self.bound)
-        if not late.any():
-            return batch
+        self.counters.rows_in += len(batch)
         self.counters.late += int(np.count_nonzero(late))
-        return Batch(batch.data, batch.times, (~late).view(np.uint8), batch.source).compact()
+        return batch.where(~late) if late.any() else batch
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         value = self.grid.round_down(punctuation.value)
@@ -87,7 +84,7 @@ class DupElim(Accounted):
         return {
             "seen": save_groups(self.seen),
             "times": tabled(time=self.times),
-            "bound": pa.table({"bound": pa.array([self.bound], pa.int64())}),
+            "bound": tabled(bound=np.array([self.bound])),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.expressions.values import settled
+from windrow.operators.expressions.values import in_types_of
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.promises import Promises, restored, saved
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
@@ -20,7 +20,7 @@ from windrow.semantics.progress.policies import END, START, Punctuation, check_a
 class MeldOperator(Accounted):
     """Progress of port i is its own bound, or that of the furthest other input less `idle[i]` when it lags.
 
-    With a wall-clock idle time, a silent input is left out of the minimum until it speaks again.
+    With a wall-clock idle time, a silent input is left out of the minimum until something comes again.
     """
 
     def __init__(
@@ -37,30 +37,23 @@ class MeldOperator(Accounted):
         self.idle = list(idle or [None] * ports)
         self.silence = list(silence or [None] * ports)
         self.clock = clock
-        self.heard = [clock()] * ports
+        self.last_seen = [clock()] * ports
         self.bound = START
         self.singles: dict[tuple[str, ...], Promises] = {}
-        """Promises for single groups by the columns that name them: what each input said, and what was passed on."""
+        """Promises for single groups by the columns that name them: those of each input, and what was passed on."""
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         self.counters.rows_in += len(batch)
-        self.heard[port] = self.clock()
-        yield replace(batch, data=self._settled(batch.data), bounds=None)
-
-    def _settled(self, data: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows of an input in the types of the union."""
-        if data.schema == self.schema:
-            return data
-        arrays = [settled(column, field.type) for column, field in zip(data.columns, self.schema, strict=True)]
-        return pa.record_batch(arrays, schema=self.schema)
+        self.last_seen[port] = self.clock()
+        yield replace(batch, data=in_types_of(self.schema, batch.data), bounds=None)
 
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
         """They pass; an input that sends no others is as good as silent."""
-        yield EarlyRows(replace(early.batch, data=self._settled(early.batch.data)))
+        yield EarlyRows(replace(early.batch, data=in_types_of(self.schema, early.batch.data)))
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
-        self.heard[port] = self.clock()
+        self.last_seen[port] = self.clock()
         self.bounds[port] = check_advance(self.bounds[port], punctuation.value)
         yield from self._advance()
 
@@ -72,7 +65,7 @@ class MeldOperator(Accounted):
     def go_by(self, clock: Callable[[], float]) -> None:
         """Measure silence by this clock, from now on."""
         self.clock = clock
-        self.heard = [clock()] * len(self.bounds)
+        self.last_seen = [clock()] * len(self.bounds)
 
     def _advance(self) -> Iterator[Element]:
         progress = self._progress()
@@ -86,7 +79,7 @@ class MeldOperator(Accounted):
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """A group has come as far as the slowest input has for it: its own promise, or that for all rows."""
-        self.heard[port] = self.clock()
+        self.last_seen[port] = self.clock()
         columns = tuple(punctuations.groups.schema.names)
         if columns not in self.singles:
             known = pa.schema([self.schema.field(name) for name in columns])
@@ -95,7 +88,7 @@ class MeldOperator(Accounted):
         yield from self._reached(promises, promises.note(punctuations, port), self._progress())
 
     def _reached(self, promises: Promises, codes: Codes, progress: list[int]) -> Iterator[GroupPunctuations]:
-        """What now holds of these groups and was not said before; the last column of bounds keeps what was."""
+        """What now holds of these groups and did not before; the last column of bounds keeps what did."""
         reached = np.maximum(promises.bounds[codes, :-1], np.array(progress)).min(axis=1)
         news = reached > np.maximum(promises.bounds[codes, -1], self.bound)
         if news.any():
@@ -119,16 +112,16 @@ class MeldOperator(Accounted):
         return counted
 
     def _silent(self) -> list[bool]:
-        """Which inputs are left out because nothing was heard of them for too long."""
+        """Which inputs are left out because nothing came from them for too long."""
         now = self.clock()
-        timed = zip(self.silence, self.heard, strict=True)
-        return [silence is not None and now - heard >= silence for silence, heard in timed]
+        timed = zip(self.silence, self.last_seen, strict=True)
+        return [silence is not None and now - seen >= silence for silence, seen in timed]
 
     def state(self) -> dict[str, pa.Table]:
         now = self.clock()
         return {
             "bounds": pa.table({"bound": pa.array([*self.bounds, self.bound], pa.int64())}),
-            "silent": pa.table({"seconds": pa.array([now - heard for heard in self.heard], pa.float64())}),
+            "silent": pa.table({"seconds": pa.array([now - seen for seen in self.last_seen], pa.float64())}),
             **saved(self.singles.values()),
         }
 
@@ -137,5 +130,5 @@ class MeldOperator(Accounted):
         *self.bounds, self.bound = bounds
         now = self.clock()
         silent: list[Any] = tables["silent"]["seconds"].to_pylist()
-        self.heard = [now - seconds for seconds in silent]
+        self.last_seen = [now - seconds for seconds in silent]
         self.singles = {tuple(promises.schema.names): promises for promises in restored(tables)}

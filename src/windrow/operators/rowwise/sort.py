@@ -7,14 +7,14 @@ input, it is the union that keeps order (Merge, where Meld lets rows pass).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
-from windrow.operators.expressions.values import settled
+from windrow.operators.expressions.values import in_types_of
 from windrow.operators.late.judging import below
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.waiting_rows import WaitingRows
@@ -39,44 +39,31 @@ class SortOperator(Accounted):
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        batch = self._plain(batch.compact())
+        batch = batch.compact()
+        batch = Batch(in_types_of(self.schema, batch.data), batch.times, None, batch.source)
         self.counters.rows_in += len(batch)
         late = below(batch.times, self.bound)
-        if not late.any():
-            self._hold(batch)
-            return
-        self._hold(_chosen(batch, ~late))
-        yield from self._missed(_chosen(batch, late))
-
-    def _hold(self, batch: Batch) -> None:
+        if late.any():
+            if self.lateness is Lateness.GENEROUS:
+                yield batch.where(late)
+            else:
+                self.counters.late += int(np.count_nonzero(late))
+            batch = batch.where(~late)
         self.waiting.append(RowBlock({"place": batch.times}, batch.data))
-
-    def _missed(self, late: Batch) -> Iterator[Element]:
-        if self.lateness is Lateness.GENEROUS:
-            yield late
-        else:
-            self.counters.late += len(late)
-
-    def _plain(self, batch: Batch) -> Batch:
-        """Its columns in the types of the output, where dictionaries are values: they are compared."""
-        if batch.data.schema == self.schema:
-            return batch
-        arrays = [settled(column, field.type) for column, field in zip(batch.data.columns, self.schema, strict=True)]
-        return Batch(pa.record_batch(arrays, schema=self.schema), batch.times, None, batch.source)
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         self.bound = check_advance(self.bound, punctuation.value)
         released = self.waiting.take_below(self.bound)
         if len(released):
             self.counters.results += len(released)
-            yield self._settled(Batch(released.rows, released["place"]))
+            yield Batch(self._in_order(released.rows), released["place"])
         yield punctuation
 
-    def _settled(self, batch: Batch) -> Batch:
+    def _in_order(self, data: pa.RecordBatch) -> pa.RecordBatch:
         if self.time is None:
-            return batch
-        (data,) = in_order(pa.Table.from_batches([batch.data]), self.time).combine_chunks().to_batches()
-        return Batch(data, batch.times)
+            return data
+        (data,) = in_order(pa.Table.from_batches([data]), self.time).combine_chunks().to_batches()
+        return data
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """Rows of that group may still wait here."""
@@ -96,7 +83,3 @@ class SortOperator(Accounted):
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.bound = tables["bound"]["bound"][0].as_py()
         self.waiting.fill(tables["waiting"])
-
-
-def _chosen(batch: Batch, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Batch:
-    return Batch(batch.data, batch.times, chosen.view(np.uint8), batch.source).compact()
