@@ -232,7 +232,7 @@ class Shard:
     def _hear(self, wall: float) -> None:
         if self.now == 0.0:
             for meld in self.melds:
-                meld.last_seen = [wall] * len(meld.heard)
+                meld.last_seen = [wall] * len(meld.last_seen)
         self.now = max(self.now, wall)
 
     def handed_over(self) -> Iterator[Outcome]:

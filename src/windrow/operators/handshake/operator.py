@@ -21,8 +21,7 @@ from windrow.operators.handshake.kept import HandshakeRows, load_rows, load_wait
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.joins.base import SIDES, PairJoin
 from windrow.operators.joins.encoding import Encoded, Flags
-from windrow.operators.joins.progress import promise
-from windrow.operators.joins.reach import first_met
+from windrow.operators.joins.progress import first_met, promise
 from windrow.operators.joins.results import Picked
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join

@@ -16,10 +16,10 @@ from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Array, Integers, value_type
 from windrow.operators.base import Batch, Element
 from windrow.operators.evaluate import evaluate
-from windrow.operators.expressions.values import decoded, settled
+from windrow.operators.expressions.values import decoded, in_types_of, settled
 from windrow.operators.joins.base import SIDES, AnyJoin
 from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
-from windrow.operators.joins.reach import met_by
+from windrow.operators.joins.progress import met_by
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
 from windrow.operators.state.keys import present
 from windrow.operators.store.row_block import RowBlock, no_rows
@@ -80,7 +80,8 @@ class AsOfJoinOperator(AnyJoin):
         self.output = output
         self.schemas = [named_schema(node, shapes, side) for side in (LEFT, RIGHT)]
         self.keys = KeyCodes(conditions(node, shapes).equalities, schema_of(node, shapes))
-        self.held = [RowStore(_nothing(schema)) for schema in self.schemas]
+        no_places = np.empty(0, np.int64)
+        self.held = [RowStore(RowBlock({"place": no_places, "code": NO_CODES}, no_rows(s))) for s in self.schemas]
         self.bound = START
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -90,9 +91,7 @@ class AsOfJoinOperator(AnyJoin):
             self.held[port].append(self._named(batch, port))
 
     def _named(self, batch: Batch, port: int) -> RowBlock:
-        schema, names = self.schemas[port], self.node.names_of(port)
-        columns = [settled(batch.data.column(source), schema.field(name).type) for name, source in names.items()]
-        data = pa.record_batch(columns, schema=schema)
+        data = in_types_of(self.schemas[port], batch.data.select(list(self.node.names_of(port).values())))
         return RowBlock({"place": batch.times, "code": self.keys.encode(data, port)}, data)
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
@@ -176,10 +175,6 @@ class AsOfJoinOperator(AnyJoin):
         for side, name in enumerate(SIDES):
             rows = self.held[side].nothing.like(tables[name])
             self.held[side].replace(rows.having({"code": self.keys.encode(rows.rows, side)}))
-
-
-def _nothing(schema: pa.Schema) -> RowBlock:
-    return RowBlock({"place": np.empty(0, np.int64), "code": NO_CODES}, no_rows(schema))
 
 
 def named_schema(node: Join, shapes: tuple[Shape, Shape], side: int) -> pa.Schema:

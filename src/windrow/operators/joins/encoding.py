@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Array, Integers, Numbers
 from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import convert, microseconds
-from windrow.operators.joins.reach import met_by
+from windrow.operators.joins.progress import met_by
 from windrow.operators.joins.scales import Interval, Scale
 from windrow.operators.kernels import hashing
 from windrow.operators.state.hashes import hashes

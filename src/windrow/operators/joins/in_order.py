@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.aggregates.kinds.arrays import arrow, concatenated, tabled
 from windrow.operators.aggregate.saving import under
 from windrow.operators.base import Batch, Element
 from windrow.operators.joins.operator import JoinOperator
-from windrow.operators.joins.reach import first_met
+from windrow.operators.joins.progress import first_met
 from windrow.operators.store.row_block import RowBlock, no_rows, value_order
 from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.plan.conditions import Conditions
@@ -89,6 +89,4 @@ class InOrderJoinOperator(JoinOperator):
 def _sorted(batches: list[Batch]) -> Batch:
     times = np.concatenate([batch.times for batch in batches])
     order = value_order(times)
-    table = pa.Table.from_batches([batch.data for batch in batches]).combine_chunks().take(arrow(order))
-    (data,) = table.combine_chunks().to_batches()
-    return Batch(data, times[order])
+    return Batch(concatenated([batch.data for batch in batches]).take(arrow(order)), times[order])

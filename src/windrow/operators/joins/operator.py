@@ -18,8 +18,7 @@ from windrow.operators.base import Batch, Element
 from windrow.operators.joins.base import SIDES, PairJoin
 from windrow.operators.joins.encoding import Encoded, Flags, Probes
 from windrow.operators.joins.probing import Match, New, Prober
-from windrow.operators.joins.progress import promise
-from windrow.operators.joins.reach import first_met, stay_of
+from windrow.operators.joins.progress import first_met, promise, stay_of
 from windrow.operators.joins.results import Picked
 from windrow.operators.joins.runs import RunLayout
 from windrow.operators.joins.store import JoinStore

@@ -1,4 +1,4 @@
-"""What a join promises of its results, of all of them and of groups.
+"""Which times of the other side a row can meet, and so what a join promises of its results.
 
 Joint punctuation are promises about both times of a result together. Once the right side has promised more than `v`,
 all right rows at `v` are there: a result to come with that right time needs a left row to come. So for the group of
@@ -9,7 +9,8 @@ by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,30 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import GroupPunctuations
 from windrow.plan.nodes import Join, JoinTime
 from windrow.plan.types.schema import Shape
-from windrow.semantics.joins import LEFT, RIGHT, LastRows
-from windrow.semantics.progress.policies import START
+from windrow.semantics.joins import LEFT, RIGHT, Between, LastRows, SameWindow, TimeWindow
+from windrow.semantics.progress.policies import END, START
+
+
+def met_by(window: TimeWindow, side: int, times: Integers) -> tuple[Integers, Integers]:
+    """The first and the last time of the other side that rows of `side` meet."""
+    of: Callable[[Any], tuple[Any, Any]] = window.right_of if side == LEFT else window.left_of
+    first, last = (np.full(len(times), end) if isinstance(end, int) else end for end in of(times))
+    return first, last
+
+
+def first_met(window: TimeWindow, side: int, bound: int) -> int:
+    """The first time of the other side that a row of `side` at `bound` meets; the ends of time meet each other."""
+    if bound in (START, END):
+        return bound
+    first, _ = window.right_of(bound) if side == LEFT else window.left_of(bound)
+    return min(max(first, START), END)
+
+
+def stay_of(window: Between | SameWindow, side: int) -> int:
+    """How long after its own time a row of a side can meet one to come; at least one unit."""
+    if isinstance(window, SameWindow):
+        return window.length
+    return max(window.high if side == LEFT else -window.low, 1)
 
 
 def promise(node: Join, bounds: tuple[int, int], least: tuple[int, int]) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -81,9 +81,9 @@ class JoinColumns:
     def __init__(self, node: Join, shapes: tuple[Shape, Shape], conditions: Conditions, encoder: Encoder) -> None:
         self.node = node
         self.schema = schema_of(node, shapes)
-        self.test = _test(conditions, encoder)
-        self.predicate = None if self.test is None else Predicate(self.test)
-        self.tried = [] if self.test is None else list(dict.fromkeys(columns_of(self.test)))
+        test = _test(conditions, encoder)
+        self.predicate = None if test is None else Predicate(test)
+        self.tried = [] if test is None else list(dict.fromkeys(columns_of(test)))
         self.times = tuple(
             next(c.name for c in node.names if c.side == side and c.source == shapes[side].time)
             for side in (LEFT, RIGHT)
@@ -190,32 +190,23 @@ class JoinResults:
                 yield self._batch(sides[LEFT], sides[RIGHT])
 
     def _batch(self, left: Picked | None, right: Picked | None) -> Batch:
-        times = self._times(left, right)
-        arrays = list(self._arrays((left, right), times))
+        node, times = self.columns.node, self._times(left, right)
+        arrays: list[Array] = []
+        for place, column in enumerate(node.columns):
+            rows, kind = (left, right)[column.side], self.output.field(place).type
+            arrays.append(pa.nulls(len(times), kind) if rows is None else self.columns.column(column.name, rows))
+        if len(self.output) > len(node.columns):
+            arrays.append(_timely(times, self.output.types[-1]))
         return Batch(pa.record_batch(arrays, schema=self.output), times)
 
     def _times(self, left: Picked | None, right: Picked | None) -> Integers:
-        if left is None or right is None:
-            alone = left if left is not None else right
-            assert alone is not None
-            assert alone.times is not None
-            return alone.times
+        """Of results: that of one side, or the earlier or later one of both; a row without a partner has its own."""
         time = self.columns.node.time
-        if time in (JoinTime.LEFT, JoinTime.RIGHT):
-            own = left.times if time is JoinTime.LEFT else right.times
-            assert own is not None
-            return own
-        assert left.times is not None
-        assert right.times is not None
-        return (np.minimum if time is JoinTime.EARLIER else np.maximum)(left.times, right.times)
-
-    def _arrays(self, sides: tuple[Picked | None, Picked | None], times: Integers) -> Iterable[Array]:
-        for column, kind in zip(self.columns.node.columns, self.output.types, strict=False):
-            rows = sides[column.side]
-            nothing: Any = pa.nulls(len(times), kind) if rows is None else None  # type: ignore[call-overload]
-            yield nothing if rows is None else self.columns.column(column.name, rows)
-        if len(self.output) > len(self.columns.node.columns):
-            yield _timely(times, self.output.types[-1])
+        sides = {JoinTime.LEFT: (left,), JoinTime.RIGHT: (right,)}.get(time, (left, right))
+        if left is None or right is None:
+            sides = left, right
+        times = [rows.times for rows in sides if rows is not None and rows.times is not None]
+        return reduce(np.minimum if time is JoinTime.EARLIER else np.maximum, times)
 
 
 def _timely(times: Integers, kind: pa.DataType) -> Array:

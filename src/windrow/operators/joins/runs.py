@@ -24,7 +24,6 @@ _NO_CODES: Codes = np.empty(0, np.int32)
 _NO_WORDS: Numbers = np.empty(0, np.uint32)
 _UNUSED: Integers = np.zeros(1, np.int64)
 _UNUSED_WORD: Numbers = np.zeros(1, np.uint32)
-_ROWS_A_BUCKET = 1
 _MOST_BITS = 24
 CHUNK = 1 << 17
 """Pairs that are looked at together."""
@@ -232,21 +231,17 @@ def merged(one: SortedRun, other: SortedRun, layout: RunLayout) -> SortedRun:
         _NO_CODES,
         0,
         (min(one.span[0], other.span[0]), max(one.span[1], other.span[1])),
-        _joined(one.payload, other.payload),
+        None if one.payload is None or other.payload is None else concatenated([one.payload, other.payload]),
         None if one.matched is None or other.matched is None else np.concatenate([one.matched, other.matched]),
         min(one.least, other.least),
     )
     return _indexed(both, order, layout, both.rows[order])
 
 
-def _joined(one: pa.RecordBatch | None, other: pa.RecordBatch | None) -> pa.RecordBatch | None:
-    return None if one is None or other is None else concatenated([one, other])
-
-
 def _indexed(raw: SortedRun, order: Integers, layout: RunLayout, rows: Codes) -> SortedRun:
     """The rows of `raw` in this order, with where buckets begin."""
     words = raw.words[order] if len(raw.words) else raw.words
-    bits = min(max(len(order) // _ROWS_A_BUCKET, 1).bit_length(), _MOST_BITS)
+    bits = min(max(len(order), 1).bit_length(), _MOST_BITS)
     offsets, shift = _NO_CODES, 32 - bits
     if len(words):
         offsets = np.empty((1 << bits) + 1, np.int32)

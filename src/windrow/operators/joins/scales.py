@@ -144,7 +144,7 @@ class Interval:
         none = rank(np.full(len(found), high)) < least
         open_ = np.flatnonzero(~none & ~_is_first(rank, found, least, low))
         for step in (1, -1):
-            tried = np.clip(found[open_] + step, low, high) if high < 1 << 62 else _step(found[open_], step)
+            tried = np.clip(found[open_] + step, low, high) if high < 1 << 62 else _sum(found[open_], step)
             hit = _is_first(rank, tried, least[open_], low)
             found[open_[hit]] = tried[hit]
             open_ = open_[~hit]
@@ -173,10 +173,6 @@ def _sum(values: Integers, offset: int) -> Integers:
     top = (1 << 63) - 1
     offset = min(max(offset, -top), top)
     return np.minimum(values, top - offset) + offset if offset >= 0 else np.maximum(values, -top - 1 - offset) + offset
-
-
-def _step(places: Integers, step: int) -> Integers:
-    return _sum(places, step)
 
 
 def _is_first(rank: Places, places: Integers, least: Integers, low: int) -> npt.NDArray[np.bool_]:

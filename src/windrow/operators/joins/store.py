@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
@@ -49,14 +48,16 @@ class JoinStore:
         if self.marks and matched is None:
             matched = np.zeros(len(rows), np.uint8)
         numbers = (rows.times - self.origin) // self.step
-        numbers = numbers >> self._coarsen(_different(numbers), len(rows))
+        different = numbers[np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))]  # or little more often than once
+        numbers = numbers >> self._coarsen(different, len(rows))
         if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
             self._push(int(numbers[0]), sorted_run(rows, payload, matched, least, self.layout))
             return
-        for number, chosen in _divided(numbers):
+        order = value_order(numbers)
+        for chosen in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
             part = None if payload is None else payload.take(arrow(chosen))
             marked = None if matched is None else matched[chosen]
-            self._push(number, sorted_run(rows.take(chosen), part, marked, least, self.layout))
+            self._push(int(numbers[chosen[0]]), sorted_run(rows.take(chosen), part, marked, least, self.layout))
 
     def _push(self, number: int, run: SortedRun) -> None:
         """Runs of a segment are each at least twice as long as the next."""
@@ -163,15 +164,12 @@ class JoinStore:
             columns[f"band{self.layout.bands - 1}"] = run.keys
         if run.matched is not None:
             columns["matched"] = run.matched[run.rows]
-        live = np.flatnonzero(self._live(run))
+        alive = np.ones(len(run), np.bool_) if self.limit is None else run.times >= self.limit
+        if self.forgets and run.matched is not None:
+            alive &= run.matched[run.rows] == 0
+        live = np.flatnonzero(alive)
         payload = None if run.payload is None else run.payload.take(arrow(run.rows[live]))
         return RowBlock(RowBlock(columns).take(live).columns, payload)
-
-    def _live(self, run: SortedRun) -> npt.NDArray[np.bool_]:
-        live = np.ones(len(run), np.bool_) if self.limit is None else run.times >= self.limit
-        if self.forgets and run.matched is not None:
-            live &= run.matched[run.rows] == 0
-        return live
 
     def restore(self, table: pa.Table, least: int) -> None:
         """Rows that `state` gave."""
@@ -180,16 +178,3 @@ class JoinStore:
         bands = tuple(numbers[f"band{i}"] for i in range(self.layout.bands))
         rows = Encoded(numbers["place"], numbers.get("word"), bands)
         self.add(rows, saved.data, least, numbers.get("matched"))
-
-
-def _different(numbers: Integers) -> Integers:
-    """The numbers, each once or little more often: runs of equal ones count once."""
-    return numbers[np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))]
-
-
-def _divided(numbers: Integers) -> Iterator[tuple[int, Integers]]:
-    """Rows by the number of their segment."""
-    order = value_order(numbers)
-    cuts = np.flatnonzero(np.diff(numbers[order])) + 1
-    for chosen in np.split(order, cuts):
-        yield int(numbers[chosen[0]]), chosen

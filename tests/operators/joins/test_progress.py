@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from windrow.operators.joins.reach import first_met, met_by
+from windrow.operators.joins.progress import first_met, met_by
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, SameWindow, TimeWindow
 from windrow.semantics.progress.policies import END, START
 
