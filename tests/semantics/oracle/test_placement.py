@@ -9,7 +9,6 @@ from tests import strategies
 from windrow.semantics.oracle.arrival import arrivals
 from windrow.semantics.oracle.placement import Placement, place
 from windrow.semantics.progress.policies import Punctuation
-from windrow.semantics.windows import framework
 from windrow.semantics.windows.kinds import SlideBy, SlideByTuple, Sliding, Window
 
 
@@ -23,7 +22,7 @@ def test_without_late_rows_the_extents_are_those_of_the_definition(elements: lis
     rows = [element for element in elements if not isinstance(element, Punctuation)]
     found = placed(elements, window)
     assert {} == found.missed
-    expected = {wid: framework.extent(window, rows, wid) for wid in framework.windows(window, rows)}
+    expected = {wid: window.extent(rows, wid) for wid in window.windows(rows)}
     nonempty = {wid: extent for wid, extent in expected.items() if extent}
     assert nonempty == {wid: sorted(extent) for (_, wid), extent in found.extents.items()}
 

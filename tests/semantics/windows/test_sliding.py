@@ -6,14 +6,13 @@ from random import Random
 import pytest
 
 from windrow.semantics.windows.kinds import Align, Sliding
-from windrow.semantics.windows.sliding import extent, interval, wids, wids_at, windows
 
 
 def test_ten_minute_windows_every_minute() -> None:
     #  t = 5 s lies in the ten windows that end at 60 s, ..., 600 s
     window = Sliding("ts", range=600, slide=60)
-    assert list(range(1, 11)) == wids_at(window, 5)
-    assert (-540, 60) == interval(window, 1)
+    assert list(range(1, 11)) == window.wids_at(5)
+    assert (-540, 60) == window.interval(1)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def test_ten_minute_windows_every_minute() -> None:
     ],
 )
 def test_the_windows_of_a_value(expected: list[int], window: Sliding, t: int) -> None:
-    assert expected == wids_at(window, t)
+    assert expected == window.wids_at(t)
 
 
 def starts_as_in_flink(t: int, size: int, slide: int, offset: int) -> list[int]:
@@ -53,7 +52,7 @@ def test_aligned_starts_are_those_of_flink() -> None:
         size, slide, offset = random.randint(1, 40), random.randint(1, 40), random.randint(-100, 100)
         t = random.randint(-200, 200)
         window = Sliding.aligned("ts", size, slide, offset, Align.START)
-        assert starts_as_in_flink(t, size, slide, offset) == [interval(window, wid)[0] for wid in wids_at(window, t)]
+        assert starts_as_in_flink(t, size, slide, offset) == [window.interval(wid)[0] for wid in window.wids_at(t)]
 
 
 def test_alignment_matters_only_where_the_slide_does_not_divide_the_range() -> None:
@@ -69,13 +68,20 @@ def test_edges_are_half_open() -> None:
     #    0    5    10        [0, 10) holds 0 and 9, not 10
     rows = [{"ts": 10}, {"ts": 0}, {"ts": 9}]
     window = Sliding("ts", range=10, slide=10)
-    assert [1, 2] == windows(window, rows)
-    assert [1, 2] == extent(window, rows, 1)
-    assert [2] == wids(window, rows, 0)
+    assert [1, 2] == window.windows(rows)
+    assert [1, 2] == window.extent(rows, 1)
+    assert [2] == window.wids(rows, 0)
 
 
 def test_far_from_zero() -> None:
     window = Sliding("ts", range=7, slide=3, origin=1 << 50)
-    for wid in wids_at(window, -(1 << 50)):
-        start, end = interval(window, wid)
+    for wid in window.wids_at(-(1 << 50)):
+        start, end = window.interval(wid)
         assert start <= -(1 << 50) < end
+
+
+def test_tumbling_and_windows_with_holes() -> None:
+    assert Sliding("ts", 5, 5).is_tumbling
+    assert not Sliding("ts", 5, 4).is_tumbling
+    assert Sliding("ts", 4, 5).loses_rows
+    assert not Sliding("ts", 5, 5).loses_rows

@@ -15,9 +15,8 @@ from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.base import Batch, Element
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.windows.base import Closed
-from windrow.semantics.oracle.early_results import ResultKind
 from windrow.semantics.progress.policies import START
-from windrow.semantics.windows.kinds import Landmark, Sliding
+from windrow.semantics.windows.kinds import Landmark, ResultKind, Sliding
 
 if TYPE_CHECKING:
     from windrow.operators.aggregate.frame import WindowAggregateOperator

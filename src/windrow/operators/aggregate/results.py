@@ -15,9 +15,8 @@ from windrow.operators.aggregate.result_times import times_of
 from windrow.operators.base import Batch, Counters
 from windrow.operators.windows.base import Closed, Windower
 from windrow.plan.nodes import Late, WindowAggregate
-from windrow.semantics.oracle.early_results import ResultKind
 from windrow.semantics.progress.policies import END
-from windrow.semantics.windows.kinds import Emit
+from windrow.semantics.windows.kinds import Emit, ResultKind
 
 
 class WindowResults:

@@ -1,4 +1,4 @@
-"""Which rows are too late for a session: `semantics.session.Past` of all groups, on whole arrays.
+"""Which rows are too late for a session: `semantics.windows.session.Past` of all groups, on whole arrays.
 
 Only the last reported session of a group is remembered, and of groups without an open session only while the bound is
 not two gaps past its last row: `Past` says why that is enough.

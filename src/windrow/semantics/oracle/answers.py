@@ -21,17 +21,18 @@ from windrow.semantics.progress.policies import START, Row
 from windrow.semantics.scalars.evaluate import evaluate
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.scalars.ordering import null_last_key
-from windrow.semantics.windows import framework
-from windrow.semantics.windows.framework import Interval, WindowId
 from windrow.semantics.windows.kinds import (
     MOST_EMPTY,
     Emit,
+    Interval,
     Landmark,
     RowsWindow,
     Session,
     SlideByTuple,
     Sliding,
     Window,
+    WindowId,
+    closes_at,
 )
 
 LATE = ("drop", "side", "revise")
@@ -130,7 +131,7 @@ def _order(result: dict[str, Any], keys: Keys) -> tuple[Any, ...]:
 
 def _missed(window: Window, arrived: Sequence[Arrival], placement: Placement) -> list[Missed]:
     return [
-        (arrived[i].row, arrived[i].bound - arrived[i].t, [framework.interval(window, wid) for wid in wids])
+        (arrived[i].row, arrived[i].bound - arrived[i].t, [window.interval(wid) for wid in wids])
         for i, wids in sorted(placement.missed.items())
     ]
 
@@ -146,7 +147,7 @@ def _results(
     for (group, wid), members in placement.extents.items():
         if emit is Emit.COMPLETE and not _is_complete(window, arrived, group, wid):
             continue
-        start, end = framework.interval(window, wid)
+        start, end = window.interval(wid)
         named = dict(zip((name for name, _ in keys), group, strict=True))
         rows = [arrived[i] for i in members]
         yield {**named, "window_start": start, "window_end": end, **{a.name: _aggregate(a, rows) for a in aggregates}}
@@ -197,13 +198,13 @@ def _span(window: Window, placement: Placement, wids: list[WindowId]) -> Sequenc
 
 def _is_complete(window: Window, arrived: Sequence[Arrival], group: Group, wid: WindowId) -> bool:
     """Whether the window starts no earlier than the first row that missed nothing and came before the window closed."""
-    start, _ = framework.interval(window, wid)
+    start, _ = window.interval(wid)
     if start is None:
         return True
     if isinstance(window, RowsWindow):
         return start >= 0
-    closes_at = framework.closes_at(window, wid)
-    seen = [a.t for a in arrived if a.t >= _boundary(window, a.bound) and a.bounds.of(group) < closes_at]
+    closing = closes_at(window, wid)
+    seen = [a.t for a in arrived if a.t >= _boundary(window, a.bound) and a.bounds.of(group) < closing]
     return bool(seen) and start + isinstance(window, SlideByTuple) >= min(seen)
 
 

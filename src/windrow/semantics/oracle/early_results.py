@@ -9,7 +9,6 @@ always one result for each window.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from typing import Any
 
 from windrow.semantics.oracle import answers as oracle
@@ -20,14 +19,6 @@ from windrow.semantics.scalars.evaluate import evaluate
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.scalars.moments import value_of
 from windrow.semantics.windows.kinds import Landmark, Sliding
-
-
-class ResultKind(Enum):
-    """What a result of a query with early results is."""
-
-    EARLY = "early"
-    RETRACT = "retract"
-    FINAL = "final"
 
 
 def points(elements: Sequence[Element], window: Sliding | Landmark, every: int, where: Expression | None) -> list[int]:

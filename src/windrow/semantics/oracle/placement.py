@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from windrow.semantics.oracle.arrival import Arrival, Group
 from windrow.semantics.progress.lateness import Verdict, judge
 from windrow.semantics.progress.policies import END, START
-from windrow.semantics.windows import framework, session
-from windrow.semantics.windows.framework import WindowId
-from windrow.semantics.windows.kinds import RowsWindow, Session, SlideByTuple, Window
-from windrow.semantics.windows.last_rows import partition_of
+from windrow.semantics.windows.kinds import (
+    RowsWindow,
+    Session,
+    SlideByTuple,
+    Window,
+    WindowId,
+    closes_at,
+    partition_of,
+)
 from windrow.semantics.windows.session import Past
 
 
@@ -42,9 +46,8 @@ def place(window: Window, arrived: Sequence[Arrival], *, within: int | None, lat
     if isinstance(window, Session):
         return _place_sessions(window, arrived, bounds)
     placement = Placement()
-    closes_at = partial(framework.closes_at, window)
     for i, wids in enumerate(_wids(window, arrived, bounds)):
-        placement.put(arrived[i].group, i, judge(wids, closes_at, bound=bounds[i], lateness=lateness))
+        placement.put(arrived[i].group, i, judge(window, wids, bound=bounds[i], lateness=lateness))
     return placement
 
 
@@ -55,7 +58,7 @@ def _place_rows(window: RowsWindow, arrived: Sequence[Arrival], bounds: Sequence
     in_time = [i for i in range(len(arrived)) if i not in late]
     rows = [arrived[i].row for i in in_time]
     for place, i in enumerate(in_time):
-        placement.put(arrived[i].group, i, Verdict((), tuple(framework.wids(window, rows, place))))
+        placement.put(arrived[i].group, i, Verdict((), tuple(window.wids(rows, place))))
     placement.missed.update(dict.fromkeys(sorted(late), ()))
     return placement
 
@@ -65,7 +68,7 @@ def _wids(window: Window, arrived: Sequence[Arrival], bounds: Sequence[int]) -> 
     if isinstance(window, SlideByTuple):
         return _slide_by_tuple_wids(window, arrived, bounds)
     rows = [a.row for a in arrived]
-    return [framework.wids(window, rows, i) for i in range(len(rows))]
+    return [window.wids(rows, i) for i in range(len(rows))]
 
 
 def _slide_by_tuple_wids(
@@ -77,7 +80,7 @@ def _slide_by_tuple_wids(
     would have to be remembered for ever: it missed the one that would have ended with it.
     """
     in_time = [a.row for a, bound in zip(arrived, bounds, strict=True) if a.t >= bound]
-    closed = [(wid, partition_of(window, in_time[wid[1]])) for wid in framework.windows(window, in_time)]
+    closed = [(wid, partition_of(window, in_time[wid[1]])) for wid in window.windows(in_time)]
     found: list[list[Any]] = []
     for i, (arrival, bound) in enumerate(zip(arrived, bounds, strict=True)):
         t, partition = arrival.t, partition_of(window, arrival.row)
@@ -119,8 +122,8 @@ def _divided(
     window: Session, arrived: Sequence[Arrival], pending: list[int], bound: int
 ) -> tuple[list[WindowId], list[WindowId]]:
     """The sessions that a bound closes, and those it leaves open."""
-    found = session.sessions_of(window, (arrived[i].t for i in pending))
-    closed = [wid for wid in found if bound == END or framework.closes_at(window, wid) <= bound]
+    found = window.of_values(arrived[i].t for i in pending)
+    closed = [wid for wid in found if bound == END or closes_at(window, wid) <= bound]
     return closed, [wid for wid in found if wid not in closed]
 
 

@@ -11,31 +11,24 @@ Sessions grow with their rows, so that a row may belong to one that was reported
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windrow.errors import QueryError
-from windrow.semantics.windows import framework, landmark, sliding
-from windrow.semantics.windows.framework import WindowId
-from windrow.semantics.windows.kinds import Landmark, Sliding
+from windrow.semantics.windows.kinds import Window, WindowId, closes_at
 
 LATENESS = ("generous", "consistent")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a row: the windows it `missed`, those it `counted` in, and the open ones it had to forgo.
+    """What became of a row: the windows it `missed` and those it `counted` in.
 
-    The three together are exactly the row's windows; only a consistent query has windows to forgo.
+    The two together are the row's windows, unless a consistent query had it forgo those still open.
     """
 
     missed: tuple[WindowId, ...]
     counted: tuple[WindowId, ...]
-    forgone: tuple[WindowId, ...] = ()
-
-    @property
-    def is_late(self) -> bool:
-        return bool(self.missed)
 
 
 @dataclass(frozen=True)
@@ -58,38 +51,20 @@ class Account:
         return self.used + self.late + self.filtered + self.early
 
 
-def judge(
-    wids: Sequence[WindowId], closes_at: Callable[[WindowId], int], *, bound: int, lateness: str = "generous"
-) -> Verdict:
-    """The verdict over a row that belongs to `wids` and arrives while `bound` is in force."""
-    check_lateness(lateness)
-    missed = tuple(wid for wid in wids if closes_at(wid) <= bound)
-    rest = tuple(wid for wid in wids if closes_at(wid) > bound)
-    if missed and lateness == "consistent":
-        return Verdict(missed, (), rest)
-    return Verdict(missed, rest)
+def judge(window: Window, wids: Sequence[WindowId], *, bound: int, lateness: str = "generous") -> Verdict:
+    """The verdict over a row that belongs to `wids` and arrives while `bound` is in force.
 
-
-def judge_value(
-    window: Sliding | Landmark, t: int, *, bound: int, lateness: str = "generous", last: int | None = None
-) -> Verdict:
-    """The verdict from a row's value alone, as context-free windows allow; `last` is the last landmark window.
-
-    >>> judge_value(Sliding("ts", range=20, slide=10), 12, bound=20)
-    Verdict(missed=(2,), counted=(3,), forgone=())
-    >>> judge_value(Sliding("ts", range=20, slide=10), 12, bound=20, lateness="consistent")
-    Verdict(missed=(2,), counted=(), forgone=(3,))
+    >>> from windrow.semantics.windows.kinds import Sliding
+    >>> judge(Sliding("ts", range=20, slide=10), [2, 3], bound=20)
+    Verdict(missed=(2,), counted=(3,))
     """
-    if isinstance(window, Sliding):
-        wids = sliding.wids_at(window, t)
-    else:
-        first = landmark.first_wid(window, t)
-        wids = list(range(first, (first if last is None else last) + 1))
-    return judge(wids, lambda wid: framework.closes_at(window, wid), bound=bound, lateness=lateness)
+    check_lateness(lateness)
+    missed = tuple(wid for wid in wids if closes_at(window, wid) <= bound)
+    rest = tuple(wid for wid in wids if closes_at(window, wid) > bound)
+    return Verdict(missed, () if missed and lateness == "consistent" else rest)
 
 
-def check_lateness(lateness: str) -> str:
-    """The mode itself, or an error when there is no such mode."""
+def check_lateness(lateness: str) -> None:
     if lateness not in LATENESS:
         raise QueryError(
             "must be a known mode",
@@ -98,4 +73,3 @@ def check_lateness(lateness: str) -> str:
             allowed=LATENESS,
             hint="'generous' lets a late row count in its windows that are still open",
         )
-    return lateness
