@@ -21,9 +21,10 @@ from _handshake_simulation import (
     in_time,
 )
 
+from tests.semantics.join_definitions import three_step, three_step_in_time
 from windrow.errors import InternalError
 from windrow.operators.handshake.protocol import Acknowledgement, Worker
-from windrow.semantics.joins import LEFT, RIGHT, JoinKind, LastRows, Pairs, three_step, three_step_in_time
+from windrow.semantics.joins import LEFT, RIGHT, JoinKind, LastRows, Pairs
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 RUNS = 10_000 if SOAK else 300

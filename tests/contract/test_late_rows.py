@@ -7,7 +7,7 @@ import pytest
 
 import windrow as wr
 from tests.contract.engines import Engine, same_on_connect
-from windrow.semantics.progress.disorder import Jump
+from windrow.semantics.progress.lateness import Jump
 
 FAR = 1 << 50
 

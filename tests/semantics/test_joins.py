@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.semantics.join_definitions import extents_join, match, three_step, three_step_in_time
 from windrow.semantics.joins import (
     LEFT,
     RIGHT,
@@ -18,11 +19,7 @@ from windrow.semantics.joins import (
     Row,
     SameWindow,
     TimeWindow,
-    extents_join,
     join,
-    match,
-    three_step,
-    three_step_in_time,
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from windrow.operators.input.disorder import Disorder
 from windrow.plan.nodes import Stream
-from windrow.semantics.progress.disorder import Jump
+from windrow.semantics.progress.lateness import Jump
 from windrow.semantics.progress.policies import START, External, Ordered, Policy, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount
 from windrow.sharded.task_progress import Progress, Sighting

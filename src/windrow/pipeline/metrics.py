@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.semantics.progress.disorder import Jump
+from windrow.semantics.progress.lateness import Jump
 from windrow.semantics.progress.policies import END, START
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from windrow.errors import DataError, LateRowsWarning
 from windrow.plan.checks.nodes import loses_unasked, shape_of
 from windrow.plan.nodes import Join, Late, Node, Stream, WindowAggregate, walk
-from windrow.semantics.progress.disorder import Jump
+from windrow.semantics.progress.lateness import Jump
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.amounts import Domain, in_words, render, roughly, rounded_up
 from windrow.semantics.scalars.casting import to_string

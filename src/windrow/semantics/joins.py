@@ -1,16 +1,13 @@
 """Window joins: which pairs of rows join, by definition, regardless of the order in which they come.
 
-A left and a right row join when their window condition and the predicate hold. The condition is told as the times of
+A left and a right row join when their window condition and the predicate hold. The condition is given as the times of
 the other side that a row can meet: `right_of(t)` for a left row, `left_of(t)` for a right one, both ends included.
 Both ends grow with `t`, which is all that an algorithm needs to know which rows can still meet one to come.
-
-`three_step` is the procedure of Kang et al., which defines joins by arrival; `extents_join` is the definition by
-window extents. Where two definitions speak of the same join, tests show that they agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
@@ -106,16 +103,15 @@ class AsOf:
     within: int | None = None
 
     def right_of(self, t: int) -> tuple[int, int]:
-        near = int(self.strict)
-        if self.forward:
-            return t + near, END if self.within is None else t + self.within
-        return START if self.within is None else t - self.within, t - near
+        return self._reach(t, self.forward)
 
     def left_of(self, t: int) -> tuple[int, int]:
-        near = int(self.strict)
-        if self.forward:
-            return START if self.within is None else t - self.within, t - near
-        return t + near, END if self.within is None else t + self.within
+        return self._reach(t, not self.forward)
+
+    def _reach(self, t: int, forward: bool) -> tuple[int, int]:
+        if forward:
+            return t + self.strict, END if self.within is None else t + self.within
+        return START if self.within is None else t - self.within, t - self.strict
 
 
 TimeWindow: TypeAlias = Between | SameWindow | AsOf
@@ -131,21 +127,21 @@ def join(
         low, high = window.right_of(t)
         partners = [j for j, (u, other) in enumerate(right) if low <= u <= high and predicate(row, other) is True]
         met += [(i, j) for j in (_nearest(window, partners, right) if isinstance(window, AsOf) else partners)]
-    return list(_given([row for _, row in left], [row for _, row in right], met, kind))
+    return list(with_partners([row for _, row in left], [row for _, row in right], met, kind))
 
 
 def _nearest(window: AsOf, partners: list[int], right: Sequence[Timed]) -> list[int]:
     sign = -1 if window.forward else 1
-    ranked = sorted(partners, key=lambda j: (sign * right[j][0], [null_first(v) for v in right[j][1].values()]))
+    ranked = sorted(
+        partners, key=lambda j: (sign * right[j][0], [(v is not None, null_last_key(v)) for v in right[j][1].values()])
+    )
     return ranked[-1:]
 
 
-def null_first(value: Any) -> tuple[bool, Any]:
-    """A key that puts NULL below every value."""
-    return (False, 0) if value is None else (True, null_last_key(value))
-
-
-def _given(left: Sequence[Row], right: Sequence[Row], met: list[tuple[int, int]], kind: JoinKind) -> Iterator[Pair]:
+def with_partners(
+    left: Sequence[Row], right: Sequence[Row], met: list[tuple[int, int]], kind: JoinKind
+) -> Iterator[Pair]:
+    """What a kind of join gives when the rows at these places met."""
     matched = {i for i, _ in met}, {j for _, j in met}
     if kind.is_half:
         wanted = kind is JoinKind.SEMI
@@ -156,63 +152,3 @@ def _given(left: Sequence[Row], right: Sequence[Row], met: list[tuple[int, int]]
         yield from ((row, None) for i, row in enumerate(left) if i not in matched[LEFT])
     if RIGHT in kind.outer_sides:
         yield from ((None, row) for j, row in enumerate(right) if j not in matched[RIGHT])
-
-
-def three_step(arrived: Iterable[tuple[int, Row]], window: LastRows, kind: JoinKind, predicate: Predicate) -> Pairs:
-    """The answer by arrival: each element is a side and a row.
-
-    A row is compared with the other side's window, put into its own, and pushes out what is too old there.
-    """
-    rows: tuple[list[Row], list[Row]] = ([], [])
-    met: list[tuple[int, int]] = []
-    for side, row in arrived:
-        other = 1 - side
-        size = window.right if other == RIGHT else window.left
-        for place in range(max(0, len(rows[other]) - size), len(rows[other])):
-            pair = (row, rows[other][place]) if side == LEFT else (rows[other][place], row)
-            if predicate(*pair) is True:
-                met.append((len(rows[LEFT]), place) if side == LEFT else (place, len(rows[RIGHT])))
-        rows[side].append(row)
-    return list(_given(rows[LEFT], rows[RIGHT], met, kind))
-
-
-def three_step_in_time(arrived: Iterable[tuple[int, int, Row]], ranges: tuple[int, int], predicate: Predicate) -> Pairs:
-    """The same with windows in time, for streams that come in one order of time: (side, time, row).
-
-    A row is in its window for `range` units: one that came at `t` is met by those that come before `t + range`.
-    """
-    windows: tuple[list[Timed], list[Timed]] = ([], [])
-    given: list[Pair] = []
-    for side, t, row in arrived:
-        for u, other in windows[1 - side]:
-            if t < u + ranges[1 - side]:
-                pair = (row, other) if side == LEFT else (other, row)
-                if predicate(*pair) is True:
-                    given.append(pair)
-        windows[side].append((t, row))
-        windows[side][:] = [(u, kept) for u, kept in windows[side] if t < u + ranges[side]]
-    return given
-
-
-def extents_of(t: int, length: int) -> range:
-    """The extents of a window that advances by one unit to which a row belongs: extent w is `(w - length, w]`."""
-    return range(t, t + length)
-
-
-def match(t: int, own: int, other: int, u: int) -> bool:
-    """Whether a row at `t` in a window of `own` units is matched with some extent that holds a row at `u`."""
-    mine = extents_of(t, own)
-    return any(w in mine for w in extents_of(u, other))
-
-
-def extents_join(left: Sequence[Timed], right: Sequence[Timed], ranges: tuple[int, int]) -> set[tuple[int, int]]:
-    """Pairs (by place) by the relation `widjoin`: extent k of one side joins extent k of the other, each pair once."""
-    pairs: set[tuple[int, int]] = set()
-    extents: dict[int, list[int]] = {}
-    for j, (u, _) in enumerate(right):
-        for w in extents_of(u, ranges[RIGHT]):
-            extents.setdefault(w, []).append(j)
-    for i, (t, _) in enumerate(left):
-        for w in extents_of(t, ranges[LEFT]):
-            pairs.update((i, j) for j in extents.get(w, ()))
-    return pairs

@@ -17,6 +17,7 @@ from tests.contract.engines import given as bound
 from tests.contract.hearing import row_by_row
 from tests.contract.reference import Reference, holds, joined_row
 from tests.engines.spark.test_two_levels import Cluster, micro_batches
+from tests.semantics.join_definitions import three_step
 from tests.strategies import EXTREME_FLOATS, SPREAD, comparable
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.checks.nodes import shape_of
@@ -44,7 +45,6 @@ from windrow.semantics.joins import (
     SameWindow,
     Timed,
     join,
-    three_step,
 )
 from windrow.semantics.progress.policies import START, External, Punctuation
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal

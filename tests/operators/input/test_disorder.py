@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,11 +20,24 @@ from windrow.operators.input.input import Input
 from windrow.operators.kernels.input import BLOCK
 from windrow.physical.grid import Grid
 from windrow.pipeline.metrics import Metrics
-from windrow.semantics.progress.disorder import Jump, furthest_behind
-from windrow.semantics.progress.policies import External, Ordered, Policy, Punctuation, Slack, SlackRows, bounds
+from windrow.semantics.progress.lateness import Jump
+from windrow.semantics.progress.policies import START, External, Ordered, Policy, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.scalars.amounts import Amount
 
 POLICIES = (Ordered(), Slack(Amount.of(5)), Slack(Amount.of(40)), SlackRows(0), SlackRows(3))
+
+
+def furthest_behind(values: Iterable[int], bounds: Iterable[int]) -> int:
+    """The most that a value below the bound in force is behind the largest before it; 0 when none is below its bound.
+
+    It is the least slack in time under which none of these values would have been below its bound.
+    """
+    most, high = 0, START
+    for value, bound in zip(values, bounds, strict=True):
+        if value < bound:
+            most = max(most, high - value)
+        high = max(high, value)
+    return most
 
 
 def slack_of(policy: Policy) -> int:
@@ -146,3 +159,7 @@ def test_punctuations_far_ahead() -> None:
             list(source.process(Batch.unread(pa.record_batch({"t": pa.array([element], pa.int64())}))))
     assert FAR - STEADY[20] == source.disorder.behind
     assert Jump(20, FAR, FAR - STEADY[20], 280) == source.disorder.jump(300, 0, "row")
+
+
+def test_furthest_behind() -> None:
+    assert 7 == furthest_behind([10, 12, 11, 20, 13], bounds=[START, 9, 11, 11, 19])

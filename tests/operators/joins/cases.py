@@ -18,6 +18,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tests.saved import whole_tables
+from tests.semantics.join_definitions import three_step
 from tests.strategies import BASES
 from windrow.operators.base import Batch, Element, GroupPunctuations, LateRows
 from windrow.operators.joins.operator import JoinOperator
@@ -176,7 +177,7 @@ def by_definition(plan: Join, arrived: Sequence[Arrival]) -> list[tuple[Any, ...
 
     if isinstance(plan.window, LastRows):
         kept = [(side, row) for side, row in arrived if isinstance(row, dict)]
-        return [output(plan, *pair) for pair in joins.three_step(kept, plan.window, plan.kind, holds)]
+        return [output(plan, *pair) for pair in three_step(kept, plan.window, plan.kind, holds)]
     good, _ = in_time(arrived)
     left, right = ([(row["ts"], row) for s, row in good if s == side and isinstance(row, dict)] for side in (0, 1))
     return [output(plan, *pair) for pair in joins.join(left, right, plan.window, plan.kind, holds)]

@@ -1,8 +1,46 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta, timezone
+from typing import Any
 
-from windrow.semantics.scalars.ordering import normal, null_last_key, order_key
+import pytest
+from hypothesis import given
+
+from tests.strategies import ys
+from windrow.semantics.scalars.ordering import COMPARISONS, compare, normal, null_last_key, order_key
+
+NOON = datetime(1970, 1, 1, 12, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    ("expected", "left", "right"),
+    [
+        (0, math.nan, math.nan),
+        (1, math.nan, math.inf),
+        (-1, 3, math.nan),
+        (0, -0.0, 0.0),
+        (0, (1 << 53) + 1, float(1 << 53)),
+        (-1, (1 << 53), (1 << 53) + 1),
+        (-1, False, True),
+        (-1, "a", "b"),
+        (0, NOON, NOON.replace(tzinfo=None)),
+        (0, NOON, 43_200_000_000),
+        (0, NOON, "1970-01-01 12:00:00"),
+        (1, "1970-01-01 12:00:01", NOON),
+        (1, timedelta(seconds=1), 999_999),
+    ],
+)
+def test_compare(expected: int, left: Any, right: Any) -> None:
+    assert expected == compare(left, right)
+    assert -expected == compare(right, left)
+
+
+@given(ys().filter(lambda y: y is not None), ys().filter(lambda y: y is not None))
+def test_comparisons_agree_with_each_other(left: float, right: float) -> None:
+    holds = {name: test(left, right) for name, test in COMPARISONS.items()}
+    assert 1 == holds["<"] + holds["="] + holds[">"]
+    assert (holds["<="], holds[">="], holds["<>"]) == (not holds[">"], not holds["<"], not holds["="])
 
 
 def test_nan_is_the_greatest_and_equals_itself() -> None:

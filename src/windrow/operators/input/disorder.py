@@ -8,7 +8,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels import disorder as kept
-from windrow.semantics.progress.disorder import Jump
+from windrow.semantics.progress.lateness import Jump
 from windrow.semantics.progress.policies import END, START
 
 

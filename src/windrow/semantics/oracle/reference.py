@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 
 from windrow.errors import SumOverflowError
 from windrow.semantics.oracle.sketch import DEFAULT_ERROR, approximate
+from windrow.semantics.scalars.arithmetic import INT64
 from windrow.semantics.scalars.ordering import normal, order_key
 
 Pairs: TypeAlias = list[tuple[int, Any]]
 Parameters: TypeAlias = tuple[Any, ...]
 Reference: TypeAlias = Callable[[Pairs, Parameters], Any]
-_INT64 = range(-(1 << 63), 1 << 63)
 
 
 def _values(pairs: Pairs) -> list[Any]:
@@ -86,7 +86,7 @@ def _sum(pairs: Pairs, _: Parameters) -> int | float | None:
     if any(isinstance(value, float) for value in values):
         return float_sum(values)
     total: int = sum(values)
-    if total not in _INT64:
+    if total not in INT64:
         raise SumOverflowError(
             "must fit into 64 bits",
             parameter="sum",

@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from windrow.errors import DataError
 from windrow.semantics.scalars.moments import in_utc, microseconds
 
-_INT64 = range(-(1 << 63), 1 << 63)
+INT64 = range(-(1 << 63), 1 << 63)
 
 
 def whole(value: Any, function: str) -> Any:
     """The value itself, or an error when it is a whole number beyond 64 bits."""
-    if type(value) is int and value not in _INT64:
+    if type(value) is int and value not in INT64:
         raise DataError(
             "must give a whole number that fits into 64 bits",
             parameter=function,
@@ -114,18 +115,15 @@ def _round_float(value: float, digits: int) -> float:
     return math.copysign(rounded / power if digits >= 0 else rounded * power, value)
 
 
-def floor(value: Any) -> Any:
-    """The next whole number below, in the type of the value."""
+def _rounded(rounding: Callable[[float], int], value: Any) -> Any:
+    """In the type of the value."""
     if isinstance(value, int) or not math.isfinite(value):
         return value
-    return math.copysign(float(math.floor(value)), value)
+    return math.copysign(float(rounding(value)), value)
 
 
-def ceil(value: Any) -> Any:
-    """The next whole number above, in the type of the value."""
-    if isinstance(value, int) or not math.isfinite(value):
-        return value
-    return math.copysign(float(math.ceil(value)), value)
+floor = partial(_rounded, math.floor)
+ceil = partial(_rounded, math.ceil)
 
 
 def square_root(value: Any) -> float:

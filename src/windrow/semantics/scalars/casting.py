@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from windrow.errors import DataError, QueryError
+from windrow.semantics.scalars.arithmetic import INT64
 from windrow.semantics.scalars.moments import in_utc, microseconds, moment, parse_moment
 
-_INT64 = range(-(1 << 63), 1 << 63)
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _FLOAT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|nan", re.IGNORECASE | re.ASCII)
 
@@ -45,7 +45,7 @@ def _is_whole(value: Any) -> bool:
 def _to_bigint(value: Any) -> int:
     if isinstance(value, (datetime, timedelta)):
         return microseconds(value)
-    if not _is_whole(value) or int(value) not in _INT64:
+    if not _is_whole(value) or int(value) not in INT64:
         raise _refuse(value, "bigint")
     return int(value)
 

@@ -1,21 +1,23 @@
 """The meaning of scalar expressions, row by row, with SQL's three-valued logic; None is NULL.
 
 Most functions give NULL when any argument is NULL. The exceptions have a function of their own here; they read their
-arguments from left to right and stop when the answer is known.
+arguments from left to right and stop when the answer is known. Lengths and positions in text count characters (code
+points).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from functools import cmp_to_key
+from functools import cmp_to_key, lru_cache
 from typing import Any, TypeAlias
 
 from windrow.errors import QueryError
-from windrow.semantics.scalars import arithmetic, text
+from windrow.semantics.scalars import arithmetic
 from windrow.semantics.scalars.casting import cast, to_string
-from windrow.semantics.scalars.comparison import COMPARISONS, compare
 from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal
 from windrow.semantics.scalars.moments import moment
+from windrow.semantics.scalars.ordering import COMPARISONS, compare
 
 _Row: TypeAlias = Mapping[str, Any]
 _Arguments: TypeAlias = tuple[Expression, ...]
@@ -63,14 +65,6 @@ def _check(call: Call) -> None:
         )
 
 
-def _and(arguments: _Arguments, row: _Row) -> bool | None:
-    return _kleene(arguments, row, decides=False)
-
-
-def _or(arguments: _Arguments, row: _Row) -> bool | None:
-    return _kleene(arguments, row, decides=True)
-
-
 def _kleene(arguments: _Arguments, row: _Row, *, decides: bool) -> bool | None:
     """One argument equal to `decides` settles the answer; otherwise NULL wins over the rest."""
     unknown = False
@@ -80,10 +74,6 @@ def _kleene(arguments: _Arguments, row: _Row, *, decides: bool) -> bool | None:
             return decides
         unknown = unknown or value is None
     return None if unknown else not decides
-
-
-def _is_null(arguments: _Arguments, row: _Row) -> bool:
-    return evaluate(arguments[0], row) is None
 
 
 def _in(arguments: _Arguments, row: _Row) -> bool | None:
@@ -119,29 +109,48 @@ def _present(arguments: _Arguments, row: _Row) -> list[Any]:
     return [float(value) for value in values] if any(isinstance(value, float) for value in values) else values
 
 
-def _greatest(arguments: _Arguments, row: _Row) -> Any:
-    return max(_present(arguments, row), key=cmp_to_key(compare), default=None)
-
-
-def _least(arguments: _Arguments, row: _Row) -> Any:
-    return min(_present(arguments, row), key=cmp_to_key(compare), default=None)
-
-
 def _concat(arguments: _Arguments, row: _Row) -> str:
     values = (evaluate(argument, row) for argument in arguments)
     return "".join(to_string(value) for value in values if value is not None)
 
 
+@lru_cache(maxsize=256)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    parts = re.findall(r"\\[%_\\]|.", pattern, re.DOTALL)
+    wild = {"%": ".*", "_": "."}
+    return re.compile("".join(wild.get(part) or re.escape(part[-1]) for part in parts), re.DOTALL)
+
+
+def like(value: str, pattern: str) -> bool:
+    r"""Whether the whole text fits: `%` is any run of characters, `_` any one; a backslash takes them literally.
+
+    >>> like("UBSN.VX", "UBS%"), like("abc", "a_"), like("50%", r"50\%")
+    (True, False, True)
+    """
+    return _pattern(pattern).fullmatch(value) is not None
+
+
+def substring(value: str, start: int, length: int | None = None) -> str:
+    """The characters from `start` (1 is the first, negative counts from the end) on, at most `length` of them.
+
+    >>> substring("windrow", 5), substring("windrow", 1, 4), substring("windrow", -3, 2)
+    ('row', 'wind', 'ro')
+    """
+    first = start - 1 if start > 0 else start + len(value) if start < 0 else 0
+    last = len(value) if length is None else first + length
+    return value[max(0, first) : max(0, last)]
+
+
 _LAZY: dict[str, Callable[[_Arguments, _Row], Any]] = {
-    "and": _and,
-    "or": _or,
-    "is_null": _is_null,
+    "and": lambda arguments, row: _kleene(arguments, row, decides=False),
+    "or": lambda arguments, row: _kleene(arguments, row, decides=True),
+    "is_null": lambda arguments, row: evaluate(arguments[0], row) is None,
     "in": _in,
     "case": _case,
     "coalesce": _coalesce,
     "nullif": _nullif,
-    "greatest": _greatest,
-    "least": _least,
+    "greatest": lambda arguments, row: max(_present(arguments, row), key=cmp_to_key(compare), default=None),
+    "least": lambda arguments, row: min(_present(arguments, row), key=cmp_to_key(compare), default=None),
     "concat": _concat,
 }
 
@@ -164,14 +173,14 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "ln": arithmetic.natural_logarithm,
     "power": arithmetic.power,
     "cast": cast,
-    "like": text.like,
+    "like": like,
     "||": lambda left, right: to_string(left) + to_string(right),
     "lower": str.lower,
     "upper": str.upper,
-    "trim": text.trim,
+    "trim": lambda value: value.strip(" "),  # other white space stays, as in SQL
     "length": len,
-    "substring": text.substring,
-    "replace": text.replace,
+    "substring": substring,
+    "replace": lambda value, old, new: value.replace(old, new) if old else value,
     "starts_with": str.startswith,
     "year": lambda value: moment(value).year,
     "month": lambda value: moment(value).month,
