@@ -156,9 +156,9 @@ def test_state_that_both_checkpoints_need_is_named_once(state: Path) -> None:
 
 def test_results_that_go_bad_after_the_restore_are_refused(state: Path) -> None:
     checkpoints = Checkpoints(str(state), [query().plan])
-    checkpoints.ledger.restore(
-        {name: durable_files.Seal(**seal) for name, seal in read_json(state / "4" / "manifest.json")["given"].items()}
-    )
+    checkpoints.ledger.files = {
+        name: durable_files.Seal(**seal) for name, seal in read_json(state / "4" / "manifest.json")["given"].items()
+    }
     flip(next(state.glob("results-*.arrow")))
     with pytest.raises(
         wr.ConfigurationError, match=r"\A`checkpoint` must hold a whole checkpoint; .*results-\d+\.arrow"

@@ -79,13 +79,6 @@ def test_a_union_of_narrowed_streams() -> None:
     assert [(4, 9), (8, 8)] == [(row["window_end"], row["total"]) for row in results]
 
 
-def test_a_stream_without_data_is_refused() -> None:
-    with pytest.raises(
-        ConfigurationError, match=r"\A`s` has no data\. Hint: pass it when you run the query: s=table_or_path\.\Z"
-    ):
-        answers(Stream("s", SCHEMA, "t"))
-
-
 @pytest.mark.parametrize(
     "name", ["threads", "batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"]
 )

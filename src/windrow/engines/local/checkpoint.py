@@ -4,6 +4,10 @@ A checkpoint is a folder with a manifest, which has the seals of the files that 
 the state, and those of the ledger. These lie beside the folders, are never touched again, and may belong to several
 checkpoints. The folder is written under another name and becomes a checkpoint by renaming, so a crash at any moment
 leaves a whole one. The one before it stays for the case that a file of the last is damaged. No pickle.
+
+The ledger is what a run has given out, so that a restored run gives the whole answer, once. Results and late rows since
+the last checkpoint are written before it counts. A run that breaks off loses what came after its last checkpoint, and
+makes it again; what came before is read from the ledger.
 """
 
 from __future__ import annotations
@@ -23,8 +27,16 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.durable.folder_lock import unusable
-from windrow.durable.sealed_files import Damaged, Seal, make_durable, read_json, write_json
-from windrow.engines.local.ledger import LocalLedger
+from windrow.durable.sealed_files import (
+    Damaged,
+    Seal,
+    make_durable,
+    read_json,
+    read_stream,
+    verify,
+    write_json,
+    write_stream,
+)
 from windrow.engines.local.state_files import KeptState, StateFiles, States
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
@@ -34,6 +46,9 @@ from windrow.plan.nodes import Node
 from windrow.sharded.chunks import VERSION
 
 MANIFEST = "manifest.json"
+RESULTS, LATE = "results", "late"
+_FILE = re.compile(rf"(?:(?:{RESULTS}|{LATE})(?:\.\d+)?-([0-9]+)\.arrow|state-([1-9][0-9]*)\.chunks)")
+"""Files that lie beside the folders, by the number of the checkpoint that wrote them."""
 _NUMBER = re.compile(r"[1-9][0-9]*")
 _DRAFT = re.compile(r"[1-9][0-9]*\.draft")
 _RAILS = re.compile(r"\A[│├└─\s]+")
@@ -47,6 +62,32 @@ def fingerprint(*plans: Node) -> str:
 def words_of(plans: Sequence[Node]) -> list[str]:
     """The lines in which `explain` shows the plans, without the drawing: to name where another query differs."""
     return [" ".join(_RAILS.sub("", line).split()) for plan in plans for line in explain(plan).splitlines()]
+
+
+class LocalLedger:
+    """Batches given out, by kind, in files named after the checkpoint that made them count."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: dict[str, Seal] = {}
+        """Those that count."""
+        self._pending: dict[str, list[pa.RecordBatch]] = {}
+
+    def note(self, kind: str, batch: pa.RecordBatch) -> None:
+        self._pending.setdefault(kind, []).append(batch)
+
+    def commit(self, number: int) -> dict[str, Seal]:
+        """Write what is pending; returns all files that count once the checkpoint does."""
+        for kind, batches in self._pending.items():
+            file = f"{kind}-{number}.arrow"
+            self.files[file] = write_stream(self.folder / file, batches)
+        self._pending = {}
+        return dict(self.files)
+
+    def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
+        for file, seal in self.files.items():
+            if file.startswith(kind + "-"):
+                yield from read_stream(self.folder / file, seal)
 
 
 class Checkpoints:
@@ -138,8 +179,14 @@ class Checkpoints:
         with suppress(OSError):
             shutil.rmtree(self.folder / f"{number}.draft", ignore_errors=True)
             if not (self.folder / str(number)).exists():
-                self.ledger.discard(number)
-                self.state.discard(number)
+                for path, found in self._files():
+                    if number == found:
+                        path.unlink(missing_ok=True)
+
+    def _files(self) -> Iterator[tuple[Path, int]]:
+        for path in list(self.folder.iterdir()):
+            if found := _FILE.fullmatch(path.name):
+                yield path, int(found[1] or found[2])
 
     def _sweep(self, kept: set[int | None]) -> None:
         """Remove older checkpoints, damaged ones, and what was left of those that never became whole."""
@@ -148,8 +195,10 @@ class Checkpoints:
                 is_old = _NUMBER.fullmatch(path.name) and int(path.name) not in kept
                 if is_old or _DRAFT.fullmatch(path.name):
                     shutil.rmtree(path, ignore_errors=True)
-            self.ledger.sweep()
-            self.state.sweep(kept)
+            needed = {*self.ledger.files, *self.state.needed(kept)}
+            for path, _ in self._files():
+                if path.name not in needed:
+                    path.unlink(missing_ok=True)
 
     def look(self) -> int | None:
         """Find the checkpoint to go on from: among how many shards its state is divided; None when there is none."""
@@ -169,7 +218,7 @@ class Checkpoints:
             stage.operator.counters = Counters(**manifest["counters"][stage.label])
         for end, results, early in zip(pipeline.ends, manifest["results"], manifest["early"], strict=True):
             end.results, end.early = results, early
-        self.ledger.restore(_seals(manifest["given"]))
+        self.ledger.files = _seals(manifest["given"])
         return manifest["read"], manifest["positions"]
 
     def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
@@ -187,7 +236,8 @@ class Checkpoints:
                 manifest = self._manifest(number)
                 done = sum(manifest["read"].values())
                 states = self.state.read(number, manifest["state"])
-                self.ledger.verify(_seals(manifest["given"]))
+                for file, seal in _seals(manifest["given"]).items():
+                    verify(self.folder / file, seal)
             except Damaged as damage:
                 reached = reached if damages else done
                 damages.append(damage)

@@ -45,7 +45,7 @@ class Reading:
         self.stage = stage
         self.silence = silence
         self.clock = clock
-        self.heard = clock()
+        self.last_came = clock()
         self.waiting: Element | None = None
         self.start = reader.position
         """Where the waiting element begins, or the next one."""
@@ -65,7 +65,7 @@ class Reading:
     @property
     def is_idle(self) -> bool:
         """Whether it has been silent for so long that others go on without it."""
-        return self.silence is not None and self.waiting is None and self.clock() - self.heard >= self.silence
+        return self.silence is not None and self.waiting is None and self.clock() - self.last_came >= self.silence
 
     def fill(self, timeout: float | None) -> bool:
         """Whether its next element is at hand, or comes within so many seconds (None: as long as it takes)."""
@@ -73,7 +73,7 @@ class Reading:
             element = self.reader.poll(timeout)
             if element is Sign.TICK:
                 return False
-            self.heard = self.clock()
+            self.last_came = self.clock()
             if isinstance(element, Sign):
                 self.waiting, self.ended = Punctuation(END), True
             elif isinstance(element, Punctuation):

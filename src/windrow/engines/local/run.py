@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from windrow.durable.folder_lock import CheckpointLock
 from windrow.engines.base import within
-from windrow.engines.local.checkpoint import Checkpoints
-from windrow.engines.local.ledger import LATE, RESULTS, LocalLedger, kind_of
+from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
 from windrow.engines.run import Outcome, Receiver, Requests
@@ -106,8 +105,7 @@ class Runner:
         self.pipeline = build(*prune_together(self.plans), how=self._how(options))
         self.pipeline.go_by(clock)
         columns = columns_read(*self.plans)
-        found = {name: _find(sources, name) for name in reading_order(self.plans)}
-        self.sources = {name: _narrowed(source, columns[name]) for name, source in found.items()}
+        self.sources = {name: _narrowed(sources[name], columns[name]) for name in reading_order(self.plans)}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.longest_stall = 0.0
@@ -137,16 +135,22 @@ class Runner:
 
     def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
         """Where results and late rows of a query go; after a restore, what was given before comes first."""
-        end = self.pipeline.ends[place]
-        end.on_result = self._noted(kind_of(RESULTS, place), on_result)
-        end.on_late = self._noted(kind_of(LATE, place), on_late or (lambda _: None))
+        end, suffix = self.pipeline.ends[place], f".{place}" if place else ""
+        end.on_result = self._noted(RESULTS + suffix, on_result)
+        end.on_late = self._noted(LATE + suffix, on_late or (lambda _: None))
 
     def _noted(self, kind: str, deliver: Deliver) -> Deliver:
         if self.checkpoints is None:
             return deliver
         for batch in self.checkpoints.replay(kind):
             deliver(batch)
-        return _noting(self.checkpoints.ledger, kind, deliver)
+        ledger = self.checkpoints.ledger
+
+        def note(batch: pa.RecordBatch) -> None:
+            ledger.note(kind, batch)
+            deliver(batch)
+
+        return note
 
     def deliver_all(self, receiver: Receiver) -> Metrics:
         """Run to the end; everything goes where it is wanted."""
@@ -172,14 +176,14 @@ class Runner:
         elements: Iterable[tuple[str, pa.RecordBatch | Punctuation]],
         on_progress: Callable[[Metrics], None] | None,
     ) -> None:
-        told = saved = 0.0
+        reported = saved = 0.0
         for name, element in elements:
             self.requests.heed()
             self.feed(name, element)
             now = time.perf_counter()
-            if on_progress is not None and now - told >= _PROGRESS_EVERY:
+            if on_progress is not None and now - reported >= _PROGRESS_EVERY:
                 on_progress(self.metrics())
-                told = now
+                reported = now
             every = self.options.checkpoint_every
             if self.checkpoints is not None and every and sum(self.read.values()) - saved >= every:
                 self.save()
@@ -290,22 +294,6 @@ def _progress_of(source: Input) -> SourceMetrics:
         disorder.behind,
         disorder.jump(counted.rows_in, source.slack, kind),
     )
-
-
-def _noting(ledger: LocalLedger, kind: str, deliver: Deliver) -> Deliver:
-    def note(batch: pa.RecordBatch) -> None:
-        ledger.note(kind, batch)
-        deliver(batch)
-
-    return note
-
-
-def _find(sources: Mapping[str, Source], name: str) -> Source:
-    if name not in sources:
-        raise ConfigurationError(
-            "has no data", parameter=name, hint=f"pass it when you run the query: {name}=table_or_path"
-        )
-    return sources[name]
 
 
 def _narrowed(source: Source, columns: list[str]) -> Source:

@@ -7,7 +7,6 @@ oldest one is written anew when the files become many, or when more than half of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +22,6 @@ from windrow.sharded.chunks import Key, Known, load, save, without
 MOST_FILES = 64
 _PAGE = 1 << 16
 """Bytes of a file that are not worth to be tidied up: directories, and state that is small."""
-_OURS = re.compile(r"state-([1-9][0-9]*)\.chunks")
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 _NUMBERS = ("place", "block", "patch", "file", "offset", "size")
 
@@ -120,18 +118,10 @@ class StateFiles:
     def path(self, number: int) -> Path:
         return self.folder / f"state-{number}.chunks"
 
-    def discard(self, number: int) -> None:
-        """Remove what was written for a checkpoint that did not come about."""
-        self.path(number).unlink(missing_ok=True)
-
-    def sweep(self, checkpoints: Collection[int | None]) -> None:
-        """Remove the files that none of these needs."""
+    def needed(self, checkpoints: Collection[int | None]) -> set[str]:
+        """The names of the files that these need; others do not count any more."""
         self._files = {number: files for number, files in self._files.items() if number in checkpoints}
-        needed = {file for files in self._files.values() for file in files}
-        for path in self.folder.glob("state-*.chunks"):
-            found = _OURS.fullmatch(path.name)
-            if found and int(found[1]) not in needed:
-                path.unlink(missing_ok=True)
+        return {self.path(file).name for files in self._files.values() for file in files}
 
 
 def _tables(pipeline: Pipeline) -> dict[str, Saved]:
