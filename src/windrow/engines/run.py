@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from threading import Condition, Event, Thread, current_thread
 from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
@@ -44,7 +45,7 @@ class Receiver:
     def of_one(
         cls, on_result: Callable[[pa.RecordBatch], None], on_late: Callable[[pa.RecordBatch], None] | None = None
     ) -> Receiver:
-        """For a single query, of which nobody needs to be told which it is."""
+        """For a single query, whose place is known."""
         return cls(lambda _, batch: on_result(batch), on_late and (lambda _, batch: on_late(batch)))
 
 
@@ -96,10 +97,7 @@ class _Mailbox:
     @property
     def receiver(self) -> Receiver:
         on_late = (lambda query, batch: self.late.append((query, batch))) if self.keep_late else None
-        return Receiver(self._put, on_late, self._tell)
-
-    def _tell(self, metrics: Metrics) -> None:
-        self.metrics = metrics
+        return Receiver(self._put, on_late, partial(setattr, self, "metrics"))
 
     def _put(self, query: int, batch: pa.RecordBatch) -> None:
         with self.changed:

@@ -10,7 +10,7 @@ import pytest
 
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Sign
-from windrow.sources.iterables.read_ahead import ReadAhead
+from windrow.sources.iterables.reader import ReadAhead
 
 FOREVER, LONG = 3600.0, 60.0
 VARIABLE: ContextVar[str] = ContextVar("VARIABLE", default="outside")

@@ -20,7 +20,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.input.input import Input
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.sources.base import Element, Position, Reader, Sign
-from windrow.sources.iterables.read_ahead import ReadAhead
+from windrow.sources.iterables.reader import ReadAhead
 
 Clock = Callable[[], float]
 
