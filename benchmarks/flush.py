@@ -55,7 +55,7 @@ def stalls(groups: int, flush: str, windows: int) -> tuple[list[float], list[flo
         nonlocal results
         results += len(batch)
 
-    running.pipeline.on_result = count
+    running.pipeline.ends[0].on_result = count
     clock, processor, closed = [], [], 0
     for element in elements(groups, WARM + windows):
         before, used = time.perf_counter(), time.process_time()

@@ -58,7 +58,7 @@ def latencies(ratio: int, fed: list[pa.RecordBatch | int]) -> tuple[list[float],
     schema = next(e.schema for e in fed if isinstance(e, pa.RecordBatch))
     running = runner(ratio, schema)
     results: list[pa.RecordBatch] = []
-    running.pipeline.on_result = results.append
+    running.pipeline.ends[0].on_result = results.append
     seconds: list[float] = []
     gc.collect()
     for element in fed:

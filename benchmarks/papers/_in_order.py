@@ -21,9 +21,8 @@ from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.sort import SortOperator
 from windrow.physical.grid import Grid
-from windrow.pipeline.accounts import state_bytes
 from windrow.pipeline.build import build
-from windrow.pipeline.graph import Pipeline, Stage
+from windrow.pipeline.graph import Pipeline, Stage, state_bytes
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.columns import prune_together
 from windrow.plan.nodes import Lateness, Node, WindowAggregate
@@ -127,7 +126,7 @@ def told(pipeline: Pipeline, arrivals: Iterable[tuple[float, Arrival]], column: 
         for end, value in zip(ends.tolist(), values.to_numpy().tolist(), strict=True):
             answers[end] = Told(value, clock)
 
-    pipeline.on_result = note
+    pipeline.ends[0].on_result = note
     timed = list(arrivals)
     steps = feed(pipeline, (arrival for _, arrival in timed))
     for clock, _ in timed:  # noqa: B007 - `note` reads it

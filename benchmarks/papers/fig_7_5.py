@@ -58,7 +58,7 @@ def waits(plan: Node, links: dict[str, pa.Table], minutes: int) -> list[int]:
         later = np.maximum(batch.column("first").to_numpy(), batch.column("second").to_numpy())
         told.extend((clock - later).tolist())
 
-    pipeline.on_result = note
+    pipeline.ends[0].on_result = note
     arrivals: list[tuple[int, Arrival]] = []
     for minute in range(minutes):
         for (name, data), lag in zip(links.items(), (0, LAG), strict=True):

@@ -26,8 +26,7 @@ from _in_order import feed, in_order, out_of_order, skewed, units
 from _pictures import Panel, save
 
 import windrow as wr
-from windrow.pipeline.accounts import state_bytes
-from windrow.pipeline.graph import Pipeline
+from windrow.pipeline.graph import Pipeline, state_bytes
 from windrow.plan.nodes import Node
 
 RATE, SECONDS, FLOWS = 4_000, 130, 4_000
@@ -66,7 +65,7 @@ def measured(pipeline: Pipeline, links: dict[str, pa.Table]) -> Run:
         waits.extend([time.process_time() - begun] * len(batch))
         answers.extend(batch.column("pairs").to_numpy().tolist())
 
-    pipeline.on_result = note
+    pipeline.ends[0].on_result = note
     begun = time.process_time()
     for _ in feed(pipeline, skewed({name: (link, units(link)) for name, link in links.items()}, STRETCH)):
         peak = max(peak, state_bytes(pipeline.stages))

@@ -65,7 +65,7 @@ class Run:
 
     def _built(self) -> Pipeline:
         pipeline = build(self.plan)
-        pipeline.on_result = lambda batch: self.results.extend(batch.to_pylist())
+        pipeline.ends[0].on_result = lambda batch: self.results.extend(batch.to_pylist())
         return pipeline
 
     def tables(self) -> dict[str, Any]:

@@ -7,19 +7,23 @@ tables and read back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.errors import InternalError
 from windrow.operators.state.changes import State
 from windrow.semantics.progress.policies import Punctuation
 
 if TYPE_CHECKING:
+    from windrow.operators.aggregate.early_results import Early
+    from windrow.operators.panes.partials import Partials
     from windrow.operators.panes.shared import SharedCells
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
@@ -123,12 +127,58 @@ class Counters:
     results: int = 0
 
 
-class Accounted:
-    """What an operator tells of its rows and its state; these are the answers of one that keeps nothing."""
+class Operator(ABC):
+    """One physical operator. What is not abstract is, unless overridden, as for one that keeps nothing."""
 
     counters: Counters
-    makes_results: ClassVar[bool] = False
+    makes_results: bool = False
     """Whether what comes out are results of its own, not the rows that came in."""
+    unites: ClassVar[bool] = False
+    """Whether rows of several inputs pass as they are."""
+    early: Early | None = None
+    """What gives open windows, where that is asked for."""
+
+    @abstractmethod
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        """Take rows in; give whatever can be said at once."""
+
+    @abstractmethod
+    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
+        """Take a promise in; give the results it completes, then the promise that now holds of the output."""
+
+    @abstractmethod
+    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
+        """The same for promises for single groups."""
+
+    @abstractmethod
+    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
+        """Take rows in that are too far ahead: pass them on, or count them and give them out where late ones are."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything it remembers, as named tables, some of which know what changed of them."""
+
+    @abstractmethod
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        """Remember what `state` gave, each table as a whole."""
+
+    def merge(self, partials: Partials | SharedCells) -> Iterable[Element]:
+        """Take in pane cells made of rows elsewhere: what `process` does, for the rows behind them."""
+        raise InternalError("takes no pane cells", parameter=type(self).__name__)
+
+    def witness(self, latest: int) -> None:  # noqa: B027 - says nothing to most
+        """A row of this time came, maybe to another operator that shares the groups of the query with this one."""
+
+    def resume(self) -> Iterable[Element]:
+        """A slice of the answers that wait, where these are given in slices."""
+        return ()
+
+    def go_by(self, clock: Callable[[], float]) -> None:  # noqa: B027 - says nothing to most
+        """Measure silence by this clock, from now on."""
+
+    def pass_time(self) -> Iterable[Element]:
+        """Time has passed and nothing came."""
+        return ()
 
     def late_rows(self, port: int) -> int:
         """Rows that came in at a port and were late."""
@@ -162,46 +212,7 @@ class Accounted:
         return 0, 0
 
 
-class Operator(Protocol):
-    """One physical operator."""
-
-    counters: Counters
-
-    @property
-    def makes_results(self) -> bool: ...
-    def late_rows(self, port: int) -> int: ...
-    def lost_rows(self, port: int) -> int: ...
-    @property
-    def open_windows(self) -> int: ...
-    @property
-    def stored_rows(self) -> int: ...
-    @property
-    def state_bytes(self) -> int: ...
-    @property
-    def settled(self) -> list[str] | None: ...
-    @property
-    def waiting_and_evicted(self) -> tuple[int, int]: ...
-
-    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        """Take rows in; give whatever can be said at once."""
-
-    def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
-        """Take a promise in; give the results it completes, then the promise that now holds of the output."""
-
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """The same for promises for single groups."""
-
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        """Take rows in that are too far ahead: pass them on, or count them and give them out where late ones are."""
-
-    def state(self) -> State:
-        """Everything it remembers, as named tables, some of which know what changed of them."""
-
-    def restore(self, tables: dict[str, pa.Table]) -> None:
-        """Remember what `state` gave, each table as a whole."""
-
-
-class Stateless(Accounted):
+class Stateless(Operator):
     """What operators that remember nothing share: punctuations pass, and early rows are treated as others are."""
 
     def __init__(self) -> None:
@@ -212,9 +223,6 @@ class Stateless(Accounted):
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield punctuations
-
-    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
-        raise NotImplementedError
 
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
         for batch in self.process(early.batch, port):

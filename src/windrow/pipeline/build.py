@@ -1,9 +1,8 @@
-"""From physical plans to connected operators: one maker a kind of node, and nothing is decided here."""
+"""From physical plans to connected operators: nothing is decided here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 from windrow.operators.aggregate.frame import WindowAggregateOperator
@@ -35,7 +34,6 @@ from windrow.pipeline.graph import End, Pipeline, Stage
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import loses_unasked, shape_of
 from windrow.plan.nodes import walk as walk_asked
-from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import lead_of
 
 
@@ -61,8 +59,7 @@ class _Builder:
     def __init__(self) -> None:
         self.pipeline = Pipeline()
         self.made: dict[int, Stage] = {}
-        self.sharers: dict[int, list[Stage]] = {}
-        self.panes: dict[int, nodes.SharedPanes] = {}
+        self.sharers: dict[int, tuple[nodes.SharedPanes, list[Stage]]] = {}
         self.leading: list[Stage] = []
 
     def add(self, plan: nodes.Physical) -> None:
@@ -92,8 +89,8 @@ class _Builder:
         return stage
 
     def _new(self, node: nodes.Physical) -> Stage:
-        word, maker = MAKERS[type(node)]
-        stage = Stage(maker(node), f"{len(self.pipeline.stages)} {word}")
+        word, operator = operator_of(node)
+        stage = Stage(operator, f"{len(self.pipeline.stages)} {word}")
         self.pipeline.stages.append(stage)
         self.made[id(node)] = stage
         if isinstance(node, nodes.Read):
@@ -114,28 +111,45 @@ class _Builder:
                 yield self.made[id(node)]
 
     def _wait_for(self, panes: nodes.SharedPanes, stage: Stage) -> None:
-        self.panes[id(panes)] = panes
-        sharers = self.sharers.setdefault(id(panes), [])
+        sharers = self.sharers.setdefault(id(panes), (panes, []))[1]
         if stage not in sharers:
             sharers.append(stage)
 
     def share_panes(self) -> None:
         """Shared panes come last, in the order of what they read from."""
         numbers = {stage: number for number, stage in enumerate(self.pipeline.stages)}
-        for panes in sorted(self.panes.values(), key=lambda one: numbers[self.made[id(one.inputs[0])]]):
-            word, maker = MAKERS[type(panes)]
-            sharers = self.sharers[id(panes)]
-            stage = Stage(
-                maker(panes),
-                f"{len(self.pipeline.stages)} {word}",
-                [(sharer, 0) for sharer in sharers],
-                queries=list(dict.fromkeys(end for sharer in sharers for end in sharer.queries)),
-            )
-            self.made[id(panes.inputs[0])].after.append((stage, 0))
-            self.pipeline.stages.append(stage)
+        below = [(self.made[id(panes.inputs[0])], panes, sharers) for panes, sharers in self.sharers.values()]
+        for source, panes, sharers in sorted(below, key=lambda one: numbers[one[0]]):
+            stage = self._new(panes)
+            stage.after = [(sharer, 0) for sharer in sharers]
+            stage.queries = list(dict.fromkeys(end for sharer in sharers for end in sharer.queries))
+            source.after.append((stage, 0))
 
 
-# One maker a kind of node
+def operator_of(node: nodes.Physical) -> tuple[str, Operator]:
+    """The operator of a node, and the word in the name of its stage."""
+    if isinstance(node, nodes.Read):
+        return "input", _input(node)
+    if isinstance(node, nodes.Select):
+        return "select", SelectOperator(node.asked.predicate)
+    if isinstance(node, nodes.Window):
+        return "window", _window(node)
+    if isinstance(node, nodes.DividedGroups):
+        return "window", _divided(node)
+    if isinstance(node, nodes.SharedPanes):
+        shape = shape_of(node.asked.input)
+        return "panes", SharedPanesOperator(node.asked, node.windows, shape, threads=node.threads)
+    if isinstance(node, nodes.PhysicalJoin):
+        return "join", _join(node)
+    shape = shape_of(node.asked)
+    if isinstance(node, nodes.ProjectRows):
+        return "project", ProjectOperator(node.asked.columns, shape.schema)
+    if isinstance(node, nodes.Meld):
+        return "meld", MeldOperator(len(node.inputs), shape.schema, idle=node.idle, silence=node.silence)
+    if isinstance(node, nodes.DistinctRows):
+        return "distinct", DupElim(shape.schema, node.grid)
+    assert isinstance(node, nodes.Sort)
+    return "sort", SortOperator(shape.schema, time=shape.time)
 
 
 def _input(node: nodes.Read) -> Operator:
@@ -154,103 +168,36 @@ def _input(node: nodes.Read) -> Operator:
     )
 
 
-def _select(node: nodes.Select) -> Operator:
-    return SelectOperator(node.asked.predicate)
+def _window(node: nodes.Window) -> Operator:
+    choice = Choice(node.usual if isinstance(node, nodes.TrialWindow) else node.strategy, node.reasons)
+    options: dict[str, Any] = {"within": node.within, "passes": node.passes}
+    if isinstance(node, nodes.SlidingWindow):
+        options |= {"threads": node.threads, "early": node.early}
+    if isinstance(node, nodes.TrialWindow):
+        options["trial"] = StrategyTrial(node.asked, node.constants)
+    if isinstance(node, nodes.SmoothedWindow):
+        options["flush"] = node.flush
+    return WindowAggregateOperator(node.asked, shape_of(node.asked.input), shape_of(node.asked), choice, **options)
 
 
-def _project(node: nodes.ProjectRows) -> Operator:
-    return ProjectOperator(node.asked.columns, shape_of(node.asked).schema)
-
-
-def _meld(node: nodes.Meld) -> Operator:
-    return MeldOperator(len(node.inputs), shape_of(node.asked).schema, idle=node.idle, silence=node.silence)
-
-
-def _distinct(node: nodes.DistinctRows) -> Operator:
-    return DupElim(shape_of(node.asked).schema, node.grid)
-
-
-def _sort(node: nodes.Sort) -> Operator:
-    shape = shape_of(node.asked)
-    return SortOperator(shape.schema, time=shape.time)
-
-
-def _window(node: nodes.Window, choice: Choice | None = None, **options: Any) -> Operator:
-    choice = choice or Choice(node.strategy, node.reasons)
-    options |= {"within": node.within, "passes": node.passes}
-    return WindowAggregateOperator(node.asked, *_shapes(node), choice, **options)
-
-
-def _sliding(node: nodes.SlidingWindow, **options: Any) -> Operator:
-    return _window(node, threads=node.threads, early=node.early, **options)
-
-
-def _trial(node: nodes.TrialWindow) -> Operator:
-    return _sliding(node, choice=Choice(node.usual, node.reasons), trial=StrategyTrial(node.asked, node.constants))
-
-
-def _smoothed(node: nodes.SmoothedWindow) -> Operator:
-    return _sliding(node, flush=node.flush)
-
-
-def _panes(node: nodes.SharedPanes) -> Operator:
-    return SharedPanesOperator(node.asked, node.windows, shape_of(node.asked.input), threads=node.threads)
-
-
-def _join(node: nodes.PhysicalJoin, made: Callable[..., Operator] = JoinOperator, **options: Any) -> Operator:
-    options |= {"threads": node.threads, "passes": node.passes}
-    return made(node.asked, shapes_below(node.asked), shape_of(node.asked), node.conditions, **options)
-
-
-def _in_order(node: nodes.InOrderJoin) -> Operator:
-    return _join(node, InOrderJoinOperator)
-
-
-def _handshake(node: nodes.Handshake) -> Operator:
-    return _join(node, HandshakeJoin, local=Lookup if node.looks_up else Scan)
-
-
-def _as_of(node: nodes.AsOfJoin) -> Operator:
-    return AsOfJoinOperator(node.asked, shapes_below(node.asked), shape_of(node.asked))
+def _join(node: nodes.PhysicalJoin) -> Operator:
+    asked, shapes, output = node.asked, shapes_below(node.asked), shape_of(node.asked)
+    if isinstance(node, nodes.AsOfJoin):
+        return AsOfJoinOperator(asked, shapes, output)
+    options: dict[str, Any] = {"threads": node.threads, "passes": node.passes}
+    if isinstance(node, nodes.Handshake):
+        options["local"] = Lookup if node.looks_up else Scan
+        return HandshakeJoin(asked, shapes, output, node.conditions, **options)
+    made = InOrderJoinOperator if isinstance(node, nodes.InOrderJoin) else JoinOperator
+    return made(asked, shapes, output, node.conditions, **options)
 
 
 def _divided(node: nodes.DividedGroups) -> Operator:
-    make = partial(MAKERS[type(node.each)][1], node.each)
+    def make() -> Operator:
+        return operator_of(node.each)[1]
+
+    divided: dict[str, Any] = {"shards": node.shards, "threads": node.threads}
     if isinstance(node.each, nodes.PanedWindow) and node.panes:
         asked = node.each.asked
-        return PreAggregatedOperator(
-            asked, shape_of(asked.input), make, node.routes[0], shards=node.shards, threads=node.threads
-        )
-    return DividedOperator(make, node.routes, shards=node.shards, threads=node.threads)
-
-
-def _shapes(node: nodes.Window) -> tuple[Shape, Shape]:
-    return shape_of(node.asked.input), shape_of(node.asked)
-
-
-MAKERS: dict[type[nodes.Physical], tuple[str, Callable[[Any], Operator]]] = {
-    nodes.Read: ("input", _input),
-    nodes.Select: ("select", _select),
-    nodes.ProjectRows: ("project", _project),
-    nodes.Meld: ("meld", _meld),
-    nodes.DistinctRows: ("distinct", _distinct),
-    nodes.Sort: ("sort", _sort),
-    nodes.PanedWindow: ("window", _sliding),
-    nodes.EagerWindow: ("window", _sliding),
-    nodes.AdaptiveWindow: ("window", _sliding),
-    nodes.KeptRowsWindow: ("window", _sliding),
-    nodes.SlidingWindow: ("window", _sliding),
-    nodes.TrialWindow: ("window", _trial),
-    nodes.SmoothedWindow: ("window", _smoothed),
-    nodes.SessionWindow: ("window", _window),
-    nodes.PerRowWindow: ("window", _window),
-    nodes.LastRowsWindow: ("window", _window),
-    nodes.DividedGroups: ("window", _divided),
-    nodes.SharedPanes: ("panes", _panes),
-    nodes.IndexJoin: ("join", _join),
-    nodes.ScanJoin: ("join", _join),
-    nodes.Handshake: ("join", _handshake),
-    nodes.InOrderJoin: ("join", _in_order),
-    nodes.AsOfJoin: ("join", _as_of),
-}
-"""For each kind of node the word in the names of its stages, and what makes its operator."""
+        return PreAggregatedOperator(asked, shape_of(asked.input), make, node.routes[0], **divided)
+    return DividedOperator(make, node.routes, **divided)

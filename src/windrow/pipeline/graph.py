@@ -8,26 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from windrow.errors import InternalError
-from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.panes.partials import Partials
 from windrow.operators.panes.shared import SharedCells
-from windrow.operators.rowwise.meld import MeldOperator
+from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.policies import Punctuation
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
-
-
-@runtime_checkable
-class Bounded(Protocol):
-    """An operator that knows what each of its inputs promised."""
-
-    bounds: list[int]
 
 
 @dataclass(eq=False)
@@ -48,12 +39,8 @@ class End:
         """Rows of the answer; of those that are too far ahead, how many."""
         if isinstance(element, EarlyRows):
             self.early += len(element.batch.compact())
-        elif isinstance(element, Batch):
-            self._give(element.compact().data)
-
-    def _give(self, data: pa.RecordBatch) -> None:
-        self.results += len(data)
-        if len(data):
+        elif isinstance(element, Batch) and len(data := element.compact().data):
+            self.results += len(data)
             self.on_result(data)
 
 
@@ -85,23 +72,6 @@ class Pipeline:
     def results(self) -> int:
         return sum(end.results for end in self.ends)
 
-    @property
-    def on_result(self) -> Deliver:
-        """Of the one query there is, or of the first."""
-        return self.ends[0].on_result
-
-    @on_result.setter
-    def on_result(self, deliver: Deliver) -> None:
-        self.ends[0].on_result = deliver
-
-    @property
-    def on_late(self) -> Deliver:
-        return self.ends[0].on_late
-
-    @on_late.setter
-    def on_late(self, deliver: Deliver) -> None:
-        self.ends[0].on_late = deliver
-
     def push(self, source: str, element: Batch | Punctuation) -> None:
         """An element of a source into all places where it is read.
 
@@ -120,51 +90,36 @@ class Pipeline:
     def merge(self, stage: Stage, partials: Partials | SharedCells) -> None:
         """Pane partials of rows that would have come in at this stage."""
         stage.operator.counters.rows_in += partials.rows
-        for window, operator in self.windows_above(stage):
-            self._hand_on(window, operator.merge(partials))
+        for window, _ in self.takers_of(stage):
+            self._hand_on(window, window.operator.merge(partials))
 
-    def speak(self, window: Stage) -> None:
+    def give_early(self, window: Stage) -> None:
         """Early results of a window aggregate."""
-        assert isinstance(window.operator, WindowAggregateOperator)
         if window.operator.early is not None:
             self._hand_on(window, window.operator.early.speak())
 
     def resume(self) -> None:
         """A slice of the answers that wait, of each window aggregate that gives them in slices."""
         for stage in self.stages:
-            if isinstance(stage.operator, WindowAggregateOperator) and stage.operator.smoothing is not None:
-                self._hand_on(stage, stage.operator.smoothing.resume())
+            self._hand_on(stage, stage.operator.resume())
 
     def go_by(self, clock: Callable[[], float]) -> None:
         """What idle times by the clock are measured by, from now on."""
         for stage in self.stages:
-            if isinstance(stage.operator, MeldOperator):
-                stage.operator.go_by(clock)
+            stage.operator.go_by(clock)
 
     def pass_time(self) -> None:
         """Time has passed and nothing came: unions with an idle time by the clock may go on."""
         for stage in self.stages:
-            if isinstance(stage.operator, MeldOperator):
-                self._hand_on(stage, stage.operator.pass_time())
+            self._hand_on(stage, stage.operator.pass_time())
 
-    def windows_above(self, stage: Stage) -> Iterator[tuple[Stage, WindowAggregateOperator]]:
-        """The window aggregates that take the rows of an input; nothing but unions may lie between."""
-        for above, _ in stage.after:
-            if isinstance(above.operator, MeldOperator):
-                yield from self.windows_above(above)
-            elif isinstance(above.operator, WindowAggregateOperator):
-                yield above, above.operator
-            else:
-                raise InternalError("must be followed by a window aggregate", parameter=stage.label)
-
-    def join_above(self, stage: Stage) -> tuple[Bounded, int]:
-        """The join that takes the rows of an input, with the port there; nothing but unions may lie between."""
+    def takers_of(self, stage: Stage) -> Iterator[tuple[Stage, int]]:
+        """The stages that take the rows of an input, with the port there: the first that are no unions."""
         for above, port in stage.after:
-            if isinstance(above.operator, MeldOperator):
-                return self.join_above(above)
-            if isinstance(above.operator, Bounded):
-                return above.operator, port
-        raise InternalError("must be followed by a join", parameter=stage.label)
+            if above.operator.unites:
+                yield from self.takers_of(above)
+            else:
+                yield above, port
 
     def _hand_on(self, stage: Stage, given: Iterable[Element]) -> None:
         for element in given:
@@ -188,5 +143,44 @@ def _taken(operator: Operator, element: Element, port: int) -> Iterable[Element]
     if isinstance(element, EarlyRows):
         return operator.set_aside(element, port)
     assert isinstance(element, SharedCells)
-    assert isinstance(operator, WindowAggregateOperator)
     return operator.merge(element)
+
+
+# What became of rows, and what is kept
+
+
+def account_of(end: End, rows: int) -> Account:
+    """What became of so many rows of a query's sources; results of inner windows are not counted here."""
+    ports = {port for entry in end.entries for port in _first_ports(entry, end)}  # those of a union once
+    counters = [stage.operator.counters for stage in {stage for stage, _ in ports}]
+    late = sum(stage.operator.late_rows(port) for stage, port in ports)
+    filtered = sum(c.filtered for c in counters)
+    early = end.early + sum(c.early for c in counters)
+    return Account(rows - late - filtered - early, late, filtered, early)
+
+
+def lost_rows(end: End) -> int:
+    """Rows of a query's sources that were late or early where nobody chose what becomes of them."""
+    ports = {port for entry in end.entries for port in _first_ports(entry, end) if port[0] in end.unasked}
+    late = sum(stage.operator.lost_rows(port) for stage, port in ports)
+    early = sum(stage.operator.counters.early for stage in {stage for stage, _ in ports})
+    return late + early + end.early
+
+
+def _first_ports(stage: Stage, end: End) -> Iterator[tuple[Stage, int]]:
+    """The stages of a query that rows of a source themselves come to, and where they come in."""
+    for above, port in stage.after:
+        if end in above.queries:
+            yield above, port
+            if not above.operator.makes_results:
+                yield from _first_ports(above, end)
+
+
+def state_bytes(stages: Iterable[Stage]) -> int:
+    return sum(stage.operator.state_bytes for stage in stages)
+
+
+def waiting_and_evicted(stages: Iterable[Stage]) -> tuple[int, int]:
+    """Cells of closed windows not given yet, and cells that others drove out of the low level's table."""
+    waiting = [stage.operator.waiting_and_evicted for stage in stages]
+    return sum(cells for cells, _ in waiting), sum(driven_out for _, driven_out in waiting)

@@ -19,6 +19,7 @@ from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.input import Input
 from windrow.operators.input.policy import lead_among_rows, slack_of, slack_rows_of
 from windrow.operators.input.times import to_units
+from windrow.operators.joins.base import AnyJoin
 from windrow.operators.kernels.input import span
 from windrow.operators.late.judging import below
 from windrow.operators.panes.partials import Partials
@@ -26,16 +27,8 @@ from windrow.operators.panes.shared import SharedCells
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.state.changes import Saved
 from windrow.physical.division.nodes import Divided, Exchange
-from windrow.pipeline.accounts import (
-    account_of,
-    lost_rows,
-    open_windows,
-    rows_stored,
-    state_bytes,
-    waiting_and_evicted,
-)
 from windrow.pipeline.build import connect
-from windrow.pipeline.graph import Pipeline, Stage
+from windrow.pipeline.graph import Pipeline, Stage, account_of, lost_rows, state_bytes, waiting_and_evicted
 from windrow.pipeline.metrics import SourceMetrics, known
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
@@ -131,8 +124,8 @@ class Shard:
         self.counts_given = gives_early(job.divided.asked)
         self.steps = 0
         """How many bodies were given, where their order says something."""
-        self.pipeline.on_result = lambda batch: self._give(RESULT, batch, job.answer)
-        self.pipeline.on_late = lambda batch: self._give(LATE, batch, job.late)
+        self.pipeline.ends[0].on_result = lambda batch: self._give(RESULT, batch, job.answer)
+        self.pipeline.ends[0].on_late = lambda batch: self._give(LATE, batch, job.late)
         self.now = 0.0
         """The time of day as the tasks told it, for idle times by the clock."""
         self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, MeldOperator)]
@@ -183,9 +176,10 @@ class Shard:
     def _timely(self, place: int, copies: pa.RecordBatch) -> pa.RecordBatch:
         """Copies of rows that are not late: those that are, are counted and given in their home."""
         stage = self.pipeline.entries[place]
-        join, port = self.pipeline.join_above(stage)
+        join, port = next(self.pipeline.takers_of(stage))
         assert isinstance(stage.operator, Input)
-        return copies.filter(pa.array(~below(stage.operator.times_of(copies), join.bounds[port])))
+        assert isinstance(join.operator, AnyJoin)
+        return copies.filter(pa.array(~below(stage.operator.times_of(copies), join.operator.bounds[port])))
 
     def finish(self, *, whole: bool = False) -> Iterator[Outcome]:
         """After all rows of a micro-batch, the promises that hold then. With `whole`, nothing follows."""
@@ -266,23 +260,23 @@ class Shard:
         """The windows that give early results, each with its stage and the progress of an input below it."""
         for stage, exchange, progress in self._entries():
             if isinstance(exchange.head, WindowAggregate) and exchange.head.early is not None:
-                for window, operator in self.pipeline.windows_above(stage):
-                    if operator.early is not None:
-                        yield operator.early, window, progress
+                for window, _ in self.pipeline.takers_of(stage):
+                    if window.operator.early is not None:
+                        yield window.operator.early, window, progress
 
     def _speak(self) -> None:
         """Early results after a micro-batch, once for all inputs of a window that have come far enough."""
         due = [window for early, window, progress in self._early() if early.hear(progress.latest)]
         for window in dict.fromkeys(due):
-            self.pipeline.speak(window)
+            self.pipeline.give_early(window)
 
     def _witness(self) -> None:
         """Landmark windows go on to the last row of any group, in whichever shard it lives."""
         for stage, exchange, progress in self._entries():
             head = exchange.head
             if isinstance(head, WindowAggregate) and isinstance(head.window, Landmark) and progress.latest != START:
-                for _, operator in self.pipeline.windows_above(stage):
-                    operator.witness(progress.latest)
+                for window, _ in self.pipeline.takers_of(stage):
+                    window.operator.witness(progress.latest)
 
     def counts(self) -> Outcome:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
@@ -297,9 +291,9 @@ class Shard:
             filtered=account.filtered + (sum(progress.filtered for progress in self.progress) if first else 0),
             lost=lost_rows(self.pipeline.ends[0]),
             results=self.pipeline.results,
-            windows=open_windows(self.pipeline.stages),
+            windows=sum(stage.operator.open_windows for stage in self.pipeline.stages),
             bytes=state_bytes(self.pipeline.stages),
-            stored=rows_stored(self.pipeline.stages),
+            stored=sum(stage.operator.stored_rows for stage in self.pipeline.stages),
             waiting=waiting,
             evicted=evicted,
             sources=json.dumps(self._sources()) if first else None,

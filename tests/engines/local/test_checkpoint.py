@@ -95,8 +95,8 @@ class Collected:
     def __init__(self, runner: Runner) -> None:
         self.results: list[dict[str, Any]] = []
         self.late: list[dict[str, Any]] = []
-        runner.pipeline.on_result = lambda batch: self.results.extend(batch.to_pylist())
-        runner.pipeline.on_late = lambda batch: self.late.extend(batch.to_pylist())
+        runner.pipeline.ends[0].on_result = lambda batch: self.results.extend(batch.to_pylist())
+        runner.pipeline.ends[0].on_late = lambda batch: self.late.extend(batch.to_pylist())
 
 
 def uninterrupted(query: wr.Query, batch_rows: int) -> tuple[list[Any], list[Any], dict[str, Any]]:
@@ -284,7 +284,7 @@ with open(out, "a") as file:
         fed += 1
         if fed == kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
-    runner.pipeline.on_result = write
+    runner.pipeline.ends[0].on_result = write
     runner.feed = feed
     runner.run()
 print(runner.pipeline.results)

@@ -59,7 +59,7 @@ def run(pieces: list[Any], pipeline: Pipeline, saving: int | None = None) -> lis
             for old, new in zip(pipeline.stages, again.stages, strict=True):
                 new.operator.restore(whole_tables(old.operator.state()))
             pipeline = again
-        pipeline.on_result = lambda batch: results.extend(batch.to_pylist())
+        pipeline.ends[0].on_result = lambda batch: results.extend(batch.to_pylist())
         pipeline.push("s", piece if isinstance(piece, Punctuation) else Batch.unread(piece))
     return results
 

@@ -23,17 +23,8 @@ from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
 from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.how import EAGER, Flush, How, flush_of
-from windrow.pipeline.accounts import (
-    account_of,
-    lost_rows,
-    open_windows,
-    rows_stored,
-    state_bytes,
-    strategies,
-    waiting_and_evicted,
-)
 from windrow.pipeline.build import build
-from windrow.pipeline.graph import Deliver, End, Stage
+from windrow.pipeline.graph import Deliver, End, Stage, account_of, lost_rows, state_bytes, waiting_and_evicted
 from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentile, slowest
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
@@ -251,15 +242,15 @@ class Runner:
             results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),
-            open_windows=open_windows(stages),
+            open_windows=sum(stage.operator.open_windows for stage in stages),
             state_bytes=state_bytes(stages),
-            rows_stored=rows_stored(stages),
+            rows_stored=sum(stage.operator.stored_rows for stage in stages),
             latency_p50=percentile(self.latencies, 0.5),
             latency_p99=percentile(self.latencies, 0.99),
             elapsed=time.perf_counter() - self.started,
             sources=sources,
             held_back_by=slowest(sources),
-            strategies=strategies(stages),
+            strategies=[settled for stage in stages if (settled := stage.operator.settled) is not None],
             longest_stall=self.longest_stall,
             results_waiting=waiting,
             cells_evicted=evicted,

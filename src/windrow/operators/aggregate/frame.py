@@ -23,7 +23,7 @@ from windrow.operators.aggregate.result_times import promise_of
 from windrow.operators.aggregate.results import WindowResults
 from windrow.operators.aggregate.smoothing import IN_SLICES, check_flush, smoothing_of
 from windrow.operators.aggregate.trial import Algorithm, StrategyTrial
-from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.input.lead import as_late_rows
 from windrow.operators.late.group_bounds import passed_on
 from windrow.operators.late.judging import Verdicts, below, late_batch, late_schema
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from windrow.operators.panes.shared import SharedCells
 
 
-class WindowAggregateOperator(Accounted):
+class WindowAggregateOperator(Operator):
     """Windows of any kind, aggregated by group."""
 
     makes_results = True
@@ -176,10 +176,7 @@ class WindowAggregateOperator(Accounted):
         return merged(self, partials)
 
     def witness(self, latest: int) -> None:
-        """A row of this time came, maybe to another operator that shares the groups of the query with this one.
-
-        The last landmark window depends on the rows of all groups. START: there was no row.
-        """
+        """The last landmark window depends on the rows of all groups. START: there was no row."""
         if latest != START:
             self.windower.witness(latest)
 
@@ -286,6 +283,9 @@ class WindowAggregateOperator(Accounted):
             return end
         waiting = self.windower.end_after(earliest)
         return end if waiting is None else min(end, waiting)
+
+    def resume(self) -> Iterable[Element]:
+        return () if self.smoothing is None else self.smoothing.resume()
 
     # What metrics ask
 

@@ -52,7 +52,7 @@ def each(function: Callable[[Item], Made], items: Sequence[Item], threads: int) 
     return [future.result() for future in running]
 
 
-class DividedOperator:
+class DividedOperator(Operator):
     """Routes rows, by what they are routed by on each port, to as many operators as there are shards."""
 
     def __init__(
@@ -62,6 +62,7 @@ class DividedOperator:
         self.routes = routes
         self.threads = threads
         self.shards = [make() for _ in range(shards)]
+        self.makes_results = self.shards[0].makes_results
         self.promises = [START] * shards
         """What each has promised of its results."""
         self.promised = START
@@ -122,10 +123,6 @@ class DividedOperator:
         """What was counted before a restore; whose it was does not matter."""
         for number, shard in enumerate(self.shards):
             vars(shard.counters).update(vars(Counters() if number else known))
-
-    @property
-    def makes_results(self) -> bool:
-        return self.shards[0].makes_results
 
     def late_rows(self, port: int) -> int:
         return sum(shard.late_rows(port) for shard in self.shards)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
-from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.lead import LeadLimit
@@ -42,7 +42,7 @@ from windrow.semantics.progress.policies import (
 )
 
 
-class Input(Accounted):
+class Input(Operator):
     """The punctuation policy of one source."""
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.input.lead import as_late_rows
 from windrow.operators.joins.encoding import Encoded, Encoder
 from windrow.operators.joins.progress import Joint
@@ -24,7 +24,7 @@ from windrow.semantics.progress.policies import START
 SIDES = ("left", "right")
 
 
-class AnyJoin(Accounted):
+class AnyJoin(Operator):
     """Port 0 takes the left rows, port 1 the right ones.
 
     Rows below what their own side had promised as they came are late and join nothing. They are counted by side, and

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.grouping import Grouping
-from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.panes.partials import Partials
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import Codes, Groups
@@ -70,7 +70,7 @@ class SharedCells:
         return Cells(panes, codes, grouping.plan.layout.narrowed(self.state, self.layout, windower.regrow))
 
 
-class SharedPanesOperator(Accounted):
+class SharedPanesOperator(Operator):
     """Puts rows into the cells of shared panes; it judges no lateness and closes no window."""
 
     def __init__(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.late.judging import below
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Groups
@@ -18,7 +18,7 @@ from windrow.physical.grid import Grid
 from windrow.semantics.progress.policies import END, START, Punctuation
 
 
-class DupElim(Accounted):
+class DupElim(Operator):
     """The progressing attribute is one of the columns, so equal rows have equal times.
 
     Whether a row below the bound was there before is no longer known, so it is late: counted, not passed on. The bound

@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.expressions.values import in_types_of
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.promises import Promises, restored, saved
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
 
-class MeldOperator(Accounted):
+class MeldOperator(Operator):
     """Progress of port i is its own bound, or that of the furthest other input less `idle[i]` when it lags.
 
     With a wall-clock idle time, a silent input is left out of the minimum until something comes again.
     """
+
+    unites = True
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import tabled
-from windrow.operators.base import Accounted, Batch, Counters, EarlyRows, Element, GroupPunctuations
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.expressions.values import in_types_of
 from windrow.operators.late.judging import below
 from windrow.operators.store.row_block import RowBlock, no_rows
@@ -23,7 +23,7 @@ from windrow.plan.types.schema import in_order
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
 
 
-class SortOperator(Accounted):
+class SortOperator(Operator):
     """With `time`, the name of its column, rows of equal time leave in the order of an answer; else by arrival.
 
     A row below the bound has missed its place. Consistent: it is late, counted and passed on to nobody. Generous: it

@@ -18,9 +18,8 @@ from tests.saved import whole_tables
 from windrow.errors import DataError, QueryError, SumOverflowError
 from windrow.operators.base import Batch
 from windrow.physical.explain.plans import explain
-from windrow.pipeline.accounts import account_of, state_bytes
 from windrow.pipeline.build import build
-from windrow.pipeline.graph import Pipeline
+from windrow.pipeline.graph import Pipeline, account_of, state_bytes
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, Strategy, Stream, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import END, External, Punctuation
@@ -49,8 +48,8 @@ class Run:
 
     def _built(self) -> Pipeline:
         pipeline = build(self.plan)
-        pipeline.on_result = lambda batch: self.results.extend(batch.to_pylist())
-        pipeline.on_late = lambda batch: self.late.extend(batch.to_pylist())
+        pipeline.ends[0].on_result = lambda batch: self.results.extend(batch.to_pylist())
+        pipeline.ends[0].on_late = lambda batch: self.late.extend(batch.to_pylist())
         return pipeline
 
     def restart(self) -> None:

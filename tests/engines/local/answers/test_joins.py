@@ -196,7 +196,7 @@ def test_joint_promises_close_boxes() -> None:
     def note(data: pa.RecordBatch) -> None:
         given_out.extend((row["window_start"], row["r_ts"], row["n"]) for row in data.to_pylist())
 
-    pipeline.on_result = note
+    pipeline.ends[0].on_result = note
     row = {"k": "a", "g": 1, "x": 1, "y": 1.0}
     for side, name in enumerate(("one", "two")):
         rows = [{"ts": ts, **row} for ts in ((0, 0, 2) if side == LEFT else (1, 3))]

@@ -18,7 +18,7 @@ from tests import strategies as streams
 from tests.acceptance.streams import promised
 from tests.engines.local.answers.test_group_punctuations import Run, counting, fed, in_batches, rows, whole_groups
 from tests.engines.local.answers.test_oracle import SCHEMA
-from windrow.pipeline.accounts import account_of, state_bytes
+from windrow.pipeline.graph import account_of, state_bytes
 from windrow.plan.nodes import AggregateCall, Late, Lateness, Stream, WindowAggregate
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import External, Ordered, Policy, Punctuation, Slack, SlackRows

@@ -125,7 +125,7 @@ def test_state_saved_and_restored_anywhere_gives_the_same_answer(data: st.DataOb
             for old, new in zip(pipeline.stages, again.stages, strict=True):
                 new.operator.restore(whole_tables(old.operator.state()))
             pipeline = again
-            pipeline.on_result = lambda batch: results.extend(batch.to_pylist())
+            pipeline.ends[0].on_result = lambda batch: results.extend(batch.to_pylist())
             pipeline.push("s", piece if isinstance(piece, Punctuation) else Batch.unread(piece))
     assert streams.comparable(expected) == streams.comparable(results)
 
@@ -194,7 +194,7 @@ def test_a_group_that_thins_out_becomes_lazy_and_its_cells_leave_with_their_wind
     """Transitional: it keeps rows while the cells of old windows are still there."""
     pipeline, windower = windower_of(counted(Sliding("ts", 50, 10)))
     results: list[Any] = []
-    pipeline.on_result = lambda batch: results.extend(batch.to_pylist())
+    pipeline.ends[0].on_result = lambda batch: results.extend(batch.to_pylist())
     seen = set()
     for pane in range(30):
         feed(pipeline, [10 * pane + 5] * (500 if pane < 5 else 1), "a")

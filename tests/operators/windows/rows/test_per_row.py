@@ -141,7 +141,7 @@ def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> li
 
     def fresh(tables: list[dict[str, pa.Table]] | None = None) -> Pipeline:
         made = build(node)
-        made.on_result, made.on_late = results.append, late.append
+        made.ends[0].on_result, made.ends[0].on_late = results.append, late.append
         for stage, saved in zip(made.stages, tables or [], strict=False):
             stage.operator.restore(saved)
         return made

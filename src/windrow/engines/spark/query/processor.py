@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from windrow.engines.spark.session.worker import settle
-from windrow.pipeline.accounts import state_bytes
+from windrow.pipeline.graph import state_bytes
 from windrow.sharded import chunks
 from windrow.sharded.bundle import Bundle, Shards
 from windrow.sharded.chunks import Key, Known
