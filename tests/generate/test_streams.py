@@ -9,7 +9,7 @@ import pytest
 
 from windrow.errors import ConfigurationError
 from windrow.generate import GeneratedStream, Lull, Skewed, bids, packets, tasks, trades
-from windrow.generate.trades import symbol
+from windrow.generate.kinds import symbol
 
 
 class Make(Protocol):

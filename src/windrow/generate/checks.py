@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from windrow.errors import ConfigurationError
+from windrow.errors import ConfigurationError, DataError
 from windrow.semantics.scalars.amounts import Amount, Domain
+from windrow.semantics.scalars.moments import in_utc, parse_moment
+from windrow.semantics.scalars.moments import microseconds as since_epoch
 
 Duration: TypeAlias = Amount | str | timedelta
 
@@ -43,13 +45,11 @@ def instant(value: datetime | str, parameter: str) -> int:
     86400000000
     """
     try:
-        moment = datetime.fromisoformat(value.replace("Z", "+00:00")) if isinstance(value, str) else value
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    except (AttributeError, TypeError, ValueError):
+        return since_epoch(parse_moment(value) if isinstance(value, str) else in_utc(value))
+    except (AttributeError, DataError):
         raise ConfigurationError(
             "must be a moment in ISO 8601",
             parameter=parameter,
             value=value,
             hint="write it like '2024-01-01' or '2024-01-01T09:30:00Z'",
         ) from None
-    return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)

@@ -1,4 +1,4 @@
-"""A generated stream: everything that defines it, and its rows on demand.
+"""A generated stream: everything that defines it, every setting checked, and its rows on demand.
 
 The same settings always give the same rows. Chance is drawn separately for times, keys, values, sources and delays,
 so that two streams that differ only in disorder hold the very same rows in another order.
@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.errors import ConfigurationError
 from windrow.generate.arrival import Arrived, punctuate, reorder
-from windrow.generate.disorder import Disorder, Lull
+from windrow.generate.checks import Duration, above_zero, instant, microseconds, whole
+from windrow.generate.disorder import Disorder, InOrder, Lull, Skewed, parse_disorder
 from windrow.generate.measure import Measured, measure
-from windrow.generate.recipe import Recipe, Spell, spelled
-from windrow.generate.rows import MARK, SOURCE, TIME, Ints, Rows, join, rebatch
-from windrow.generate.skew import Skew
+from windrow.generate.rows import MARK, SOURCE, TIME, Ints, Recipe, Rows, Spell, join, rebatch, spelled
+from windrow.generate.skew import Skew, parse_skew
 
 _BLOCK = 1 << 16
 _INSTANT = pa.timestamp("us", "UTC")
@@ -34,7 +37,6 @@ class GeneratedStream:
     seed: int
     arrival: Disorder
     sources: int
-    has_source: bool
     keys: int
     skew: Skew
     rate: float
@@ -46,8 +48,8 @@ class GeneratedStream:
     @cached_property
     def schema(self) -> pa.Schema:
         """The stream's columns, then `source` where there are several, then `punctuation` where it has them."""
-        fields = list(self.recipe.columns)
-        fields += [(SOURCE, pa.int64())] if self.has_source else []
+        fields = [*self.recipe.columns.items(), (self.recipe.time, _INSTANT)]
+        fields += [(SOURCE, pa.int64())] if self.sources > 1 or isinstance(self.arrival, Skewed) else []
         fields += [(MARK, _INSTANT)] if self.every else []
         return pa.schema(fields)
 
@@ -130,3 +132,88 @@ class GeneratedStream:
 
     def _instants(self, moments: Ints, mask: Any) -> pa.Array[Any]:
         return pa.array(moments + self.start, mask=mask).cast(_INSTANT)
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the streams of one recipe: call it with the number of rows.
+
+    `disorder` is a `Disorder` or its text ("band 3 s", "block 60 s"), `sources` the number of sources, `keys` the
+    number of different keys and `skew` how often each comes, `rate` the rows a second of event time from `start` on,
+    `lulls` the times when nothing happens. With `punctuations`, rows that carry an exact low watermark come `every` so
+    often. The same seed gives the same rows in the same order of arrival.
+
+    >>> from windrow.generate import trades
+    >>> stream = trades(1000, seed=7, disorder="band 3 s")
+    >>> stream.table().num_rows
+    1000
+    """
+
+    recipe: Recipe
+    keys: int
+    rate: float
+
+    def __call__(
+        self,
+        rows: int,
+        *,
+        seed: int = 0,
+        disorder: Disorder | str | None = None,
+        sources: int = 1,
+        keys: int | None = None,
+        skew: Skew | str = "uniform",
+        rate: float | None = None,
+        start: datetime | str = "2024-01-01",
+        punctuations: bool = False,
+        every: Duration = "1 s",
+        batch_rows: int = 1 << 17,
+        lulls: Sequence[Lull] | None = None,
+    ) -> GeneratedStream:
+        """The stream these settings describe, or an error that names the one that cannot be."""
+        keys = self.keys if keys is None else keys
+        rate = self.rate if rate is None else rate
+        numbers = {"rows": rows, "seed": seed, "sources": sources, "keys": keys, "batch_rows": batch_rows}
+        for parameter, value in numbers.items():
+            whole(value, 0 if parameter in ("rows", "seed") else 1, parameter)
+        above_zero(rate, "rate")
+        stretch = microseconds(every, "every", least=1)
+        arrival = parse_disorder(disorder) if isinstance(disorder, str) else disorder or InOrder()
+        return GeneratedStream(
+            recipe=self.recipe,
+            rows=rows,
+            seed=seed,
+            arrival=arrival,
+            sources=_sources(sources, arrival),
+            keys=keys,
+            skew=parse_skew(skew) if isinstance(skew, str) else skew,
+            rate=rate,
+            start=instant(start, "start"),
+            every=stretch if punctuations else None,
+            batch_rows=batch_rows,
+            lulls=_apart(lulls or ()),
+        )
+
+
+def _sources(sources: int, arrival: Disorder) -> int:
+    """The number of sources; that of `Skewed` where none was given."""
+    if not isinstance(arrival, Skewed):
+        return sources
+    if sources not in (1, len(arrival.offsets)):
+        raise ConfigurationError(
+            f"must be {len(arrival.offsets)}, the number of `offsets` of the disorder",
+            parameter="sources",
+            value=sources,
+            hint="leave `sources` out, or give one offset a source",
+        )
+    return len(arrival.offsets)
+
+
+def _apart(lulls: Sequence[Lull]) -> tuple[Lull, ...]:
+    """Lulls of a stream in order, which must not overlap."""
+    ordered = tuple(sorted(lulls, key=lambda lull: lull.bounds))
+    for earlier, later in pairwise(ordered):
+        if later.bounds[0] < earlier.bounds[1]:
+            raise ConfigurationError(
+                "must not overlap", parameter="lulls", value=later, hint="join them into one longer lull"
+            )
+    return ordered
