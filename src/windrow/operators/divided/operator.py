@@ -114,7 +114,6 @@ class DividedOperator(Operator):
 
     @property
     def counters(self) -> Counters:
-        """Of all shards together."""
         found = [asdict(shard.counters) for shard in self.shards]
         return Counters(**{name: sum(one[name] for one in found) for name in found[0]})
 
@@ -153,7 +152,6 @@ class DividedOperator(Operator):
         return sum(cells for cells, _ in waiting), sum(driven_out for _, driven_out in waiting)
 
     def state(self) -> dict[str, Saved]:
-        """The tables of each shard, and what each has promised."""
         tables = each(lambda shard: shard.state(), self.shards, self.threads)
         mine: dict[str, Saved] = {"promises": tabled(value=np.array([self.promised, *self.promises]))}
         return mine | {f"{_PREFIX}{i}/{name}": table for i, own in enumerate(tables) for name, table in own.items()}
@@ -168,7 +166,6 @@ class DividedOperator(Operator):
 
 
 def _part(batch: Batch, owners: Shards, shard: int) -> Batch:
-    """The rows of one shard."""
     mine = np.flatnonzero(owners == shard)
     if len(mine) == len(batch):
         return batch

@@ -66,7 +66,6 @@ class BlockRows:
 
     @staticmethod
     def joined(parts: Sequence[BlockRows]) -> BlockRows:
-        """One after the other."""
         return parts[0] if len(parts) == 1 else BlockRows._made(np.concatenate, *parts)
 
     @staticmethod

@@ -56,7 +56,6 @@ class Outlet:
                 self.changed.notify_all()
 
     def take(self) -> list[Found]:
-        """All that waits."""
         with self.lock:
             taken = list(self.parts)
             self.parts.clear()

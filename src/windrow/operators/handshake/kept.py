@@ -109,7 +109,6 @@ def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags
 
 
 def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:
-    """Results that wait."""
     table = pa.Table.from_batches([batch.data for batch in batches], schema)
     times = np.concatenate([np.empty(0, np.int64), *(batch.times for batch in batches)])
     return table.append_column(_TIME, pa.array(times))

@@ -126,9 +126,7 @@ class HandshakeJoin(PairJoin):
         if value > self.promised or joint or self._has_much_to_leave():
             yield from self._given(self._settle())
             self._let_go()
-            if self._may_be_mostly_gone():
-                self._rest()
-                self._shrink()
+            self._shrink()
         yield from self._given(self.driver.outlet.take())
         if value > self.promised:
             self.promised = value
@@ -163,16 +161,16 @@ class HandshakeJoin(PairJoin):
         found = list(self._settle())
         assert not found
 
-    def _may_be_mostly_gone(self) -> bool:
-        return self.driver.rows > 2 * self.alive + SPARE
-
     def _shrink(self) -> None:
         """Begin again with the rows that can still meet others, if they are few.
 
         Blocks go in the order in which they came, so one row far ahead keeps all that came after it.
         """
+        if self.driver.rows <= 2 * self.alive + SPARE:
+            return
+        self._rest()
         self.alive = sum(len(self.driver.content(side, self._limit(side))[0]) for side in (LEFT, RIGHT))
-        if self._may_be_mostly_gone():
+        if self.driver.rows > 2 * self.alive + SPARE:
             self._renew(self._saved())
 
     # State
@@ -217,7 +215,6 @@ class HandshakeJoin(PairJoin):
         return tables
 
     def _renew(self, tables: dict[str, pa.Table]) -> None:
-        """Begin again with rows that were saved."""
         self.kept, self.driver = self._empty()
         for side, name in enumerate(SIDES):
             if name in tables:
@@ -231,16 +228,13 @@ class HandshakeJoin(PairJoin):
 
 def _joined(found: Iterable[Found]) -> Iterator[Found]:
     """Pairs, many at a time."""
-    parts: list[Found] = []
-    for part in found:
-        parts.append(part)
-        if sum(len(lefts) for lefts, _ in parts) >= PAIRS:
-            yield _side_by_side(parts)
-            parts = []
-    if parts:
-        yield _side_by_side(parts)
-
-
-def _side_by_side(parts: list[Found]) -> Found:
-    lefts, rights = zip(*parts, strict=True)
-    return np.concatenate(lefts), np.concatenate(rights)
+    lefts: list[Integers] = []
+    rights: list[Integers] = []
+    for left, right in found:
+        lefts.append(left)
+        rights.append(right)
+        if sum(map(len, lefts)) >= PAIRS:
+            yield np.concatenate(lefts), np.concatenate(rights)
+            lefts, rights = [], []
+    if lefts:
+        yield np.concatenate(lefts), np.concatenate(rights)

@@ -149,11 +149,9 @@ class Worker(Generic[Block]):
         return any(received) or any(forwarded)
 
     def can_step(self) -> bool:
-        """Whether a step would do something."""
         return any(self._can_receive(side) or self._can_forward(side) for side in (LEFT, RIGHT))
 
     def receive(self, side: int) -> bool:
-        """Take the next message that comes from one side."""
         if not self._can_receive(side):
             return False
         message = self.inbox[side].messages[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +71,7 @@ class Input(Operator):
         self.slack = slack
         self.lead = lead
         self.grid = grid
+        self._rounding = grid or Grid()
         self.pace = pace
         self.stride = stride
         self.is_patient = is_patient
@@ -133,8 +133,7 @@ class Input(Operator):
 
     def _implied(self) -> int:
         """The bound after all rows so far, on the grid."""
-        bound = implied(self.policy, self.slack, high=self.high, settled=self._settled)
-        return (self.grid or Grid()).round_down(bound)
+        return self._rounding.round_down(implied(self.policy, self.slack, high=self.high, settled=self._settled))
 
     def _bounds(self, times: Integers) -> Integers | None:
         """The bound that each row meets; None when no row is below one that moved."""
@@ -214,7 +213,7 @@ class Input(Operator):
         return highs
 
     def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:
-        highs = self._highs(times, self.grid or Grid())
+        highs = self._highs(times, self._rounding)
         if self.grid is None:
             return []
         cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
@@ -253,9 +252,9 @@ class Input(Operator):
             return
         before, self.promised = self.promised, check_advance(self.promised, punctuation.value)
         if isinstance(self.policy, External) and before < self.promised < END:
-            grid = self.grid or Grid()
-            note_jump(self.disorder.notes, self.counters.rows_in, self.promised, before, grid.step, kernels.GRACE)
-        value = (self.grid or Grid()).round_down(self.promised)
+            step = self._rounding.step
+            note_jump(self.disorder.notes, self.counters.rows_in, self.promised, before, step, kernels.GRACE)
+        value = self._rounding.round_down(self.promised)
         if value > self.bound:
             yield self._advance(value)
 
@@ -295,11 +294,10 @@ class Input(Operator):
         return to_units(column, self.time, self.counters.rows_in, capped=self.lead is not None)
 
     def state(self) -> dict[str, pa.Table]:
-        scalars = pa.table({"value": pa.array([self.high, self.bound, self._settled, self.promised], pa.int64())})
+        scalars = tabled(value=np.array([self.high, self.bound, self._settled, self.promised]))
         return {"bounds": scalars, "recent": tabled(time=self.recent), "disorder": self.disorder.state()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        bounds: list[Any] = tables["bounds"]["value"].to_pylist()
-        self.high, self.bound, self._settled, self.promised = bounds
+        self.high, self.bound, self._settled, self.promised = tables["bounds"]["value"].to_numpy().tolist()
         self.recent = tables["recent"]["time"].to_numpy().copy()
         self.disorder.restore(tables["disorder"])

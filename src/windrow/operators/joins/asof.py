@@ -78,8 +78,12 @@ class AsOfJoinOperator(AnyJoin):
         assert isinstance(node.window, AsOf)
         self.window = node.window
         self.output = output
-        self.schemas = [named_schema(node, shapes, side) for side in (LEFT, RIGHT)]
-        self.keys = KeyCodes(conditions(node, shapes).equalities, schema_of(node, shapes))
+        both = schema_of(node, shapes)
+        self.schemas = [
+            pa.schema([(name, value_type(both.field(name).type)) for name in node.names_of(side)])
+            for side in (LEFT, RIGHT)
+        ]
+        self.keys = KeyCodes(conditions(node, shapes).equalities, both)
         no_places = np.empty(0, np.int64)
         self.held = [RowStore(RowBlock({"place": no_places, "code": NO_CODES}, no_rows(s))) for s in self.schemas]
         self.bound = START
@@ -175,9 +179,3 @@ class AsOfJoinOperator(AnyJoin):
         for side, name in enumerate(SIDES):
             rows = self.held[side].nothing.like(tables[name])
             self.held[side].replace(rows.having({"code": self.keys.encode(rows.rows, side)}))
-
-
-def named_schema(node: Join, shapes: tuple[Shape, Shape], side: int) -> pa.Schema:
-    """The columns of one side under their names in the join."""
-    schema = shapes[side].schema
-    return pa.schema([(c.name, value_type(schema.field(c.source).type)) for c in node.names if c.side == side])

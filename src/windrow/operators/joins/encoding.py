@@ -106,7 +106,6 @@ class Encoder:
         return first
 
     def probes(self, rows: Encoded, window: TimeWindow) -> Probes:
-        """What these rows look for in time windows."""
         return self.probes_between(rows, *met_by(window, self.side, rows.times))
 
     def probes_between(self, rows: Encoded, first: Integers, last: Integers) -> Probes:

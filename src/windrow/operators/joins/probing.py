@@ -61,7 +61,6 @@ class Prober:
         self.pool = ThreadPoolExecutor(threads, "windrow-join") if threads > 1 else None
 
     def matches(self, store: JoinStore, new: New) -> Iterator[Match]:
-        """All pairs of new rows with stored ones."""
         runs = list(store.runs(int(new.probes.first.min()), int(new.probes.last.max())))
         laid, spans = self._laid(new.probes, store, runs)
         if self.pool is None or len(laid) < _WORTHWHILE:
@@ -139,7 +138,6 @@ def _ahead(work: Iterator[Match]) -> list[Match]:
 
 
 def _cut(start: int, end: int, parts: int) -> Iterator[tuple[int, int]]:
-    """A stretch as some that follow each other."""
     return pairwise(np.linspace(start, end, parts + 1).astype(int).tolist())
 
 

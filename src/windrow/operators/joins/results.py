@@ -109,7 +109,6 @@ class JoinColumns:
         return made or self.node.time in (own, JoinTime.EARLIER, JoinTime.LATER)
 
     def renamed(self, data: pa.RecordBatch, side: int) -> pa.RecordBatch:
-        """The rows of a side under the names of the join."""
         names = self.node.names_of(side)
         return pa.record_batch([data.column(source) for source in names.values()], names=list(names))
 
@@ -123,7 +122,6 @@ class JoinColumns:
         return Picked(len(times), pa.record_batch(columns, names=names), times)
 
     def stored(self, run: SortedRun, rows: Integers, side: int, *, timed: bool = True) -> Picked:
-        """Rows of a run."""
         payload = None if run.payload is None else run.payload.take(arrow(run.rows[rows]))
         if not timed:
             return Picked(len(rows), payload, None)
@@ -175,7 +173,6 @@ class JoinResults:
             yield from self.flush()
 
     def alone(self, rows: Picked, side: int) -> Iterator[Batch]:
-        """Rows of a side without a partner."""
         return self.add(rows, None) if side == LEFT else self.add(None, rows)
 
     def flush(self) -> Iterator[Batch]:

@@ -66,7 +66,6 @@ class RunLayout:
 
     @staticmethod
     def of(encoder: Encoder) -> RunLayout:
-        """For the rows that this encoder encodes."""
         bands = encoder.bands
         strips = None
         if len(bands) > 1 and not encoder.equalities:
@@ -164,7 +163,6 @@ class SortedRun:
 
     @property
     def times(self) -> Integers:
-        """Places of its rows."""
         return self.places if len(self.places) else self.keys
 
     @property
@@ -174,7 +172,6 @@ class SortedRun:
         return sum(array.nbytes for array in arrays) + marks + (self.payload.nbytes if self.payload is not None else 0)
 
     def take(self, kept: Integers, layout: RunLayout) -> SortedRun:
-        """Some of its rows, in their order."""
         rows = self.rows[kept]
         marks = None if self.matched is None else self.matched[rows]
         payload = None if self.payload is None else self.payload.take(arrow(rows))
@@ -198,7 +195,6 @@ def sorted_run(
 
 
 def _order(keys: Numbers) -> Integers:
-    """The order that sorts keys."""
     order = np.arange(len(keys))
     if (keys[1:] >= keys[:-1]).all():
         return order
@@ -218,7 +214,6 @@ def _grouped(words: Numbers, order: Integers, layout: RunLayout) -> Integers:
 
 
 def merged(one: SortedRun, other: SortedRun, layout: RunLayout) -> SortedRun:
-    """The rows of both in one run."""
     order = np.empty(len(one) + len(other), np.int64)
     kernels.merge_order(one.words, layout.down, one.keys, other.words, other.keys, order)
     both = SortedRun(

@@ -42,11 +42,10 @@ class JoinStore:
     # Rows in
 
     def add(self, rows: Encoded, payload: pa.RecordBatch | None, least: int, matched: Marks | None = None) -> None:
-        """Rows with their payload; `matched` marks those that have met a partner. `least` is their smallest time."""
-        if len(rows) == 0:
-            return
-        if self.marks and matched is None:
-            matched = np.zeros(len(rows), np.uint8)
+        """Rows, at least one; where there are `marks`, `matched` are those that have met a partner.
+
+        `least` is their smallest time.
+        """
         numbers = (rows.times - self.origin) // self.step
         different = numbers[np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))]  # or little more often than once
         numbers = numbers >> self._coarsen(different, len(rows))
@@ -59,10 +58,10 @@ class JoinStore:
             marked = None if matched is None else matched[chosen]
             self._push(int(numbers[chosen[0]]), sorted_run(rows.take(chosen), part, marked, least, self.layout))
 
-    def _push(self, number: int, run: SortedRun) -> None:
+    def _push(self, number: int, run: SortedRun, *, all_in_one: bool = False) -> None:
         """Runs of a segment are each at least twice as long as the next."""
         runs = self.segments.setdefault(number, [])
-        while runs and len(runs[-1]) < 2 * len(run):
+        while runs and (all_in_one or len(runs[-1]) < 2 * len(run)):
             last = self._rid(runs.pop())
             run = run if last is None else merged(last, run, self.layout)
         runs.append(run)
@@ -72,11 +71,7 @@ class JoinStore:
         for number, runs in self.segments.items():
             is_large = len(runs) > 1 and len(runs[0]) >= LARGE
             if is_large and (number + 1) * self.step + self.origin <= bound:
-                whole = runs.pop()
-                while runs:
-                    last = self._rid(runs.pop())
-                    whole = whole if last is None else merged(last, whole, self.layout)
-                runs.append(whole)
+                self._push(number, runs.pop(), all_in_one=True)
 
     def _rid(self, run: SortedRun) -> SortedRun | None:
         """A run without the rows that are done with, before it is merged."""
@@ -172,7 +167,6 @@ class JoinStore:
         return RowBlock(RowBlock(columns).take(live).columns, payload)
 
     def restore(self, table: pa.Table, least: int) -> None:
-        """Rows that `state` gave."""
         saved = RowBlock.of_table(table)
         numbers: dict[str, Any] = dict(saved.columns)
         bands = tuple(numbers[f"band{i}"] for i in range(self.layout.bands))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import tabled
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.expressions.values import in_types_of
 from windrow.operators.state.groups import Codes
@@ -122,15 +122,12 @@ class MeldOperator(Operator):
     def state(self) -> dict[str, pa.Table]:
         now = self.clock()
         return {
-            "bounds": pa.table({"bound": pa.array([*self.bounds, self.bound], pa.int64())}),
-            "silent": pa.table({"seconds": pa.array([now - seen for seen in self.last_seen], pa.float64())}),
+            "bounds": tabled(bound=np.array([*self.bounds, self.bound])),
+            "silent": tabled(seconds=np.array([now - seen for seen in self.last_seen], np.float64)),
             **saved(self.singles.values()),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        bounds: list[Any] = tables["bounds"]["bound"].to_pylist()
-        *self.bounds, self.bound = bounds
-        now = self.clock()
-        silent: list[Any] = tables["silent"]["seconds"].to_pylist()
-        self.last_seen = [now - seconds for seconds in silent]
+        *self.bounds, self.bound = tables["bounds"]["bound"].to_numpy().tolist()
+        self.last_seen = (self.clock() - tables["silent"]["seconds"].to_numpy()).tolist()
         self.singles = {tuple(promises.schema.names): promises for promises in restored(tables)}
