@@ -1,7 +1,7 @@
 """One run at a time on a checkpoint folder, whichever engine it runs on.
 
 The lock is one of the operating system on the file `windrow.lock` in the folder: it is gone when its process is, in
-whatever way that ended, and so is never stale. What the file holds is only who has it, for the message to whoever comes
+whatever way that ended, and so is never stale. The file holds only who has it, for the message to the one that comes
 second; a folder may be moved, copied or restored together with such a file. A run on another host is refused where the
 file system hands locks on, as NFS does from version 4; where it has no locks at all, the folder is refused.
 """
@@ -71,7 +71,7 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True)
 class Holder:
-    """Who has a lock, as the lock file tells."""
+    """Who has a lock, as the lock file has it."""
 
     pid: int
     host: str
@@ -85,7 +85,7 @@ class Holder:
 
     @staticmethod
     def read(path: Path) -> Holder | None:
-        """None where the file does not tell: it is of another program, or its holder is just writing it."""
+        """None where that is not in the file: it is of another program, or its holder is just writing it."""
         try:
             with path.open("rb") as file:
                 return Holder(**json.loads(file.read(_NOTE_LENGTH)))
@@ -163,7 +163,7 @@ def _identity(path: Path) -> Identity | None:
 
 
 def unusable(folder: Path, error: OSError) -> ConfigurationError:
-    """The error for a folder in which nothing can be written, with what the system says about it."""
+    """The error for a folder in which nothing can be written, with the system's reason."""
     is_file = isinstance(error, (FileExistsError, NotADirectoryError))
     reason = "it is a file, or lies in one" if is_file else (error.strerror or str(error)).lower()
     return ConfigurationError(

@@ -22,7 +22,7 @@ _PIECE = 1 << 20
 
 
 class Damaged(Exception):
-    """A file is not what was written; `what` says in which way."""
+    """A file is not what was written; `what` is in which way."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} {what}")
@@ -168,7 +168,7 @@ def _first_line(body: bytes) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """The values that `write_json` was given; errors as those of `verify`."""
+    """The values that `write_json` wrote; errors as those of `verify`."""
     with _readable(path):
         content = path.read_bytes()
     first, body = content[: len(_first_line(b""))], content[len(_first_line(b"")) :]

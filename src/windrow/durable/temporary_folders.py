@@ -1,7 +1,7 @@
 """Temporary folders: nobody else can look into them, and what a killed process left is removed by the next one.
 
 All of a process lie in one folder, `windrow-...` among the system's temporary files. It is locked as long as the
-process lives, so whoever finds one that can be locked knows that its owner is dead.
+process lives, so the owner of one that can be locked is dead.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Self = TypeVar("Self", bound="Sink")
 class Sink(ABC):
     """Takes batches of one schema. As a context manager it closes, or aborts on any exception, an interrupt included.
 
-    The exception gets a note that says what is left behind.
+    The exception gets a note of what is left behind.
     """
 
     @abstractmethod

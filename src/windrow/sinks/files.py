@@ -89,7 +89,7 @@ def _reason(error: OSError) -> str:
 
 
 def unwritable(target: Path, reason: str) -> ConfigurationError:
-    """The error for an output that cannot be written, with what the system says about it."""
+    """The error for an output that cannot be written, with the system's reason."""
     return ConfigurationError(
         f"must be a file that can be written ({reason})",
         parameter="output",

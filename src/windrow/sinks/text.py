@@ -84,19 +84,16 @@ class DelimitedSink(FileSink):
 def cells(array: pa.Array[Any], delimiter: str) -> pa.Array[Any]:
     """The text of every cell of a column, quoted where it must be."""
     if isinstance(array, pa.DictionaryArray):
-        values = cells(array.dictionary, delimiter).take(array.indices)
-        return cast("pa.Array[Any]", pc.fill_null(values, ""))
-    return cast("pa.Array[Any]", pc.fill_null(_text(array, delimiter), ""))
-
-
-def _text(array: pa.Array[Any], delimiter: str) -> pa.Array[Any]:
-    if isinstance(array.type, pa.TimestampType):
-        return iso(array)
-    if pa.types.is_nested(array.type):
+        text = cells(array.dictionary, delimiter).take(array.indices)
+    elif isinstance(array.type, pa.TimestampType):
+        text = iso(array)
+    elif pa.types.is_nested(array.type):
         texts = [None if value is None else encode(value) for value in plain(array).to_pylist()]
-        return quoted(pa.array(texts, pa.string()), delimiter)
-    text = array.cast(pa.string())
-    return text if pa.types.is_primitive(array.type) else quoted(text, delimiter)
+        text = quoted(pa.array(texts, pa.string()), delimiter)
+    else:
+        text = array.cast(pa.string())
+        text = text if pa.types.is_primitive(array.type) else quoted(text, delimiter)
+    return cast("pa.Array[Any]", pc.fill_null(text, ""))
 
 
 def quoted(text: pa.Array[Any], delimiter: str) -> pa.Array[Any]:

@@ -27,7 +27,7 @@ SPARK = "spark"
 SCHEMES: dict[str, str] = {
     **dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK),
 }
-"""Who opens the addresses of a scheme: `module:function`, which is given the address, the stream's `name` and the
+"""Who opens the addresses of a scheme: `module:function`, which receives the address, the stream's `name` and the
 declared `schema` (or None); or `SPARK`."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(.*)", re.S)  # two letters at least: C:\ is a drive

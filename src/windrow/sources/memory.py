@@ -39,20 +39,20 @@ class TableSource(Source):
 
 @dataclass(frozen=True)
 class Once:
-    """Gives its reader one time, because what a reader gave is gone."""
+    """Hands out its reader one time, because what was read from it is gone."""
 
     name: str
     reader: pa.RecordBatchReader
-    given: list[bool] = field(default_factory=list)
+    used: list[bool] = field(default_factory=list)
 
     def __call__(self) -> pa.RecordBatchReader:
-        if self.given:
+        if self.used:
             raise SourceError(
                 "can be read only once, because it is a reader",
                 parameter=self.name,
                 hint="give a table, or a new reader for every run",
             )
-        self.given.append(True)
+        self.used.append(True)
         return self.reader
 
 

@@ -110,7 +110,7 @@ class Checkpoints:
             (self.folder / ".writable").unlink()
         except OSError as error:
             raise unusable(self.folder, error) from error
-        if (self.folder / "windrow.json").exists():  # where one of Spark says what it is of
+        if (self.folder / "windrow.json").exists():  # what every one of Spark has
             raise ConfigurationError(
                 "must be of a run in process; this one is of a run on Spark",
                 parameter="checkpoint",

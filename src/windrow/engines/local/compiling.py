@@ -131,7 +131,7 @@ def _query(
 
 
 def compile_for(plan: Node) -> None:
-    """Run one small query, also with windows given in slices; and give its rows to shards, as some engines do."""
+    """Run one small query, also with windows reported in slices; and route its rows to shards, as some engines do."""
     nodes = [node for node in walk(plan) if isinstance(node, WindowAggregate)]
     for flush in ("eager", "slow") if any(why_not_smooth(node) is None for node in nodes) else ("eager",):
         source = open_source(small_data(), name="s")

@@ -211,13 +211,9 @@ class Runner:
         wait = _seconds(self.options.batch_wait)
         reader = self.sources[name].open(position.get("at"), batch_rows=rows, batch_wait=wait)
         ahead = ReadAheadReader(reader) if self.options.threads > 1 else reader
-        silence = shortest_silence(self.plans, name)
-        return Reading(ahead, self._input(name), done=position.get("done", 0), silence=silence, clock=clock)
-
-    def _input(self, name: str) -> Input:
-        operator = self.pipeline.inputs[name][0].operator
-        assert isinstance(operator, Input)
-        return operator
+        stage, silence = self.pipeline.inputs[name][0].operator, shortest_silence(self.plans, name)
+        assert isinstance(stage, Input)
+        return Reading(ahead, stage, done=position.get("done", 0), silence=silence, clock=clock)
 
     def metrics(self) -> Metrics:
         """Of all queries together: rows are counted once for each query that took them, and once in `sources`."""

@@ -18,7 +18,7 @@ import pyarrow.csv as pv
 
 from windrow.errors import SourceError
 from windrow.sources.base import dropped
-from windrow.sources.files.reader import Format
+from windrow.sources.files.file_source import Format
 
 _BLOCK = 1 << 22
 _MISFIT = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+?): invalid value '(.*)'", re.S)

@@ -1,20 +1,62 @@
-"""Files of one kind, one after another, as one stream."""
+"""Files of one kind, one after another, as one stream, read from any position.
+
+A position names the file and the row in it, and how that file and those before it look from outside: how large they are
+and when they were written. Files that changed are refused, because rows would be passed over that were not read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from windrow.errors import SourceError
-from windrow.sources.base import BATCH_ROWS, Position, Reader, Source, refuse_repeated, require
-from windrow.sources.conform import encoded_schema, plain_schema
+from windrow.sources.base import (
+    BATCH_ROWS,
+    Element,
+    Position,
+    Reader,
+    Sign,
+    Source,
+    counts_of,
+    cut,
+    refuse_repeated,
+    require,
+    shrunk,
+)
+from windrow.sources.conform import conform, encoded_schema, plain_schema
 from windrow.sources.files.paths import FileKind, find_files
-from windrow.sources.files.reader import FileReader, Format, unreadable
+
+Look: TypeAlias = tuple[int, int]
+"""How large a file is, and when it was written."""
+
+
+class Format(ABC):
+    """How files of one kind are read. Errors are `SourceError`, or Arrow's own for what is not foreseen."""
+
+    can_seek = False
+    """Whether rows can be passed over without looking at them."""
+
+    @abstractmethod
+    def schema(self, path: Path) -> pa.Schema | None:
+        """The columns found in a file, all of type null where it has names but no rows; None when it has no names."""
+
+    def stretches(self, path: Path) -> Sequence[int]:
+        """How many rows lie between places where reading can begin; asked only where it can seek."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def batches(
+        self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The wanted columns, at least, of the rows after the first `skip_rows`; types may still differ."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +74,7 @@ class FileSource(Source):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Where the rows come from, as the user wrote it."""
-        return (self.label,)
+        return (self.label,)  # as the user wrote it
 
     def describe(self) -> str:
         count = f"{len(self.files)} files, " if len(self.files) > 1 else ""
@@ -58,30 +99,26 @@ def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, diction
     files, kind = find_files(text, name)
     reader = format_of(kind, declared=schema is not None)
     found = _found(files, reader, kind, name)
-    if found is None and schema is None:
-        raise SourceError(
-            "must hold rows, or be given a schema, because an empty file does not tell its columns",
-            parameter=name,
-            value=str(text),
-            hint="declare the columns with `schema`",
-        )
-    if found is not None and schema is None and not _tells_types(found):
-        columns = ", ".join(f"{column} TYPE" for column in found.names)
-        raise SourceError(
-            "must hold rows, or be given a schema, because a header alone does not tell the types of its columns",
-            parameter=name,
-            value=str(text),
-            hint=f"declare them: CREATE STREAM {name} ({columns}) in SQL, schema=pa.schema(...) in Python",
-        )
+    if schema is None and (found is None or not _has_types(found)):
+        raise _untyped(found, str(text), name)
     refuse_repeated(found or schema or pa.schema([]), name)
     if schema is not None and found is not None:
         require(found, schema.names, name, str(files[0]))
-    given = plain_schema(schema if schema is not None else found or pa.schema([]))
-    return FileSource(name, encoded_schema(given) if dictionary else given, str(text), kind, files, reader)
+    wanted = plain_schema(schema if schema is not None else found or pa.schema([]))
+    return FileSource(name, encoded_schema(wanted) if dictionary else wanted, str(text), kind, files, reader)
+
+
+def _untyped(found: pa.Schema | None, text: str, name: str) -> SourceError:
+    reason, hint = "an empty file does not tell its columns", "declare the columns with `schema`"
+    if found is not None:
+        columns = ", ".join(f"{column} TYPE" for column in found.names)
+        reason = "a header alone does not tell the types of its columns"
+        hint = f"declare them: CREATE STREAM {name} ({columns}) in SQL, schema=pa.schema(...) in Python"
+    return SourceError(f"must hold rows, or be given a schema, because {reason}", parameter=name, value=text, hint=hint)
 
 
 def _found(files: Sequence[Path], reader: Format, kind: FileKind, name: str) -> pa.Schema | None:
-    """The columns of the first file that tells them with their types, else of the first that names them."""
+    """The columns of the first file that has them with their types, else of the first that names them."""
     named: pa.Schema | None = None
     for path in files:
         try:
@@ -91,13 +128,13 @@ def _found(files: Sequence[Path], reader: Format, kind: FileKind, name: str) -> 
             raise
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, kind, name, error) from error
-        if found is not None and _tells_types(found):
+        if found is not None and _has_types(found):
             return found
         named = named or found
     return named
 
 
-def _tells_types(schema: pa.Schema) -> bool:
+def _has_types(schema: pa.Schema) -> bool:
     return not all(pa.types.is_null(field.type) for field in schema)
 
 
@@ -114,3 +151,152 @@ def format_of(kind: FileKind, *, declared: bool = False) -> Format:
     from windrow.sources.files.delimited import Delimited
 
     return Delimited("\t" if kind is FileKind.TSV else ",")
+
+
+class FileReader:
+    """The rows of files in the order given."""
+
+    def __init__(self, source: FileSource, position: Position | None, batch_rows: int) -> None:
+        self.source = source
+        self.batch_rows = batch_rows
+        self.rows, _ = counts_of(position)
+        self.number, self.row, self.ahead = _place_of(source, position)
+        """The file at hand, how many of its rows are done, and how many are still to be passed over after these."""
+        self.look: Look | None = None
+        self.before = hashlib.sha256()
+        self.start = position or {"rows": 0}
+        self.batches = self._read()
+
+    @property
+    def position(self) -> Position:
+        if self.look is None:
+            return self.start
+        size, modified = self.look
+        file = {"file": self.source.files[self.number].name, "number": self.number, "row": self.row}
+        return {"rows": self.rows, **file, "size": size, "modified": modified, "before": _short(self.before)}
+
+    def poll(self, timeout: float | None = None) -> Element | Sign:
+        for batch in self.batches:
+            passed = min(self.ahead, batch.num_rows)
+            self.ahead -= passed
+            self.row += batch.num_rows
+            self.rows += batch.num_rows - passed
+            if passed < batch.num_rows:
+                return batch.slice(passed) if passed else batch
+        if self.ahead:
+            raise shrunk(self.source, self.rows)
+        return Sign.END
+
+    def close(self) -> None:
+        self.batches.close()
+
+    def _read(self) -> Generator[pa.RecordBatch, None, None]:
+        _note_all(self.before, self.source.files[: self.number])
+        for number in range(self.number, len(self.source.files)):
+            path = self.source.files[number]
+            try:
+                self._turn_to(number, look_of(path))
+                yield from self._file(path)
+            except SourceError as error:
+                error.parameter = error.parameter or self.source.name
+                error.used = self.rows
+                raise
+            except (pa.ArrowException, OSError) as error:
+                raise unreadable(path, self.source.kind, self.source.name, error, self.rows) from error
+
+    def _turn_to(self, number: int, look: Look) -> None:
+        if number > self.number:
+            if self.look is not None:
+                _note(self.before, self.source.files[self.number], self.look)
+            self.number, self.row = number, 0
+        self.look = look
+
+    def _file(self, path: Path) -> Iterator[pa.RecordBatch]:
+        found = self.source.format.schema(path)
+        if found is None:
+            return
+        wanted, name = self.source.schema, self.source.name
+        require(found, wanted.names, name, str(path))
+        for batch in self.source.format.batches(path, found, wanted, self.batch_rows, self.row):
+            for piece in cut(batch, self.batch_rows):
+                yield conform(piece, wanted, str(path), name)
+
+
+def look_of(path: Path) -> Look:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+def _place_of(source: FileSource, position: Position | None) -> tuple[int, int, int]:
+    """The file to begin with, the rows of it that are done, and how many more to pass over by reading them."""
+    if position is None:
+        return 0, 0, 0
+    if "file" in position:
+        _refuse_changed(source, position)
+        return position["number"], position["row"], 0
+    rest, _ = counts_of(position)
+    if not source.can_seek:
+        return 0, 0, rest
+    for number, path in enumerate(source.files):
+        rows = sum(source.format.stretches(path))
+        if rest < rows:
+            return number, rest, 0
+        rest -= rows
+    if rest:
+        raise shrunk(source, counts_of(position)[0])
+    return len(source.files), 0, 0
+
+
+def _refuse_changed(source: FileSource, position: Position) -> None:
+    """All files up to that of the position are as they were."""
+    number, name = position["number"], position["file"]
+    path = source.files[number] if number < len(source.files) else None
+    if path is None or path.name != name:
+        is_there = any(path.name == name for path in source.files)
+        raise _changed(source, name, "there are others before it than there were" if is_there else "it is not there")
+    before = hashlib.sha256()
+    try:
+        size, modified = look_of(path)
+        _note_all(before, source.files[:number])
+    except OSError as error:
+        raise _changed(source, error.filename or name, (error.strerror or str(error)).lower()) from error
+    if size != position["size"]:
+        raise _changed(source, str(path), f"{size} bytes, were {position['size']}")
+    if modified != position["modified"]:
+        raise _changed(source, str(path), "written again since")
+    if _short(before) != position["before"]:
+        raise _changed(source, str(path), "files before it were written again since")
+
+
+def _changed(source: FileSource, file: str, what: str) -> SourceError:
+    return SourceError(
+        "must still be the data that was read before the checkpoint",
+        parameter=source.name,
+        value=f"{file} ({what})",
+        hint="bring the files back as they were, with their times, or run the query from the start in an empty folder",
+    )
+
+
+def _note_all(digest: hashlib._Hash, files: tuple[Path, ...]) -> None:
+    for path in files:
+        _note(digest, path, look_of(path))
+
+
+def _note(digest: hashlib._Hash, path: Path, look: Look) -> None:
+    digest.update(f"{path.name} {look[0]} {look[1]}\n".encode())
+
+
+def _short(digest: hashlib._Hash) -> str:
+    return digest.hexdigest()[:16]
+
+
+def unreadable(path: Path, kind: FileKind, name: str, error: Exception, used: int = 0) -> SourceError:
+    """The error for a file that breaks in a way its format does not explain."""
+    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+    return SourceError(
+        f"must be a readable {kind.value} file ({reason})",
+        parameter=name,
+        value=str(path),
+        hint="check that the file is complete and that its ending says what it holds",
+        used=used,
+    )

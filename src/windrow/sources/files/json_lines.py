@@ -17,7 +17,7 @@ import pyarrow.json as pj
 
 from windrow.errors import SourceError
 from windrow.sources.base import dropped
-from windrow.sources.files.reader import Format
+from windrow.sources.files.file_source import Format
 
 _BLOCK = 1 << 22
 _INSTANT = pa.timestamp("us", "UTC")

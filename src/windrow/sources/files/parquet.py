@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from windrow.errors import SourceError
 from windrow.sources.base import dropped
-from windrow.sources.files.reader import Format
+from windrow.sources.files.file_source import Format
 
 
 class Parquet(Format):

@@ -10,7 +10,7 @@ from windrow.errors import SourceError
 
 
 class FileKind(Enum):
-    """What a file holds, told by how its name ends."""
+    """What a file holds, by how its name ends."""
 
     PARQUET = "Parquet"
     CSV = "CSV"

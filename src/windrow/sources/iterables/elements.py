@@ -155,7 +155,7 @@ class CheckedPromises:
 
 
 class _Converting:
-    """Batches and punctuations of an iterable from its elements, in order; an error says how many rows came before."""
+    """Batches and punctuations of an iterable from its elements, in order; an error has how many rows came before."""
 
     def __init__(self, source: IterableSource, batch_rows: int) -> None:
         self.source = source
@@ -207,7 +207,7 @@ def as_table(element: Any, name: str) -> pa.Table:
 
 
 def open_iterable(data: Iterable[Any], *, name: str, schema: pa.Schema | None) -> Source:
-    """The source for an iterable; its schema is the one given, its own `schema`, or that of its first batch."""
+    """The source for an iterable; its schema is the declared one, its own `schema`, or that of its first batch."""
     own = getattr(data, "schema", None)
     known = schema if schema is not None else own if isinstance(own, pa.Schema) else None
     declared = known is not None

@@ -22,8 +22,7 @@ import pyarrow as pa
 from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources.base import BATCH_ROWS, Element, Sign, Source, position_of, shrunk
-from windrow.sources.files.file_source import FileSource
-from windrow.sources.files.reader import look_of
+from windrow.sources.files.file_source import FileSource, look_of
 
 Offset: TypeAlias = dict[str, Any]
 Look: TypeAlias = Hashable
@@ -37,7 +36,7 @@ _LEAST_BATCH = 1 << 10
 
 @dataclass(frozen=True)
 class RowSpan:
-    """Rows `first` to `last` of a source, end exclusive; `ends` says that nothing follows."""
+    """Rows `first` to `last` of a source, end exclusive; `ends`: nothing follows."""
 
     first: int
     last: int
