@@ -172,14 +172,6 @@ class StateShape:
 
 
 @dataclass(frozen=True)
-class LaggingSource:
-    """One of several sources: its share of the rows, and how far, in panes, it lags behind the first one."""
-
-    share: float
-    offset: float
-
-
-@dataclass(frozen=True)
 class Statistics:
     """What is known of a stream: groups in a window, rows a pane and group, how long windows stay open.
 
@@ -190,18 +182,12 @@ class Statistics:
     groups: float
     rows: float
     lag: float = 0.0
-    sources: tuple[LaggingSource, ...] = ()
     kinds: tuple[tuple[float, float], ...] = ()
 
     def by_kind(self) -> list[Statistics]:
         """For each kind of group, as if there were no other."""
         kinds = self.kinds or ((self.groups, self.rows),)
         return [replace(self, groups=groups, rows=rows, kinds=()) for groups, rows in kinds]
-
-    @property
-    def missing(self) -> float:
-        """Panes' worth of rows that have not come because sources lag (the sum of Eq. 6.7 over the volume)."""
-        return sum(source.share * source.offset for source in self.sources)
 
 
 @dataclass(frozen=True)
@@ -267,7 +253,7 @@ def state_bytes(
     """Eq. 6.5 and 6.8 for each strategy: bytes at the most."""
     size = gcd(window.range, window.slide)
     panes = window.range // size + stats.lag
-    rows, values = _rows(panes, stats), constants.value * shape.values
+    rows, values = stats.rows * panes, constants.value * shape.values
     cells = panes * _share_filled(stats.rows)
     open_cell = constants.open_room * shape.open_cell(constants)
     model = shape.memory(window, constants=constants)
@@ -284,14 +270,9 @@ def state_bytes(
 
 def _is_lazy(window: Sliding, shape: StateShape, stats: Statistics, constants: Constants) -> bool:
     panes = window.range // gcd(window.range, window.slide) + stats.lag
-    rows, cells = _rows(panes, stats), panes * _share_filled(stats.rows)
+    rows, cells = stats.rows * panes, panes * _share_filled(stats.rows)
     burden = shape.memory(window, constants=constants).burden(np.array([rows]), np.array([cells]))
     return bool(burden[0] <= 1)
-
-
-def _rows(panes: float, stats: Statistics) -> float:
-    """Rows of a group in open windows (Eq. 6.7)."""
-    return stats.rows * max(0.0, panes - stats.missing)
 
 
 def _share_filled(rows: float) -> float:

@@ -46,20 +46,19 @@ def choose(node: WindowAggregate, statistics: Statistics | None = None, constant
     if isinstance(node.window, SlideByTuple):
         return Choice(Strategy.AUTO, tuple(_per_row(node, node.window)))
     if node.strategy is not Strategy.AUTO:
-        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}", *_told(node)))
+        return Choice(node.strategy, (f"asked for with STRATEGY {node.strategy.value}", *_details(node)))
     if node.late is Late.REVISE:
         return Choice(Strategy.PANES, ("corrections are put together from panes",))
     if isinstance(node.window, RowsWindow):
-        return Choice(
-            Strategy.PANES,
-            (_pane_of_rows(node.window), *_ways_of(node, kept="keeps values: rows, sorted for each window")),
-        )
+        reason = _pane_reason(node.window, row_count(gcd(node.window.range, node.window.slide)))
+        ways = _ways_of(node, kept="keeps values: rows, sorted for each window")
+        return Choice(Strategy.PANES, (reason, *ways))
     if isinstance(node.window, Landmark):
         return Choice(Strategy.PANES, ("landmark windows only grow: one pane a slide, added once",))
     usual = _usual(node, node.window)
-    return (
-        usual if statistics is None or not is_open(node) else _by_cost(node, node.window, usual, statistics, constants)
-    )
+    if statistics is None or not is_open(node):
+        return usual
+    return _by_cost(node, node.window, usual, statistics, constants)
 
 
 def decided(plan: Node, statistics: Statistics | None, constants: Constants = MEASURED) -> Node:
@@ -75,9 +74,11 @@ def _usual(node: WindowAggregate, window: Sliding) -> Choice:
     """The choice where nothing is known of the stream."""
     if window.is_tumbling:
         return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
+    pane = render(gcd(window.range, window.slide), shape_of(node.input).domain)
     if _panes_are_too_small(window):
-        return Choice(Strategy.WID, (_why_no_panes(node),))
-    return Choice(Strategy.PANES, (_pane_of(node), *_ways_of(node)))
+        why = f"RANGE and SLIDE share only {pane}, too small for panes: one partial for each open window instead"
+        return Choice(Strategy.WID, (why,))
+    return Choice(Strategy.PANES, (_pane_reason(window, pane), *_ways_of(node)))
 
 
 def is_open(node: WindowAggregate) -> bool:
@@ -98,15 +99,13 @@ def _by_cost(
     best = min(costs, key=lambda strategy: costs[strategy])
     if costs[best] > CLEARLY * costs[usual.strategy]:
         best = usual.strategy
-    measure = "time and state" if large else "time"
-    reason = (
-        f"for {statistics.groups:,.0f} groups with {statistics.rows:.3g} rows a pane it is estimated to take "
-        f"{brief(found[best])}; {usual.strategy.value}: {brief(found[usual.strategy])}"
-        if best is not usual.strategy
-        else f"no other is clearly better in {measure} for {statistics.groups:,.0f} groups with "
-        f"{statistics.rows:.3g} rows a pane: {brief(found[best])}"
-    )
-    return Choice(best, (reason, *(usual.reasons if best is usual.strategy else ())))
+    stream = f"for {statistics.groups:,.0f} groups with {statistics.rows:.3g} rows a pane"
+    if best is usual.strategy:
+        measure = "time and state" if large else "time"
+        reason = f"no other is clearly better in {measure} {stream}: {brief(found[best])}"
+        return Choice(best, (reason, *usual.reasons))
+    cost, instead = brief(found[best]), f"{usual.strategy.value}: {brief(found[usual.strategy])}"
+    return Choice(best, (f"{stream} it is estimated to take {cost}; {instead}",))
 
 
 def _per_row(node: WindowAggregate, window: SlideByTuple) -> Iterator[str]:
@@ -116,7 +115,7 @@ def _per_row(node: WindowAggregate, window: SlideByTuple) -> Iterator[str]:
     yield from _ways_of(node, kept="keeps values: the rows of one RANGE, sorted by time")
 
 
-def _told(node: WindowAggregate) -> Iterator[str]:
+def _details(node: WindowAggregate) -> Iterator[str]:
     """What a strategy that was asked for will do."""
     if node.strategy is Strategy.ADAPTIVE:
         assert isinstance(node.window, Sliding)
@@ -132,25 +131,9 @@ def _panes_are_too_small(window: Sliding) -> bool:
     return window.range // gcd(window.range, window.slide) > MOST_PANES and window.range // window.slide <= MOST_WINDOWS
 
 
-def _why_no_panes(node: WindowAggregate) -> str:
-    assert isinstance(node.window, Sliding)
-    pane = render(gcd(node.window.range, node.window.slide), shape_of(node.input).domain)
-    return f"RANGE and SLIDE share only {pane}, too small for panes: one partial for each open window instead"
-
-
-def _pane_of(node: WindowAggregate) -> str:
-    assert isinstance(node.window, Sliding)
-    pane = gcd(node.window.range, node.window.slide)
-    size = render(pane, shape_of(node.input).domain)
-    return (
-        f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {node.window.range // pane} panes"
-    )
-
-
-def _pane_of_rows(window: RowsWindow) -> str:
-    pane = gcd(window.range, window.slide)
-    size = row_count(pane)
-    return f"each row goes into one pane of {size}, whatever RANGE/SLIDE is; a window is {window.range // pane} panes"
+def _pane_reason(window: Sliding | RowsWindow, pane: str) -> str:
+    panes = window.range // gcd(window.range, window.slide)
+    return f"each row goes into one pane of {pane}, whatever RANGE/SLIDE is; a window is {panes} panes"
 
 
 def _ways_of(

@@ -1,4 +1,4 @@
-"""What a running query tells about itself."""
+"""What a running query reports about itself."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class SourceMetrics:
     jump: Jump | None = None
 
     @staticmethod
-    def from_dict(told: Mapping[str, Any]) -> SourceMetrics:
+    def from_dict(values: Mapping[str, Any]) -> SourceMetrics:
         """What `asdict` gave."""
-        jump = told.get("jump")
-        return SourceMetrics(**{**told, "jump": jump and Jump(**jump)})
+        jump = values.get("jump")
+        return SourceMetrics(**{**values, "jump": jump and Jump(**jump)})
 
 
 _ADDED = (
@@ -94,10 +94,10 @@ class Metrics:
         return asdict(self)
 
     @staticmethod
-    def from_dict(told: Mapping[str, Any]) -> Metrics:
+    def from_dict(values: Mapping[str, Any]) -> Metrics:
         """What `to_dict` gave."""
-        sources = {name: SourceMetrics.from_dict(source) for name, source in told["sources"].items()}
-        return Metrics(**{**told, "sources": sources})
+        sources = {name: SourceMetrics.from_dict(source) for name, source in values["sources"].items()}
+        return Metrics(**{**values, "sources": sources})
 
 
 def known(value: int) -> int | None:

@@ -137,12 +137,9 @@ def split_distance(
 ) -> tuple[int | None, int | None, Expression | None]:
     """The least and the greatest right time less left time that a predicate allows, and what remains of it."""
     sides = _Sides(({times[LEFT]}, {times[RIGHT]}), schema)
-    low: list[int] = []
-    high: list[int] = []
-    rest: list[Expression] = []
+    low, high, rest = list[int](), list[int](), list[Expression]()
     for part in conjuncts(on):
-        equal = _equality(part, sides)
-        half = _half(part, sides)
+        equal, half = _equality(part, sides), _half(part, sides)
         if equal is not None and isinstance(equal.left, Column) and isinstance(equal.right, Column):
             low.append(0)
             high.append(0)

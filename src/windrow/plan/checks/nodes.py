@@ -16,8 +16,8 @@ from windrow.aggregates import lookup
 from windrow.errors import InternalError, QueryError, UnsupportedError
 from windrow.plan.checks.joins import join_shape
 from windrow.plan.checks.progress import KEEP_TIME, carries_progress, times_hint
-from windrow.plan.checks.streams import check_stream
-from windrow.plan.checks.windows import attribute_of, check_empties, check_window, every_of
+from windrow.plan.checks.streams import stream_shape
+from windrow.plan.checks.windows import check_empties, check_window, every_of
 from windrow.plan.nodes import (
     Distinct,
     Filter,
@@ -123,7 +123,7 @@ def _check_supported_window(node: WindowAggregate) -> None:
             value=str(node.early),
             hint="leave EMIT EARLY out, or use LATE SIDE with a sliding, tumbling or landmark window",
         )
-    if any(isinstance(part, WindowAggregate) and part.early is not None for part in walk(node.input)):
+    if gives_early(node.input):
         raise UnsupportedError(
             "windows over early results are not available: what is taken back cannot be taken out of them",
             hint="say EMIT EARLY in the outer query",
@@ -133,11 +133,6 @@ def _check_supported_window(node: WindowAggregate) -> None:
             "windows over results that are corrected later are not available yet",
             hint="use LATE DROP or LATE SIDE in the inner query",
         )
-
-
-def _stream(node: Stream) -> Shape:
-    check_stream(node)
-    return Shape(node.schema, node.time)
 
 
 def _filter(node: Filter) -> Shape:
@@ -196,23 +191,22 @@ def _aggregate(node: WindowAggregate) -> Shape:
 
 def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
     """The type of `window_start` and `window_end`: the attribute's, or int64 where rows are counted."""
-    attribute = attribute_of(node.window)
-    if isinstance(node.window, SlideByTuple):
-        for name in node.window.partition:
-            type_of(Column(name), shape.schema)
-        _check_partition(node, node.window.partition)
     if isinstance(node.window, RowsWindow):
         check_window(node.window)
         _check_rows(node, node.window, shape)
         return pa.int64()
+    if isinstance(node.window, SlideByTuple):
+        _check_partition(node, node.window.partition, shape)
     attribute = node.window.attribute
     _check_attribute(node, shape, attribute)
     check_window(node.window, shape.domain)
     return normal_time(type_of(Column(attribute), shape.schema))
 
 
-def _check_partition(node: WindowAggregate, partition: tuple[str, ...]) -> None:
+def _check_partition(node: WindowAggregate, partition: tuple[str, ...], shape: Shape) -> None:
     """Groups count their own rows, or all of them count together; nothing in between."""
+    for name in partition:
+        type_of(Column(name), shape.schema)
     if partition and {expression for _, expression in node.keys} != {Column(name) for name in partition}:
         raise QueryError(
             "must name all group columns, or be left out",
@@ -308,30 +302,23 @@ def _union(node: Union) -> Shape:
     if not node.inputs:
         raise InternalError("must have inputs", parameter="union")
     shapes = [shape_of(child) for child in node.inputs]
-    for shape in shapes[1:]:
-        _check_same_columns(shapes[0], shape)
-        _check_same_progress(shapes[0], shape)
-    return Shape(pa.schema([(name, _merged(name, shapes)) for name in shapes[0].schema.names]), shapes[0].time)
-
-
-def _check_same_columns(first: Shape, other: Shape) -> None:
-    if first.schema.names != other.schema.names:
-        raise QueryError(
-            "needs the same columns on both sides, in the same order",
-            parameter="union",
-            value=f"({', '.join(first.schema.names)}) and ({', '.join(other.schema.names)})",
-            hint="select the columns you want from each side first",
-        )
-
-
-def _check_same_progress(first: Shape, other: Shape) -> None:
-    if first.time != other.time:
-        raise QueryError(
-            "needs the same progressing attribute on both sides",
-            parameter="union",
-            value=f"{first.time or 'none'} and {other.time or 'none'}",
-            hint="rename one: SELECT ... AS the name of the other",
-        )
+    first = shapes[0]
+    for other in shapes[1:]:
+        if first.schema.names != other.schema.names:
+            raise QueryError(
+                "needs the same columns on both sides, in the same order",
+                parameter="union",
+                value=f"({', '.join(first.schema.names)}) and ({', '.join(other.schema.names)})",
+                hint="select the columns you want from each side first",
+            )
+        if first.time != other.time:
+            raise QueryError(
+                "needs the same progressing attribute on both sides",
+                parameter="union",
+                value=f"{first.time or 'none'} and {other.time or 'none'}",
+                hint="rename one: SELECT ... AS the name of the other",
+            )
+    return Shape(pa.schema([(name, _merged(name, shapes)) for name in first.schema.names]), first.time)
 
 
 def _merged(name: str, shapes: list[Shape]) -> pa.DataType:
@@ -348,10 +335,6 @@ def _merged(name: str, shapes: list[Shape]) -> pa.DataType:
             )
         kind = merged
     return kind
-
-
-def _join(node: Join) -> Shape:
-    return join_shape(node, (shape_of(node.left), shape_of(node.right)))
 
 
 def _timed(node: Node, parameter: str, rule: str, hint: str) -> Shape:
@@ -378,7 +361,7 @@ def _ordered(node: OrderedOutput) -> Shape:
 
 
 def _refuse_disorder(node: WindowAggregate) -> None:
-    """What is said of a window again, or before it closes, has no place in the order."""
+    """A result that is corrected, or comes before its window closes, has no place in the order."""
     revised = node.late is Late.REVISE
     what = "LATE REVISE: a correction follows results of later windows" if revised else "EMIT EARLY: a window is told"
     raise UnsupportedError(
@@ -389,12 +372,12 @@ def _refuse_disorder(node: WindowAggregate) -> None:
 
 
 _RULES: dict[type, Callable[[Any], Shape]] = {
-    Stream: _stream,
+    Stream: stream_shape,
     Filter: _filter,
     Project: _project,
     WindowAggregate: _aggregate,
     Union: _union,
     Distinct: _distinct,
     OrderedOutput: _ordered,
-    Join: _join,
+    Join: lambda node: join_shape(node, (shape_of(node.left), shape_of(node.right))),
 }

@@ -10,19 +10,20 @@ from windrow.errors import QueryError
 from windrow.plan.nodes import Stream
 from windrow.plan.types.expressions import unknown_column
 from windrow.plan.types.kinds import Family, family_of, name_of
-from windrow.plan.types.schema import domain_of
+from windrow.plan.types.schema import Shape, domain_of
 from windrow.semantics.progress.policies import External, Lead, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain
 
 
-def check_stream(stream: Stream) -> None:
-    """Refuse a stream whose time is no time, or whose policy does not fit it."""
+def stream_shape(stream: Stream) -> Shape:
+    """The columns of a stream, or the error for a time that is no time, or a policy that does not fit it."""
     _check_names(stream)
     kind = _time_type(stream)
     _check_policy(stream, kind)
     if stream.idle is not None:
         domain = Domain.TIME if stream.idle.wall_clock else domain_of(kind)
         _check_length(stream.idle.amount, domain, "idle", least=1)
+    return Shape(stream.schema, stream.time)
 
 
 def _check_names(stream: Stream) -> None:

@@ -23,8 +23,6 @@ _EXAMPLES = {
     "slide": "windows move forward, as in SLIDE 1 SECOND",
     "gap": "a session ends after a silence, as in GAP 30 SECONDS",
 }
-
-
 _ROW_EXAMPLES = {
     "range": "a window holds something, as in RANGE 10 ROWS",
     "slide": "windows move forward, as in SLIDE 1 ROW",
