@@ -93,12 +93,12 @@ class GeneratedStream:
     def _blocks(self, full: bool) -> Iterator[Rows]:
         """Rows in order of time; only what arrival depends on unless `full`."""
         sampler = self.skew.sampler(self.keys, self._chance(1))
-        values, speakers = self._chance(2), self._chance(3)
+        values, origins = self._chance(2), self._chance(3)
         clock = self._times()
         for done in range(0, self.rows, _BLOCK):
             size = min(_BLOCK, self.rows - done)
             times = next(clock)[:size]
-            sources = speakers.integers(0, self.sources, size)
+            sources = origins.integers(0, self.sources, size)
             columns = self.recipe.fill(sampler(size), values) if full else {}
             yield {**columns, TIME: times, SOURCE: sources}
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.strategies import AggregateCall, calls, comparable
-from windrow.errors import QueryError
 from windrow.semantics.oracle.answers import OracleAnswer, answer
 from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.policies import END, Punctuation
@@ -302,26 +301,6 @@ def test_far_apart_values(elements: list[Any], window: Sliding) -> None:
     rows: list[Any] = [element["ts"] for element in elements if not isinstance(element, Punctuation)]
     for start, end, n in spans(found):
         assert n == sum(start <= t < end for t in rows)
-
-
-@pytest.mark.parametrize(
-    ("message", "options"),
-    [
-        (
-            r"^`late` must be a known policy \(one of drop, side, revise\), got keep\. Hint: 'drop' only",
-            {"late": "keep"},
-        ),
-        (r"^`within` must not be negative and needs late='revise', got 5\. Hint: it says how long", {"within": 5}),
-        (r"^`within` must not be negative and .*, got -1\. Hint: ", {"within": -1, "late": "revise"}),
-        (
-            r"^`lateness` must be a known mode \(one of generous, consistent\), got strict\. Hint: ",
-            {"lateness": "strict"},
-        ),
-    ],
-)
-def test_errors(message: str, options: dict[str, Any]) -> None:
-    with pytest.raises(QueryError, match=message):
-        answer([], TEN, **options)
 
 
 def test_a_row_below_the_bound_has_no_number_when_rows_are_in_order_of_time() -> None:

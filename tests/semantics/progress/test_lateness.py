@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
-from windrow.errors import QueryError
 from windrow.semantics.progress.lateness import Account, Verdict, judge
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
@@ -59,9 +57,3 @@ def test_a_verdict_parts_the_windows(window: Sliding, t: int, bound: int, latene
 
 def test_every_row_is_accounted_for() -> None:
     assert 6 == Account(used=3, late=1, filtered=2).rows_in
-
-
-def test_an_unknown_mode() -> None:
-    message = r"^`lateness` must be a known mode \(one of generous, consistent\), got strict\. Hint: 'generous' lets"
-    with pytest.raises(QueryError, match=message):
-        judge_value(WINDOW, 1, bound=0, lateness="strict")

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
-from windrow.errors import DataError, QueryError
+from windrow.errors import DataError
 from windrow.semantics.oracle.arrival import Arrival, Element, Group, Keys, arrivals
 from windrow.semantics.oracle.placement import Placement, place
 from windrow.semantics.oracle.reference import REFERENCE
-from windrow.semantics.progress.lateness import Account, check_lateness
+from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.lead import EarlyRow
 from windrow.semantics.progress.policies import START, Row
 from windrow.semantics.scalars.evaluate import evaluate
@@ -35,7 +35,6 @@ from windrow.semantics.windows.kinds import (
     closes_at,
 )
 
-LATE = ("drop", "side", "revise")
 Missed: TypeAlias = tuple[Row, int, list[Interval]]
 """A row, how far below the bound it was, and the intervals of the windows it missed."""
 
@@ -83,6 +82,7 @@ def answer(
 ) -> OracleAnswer:
     """The answer over rows and punctuations in order of arrival; the end of the input closes every window.
 
+    `late` is "drop", "side" or "revise", `lateness` "generous" or "consistent".
     The filter comes before lateness: a filtered row is never late, nor early. With `late="revise"` the results are the
     last revisions: a row that missed a window still counts in it while the bound is less than `within` past its
     closing (None: always). `lateness` then judges what is left. A session that is corrected covers all that it
@@ -97,7 +97,6 @@ def answer(
     >>> found.account, found.missed
     (Account(used=3, late=1, filtered=0, early=0), [({'ts': 4}, 6, [(0, 10)])])
     """
-    _check(late, lateness, within)
     arrived, early, filtered = arrivals(elements, window, keys, where)
     at_once = place(window, arrived, within=0, lateness=lateness)
     final = place(window, arrived, within=within, lateness=lateness) if late == "revise" else at_once
@@ -105,24 +104,9 @@ def answer(
     account = Account(len(arrived) - came_late, came_late, filtered, len(early))
     if emit is Emit.EMPTY:
         final = replace(final, extents=_filled(window, final, most_empty))
-    results = list(_results(window, arrived, final, emit, keys, aggregates))
+    results = _results(window, arrived, final, emit, keys, aggregates)
     ordered = sorted(results, key=lambda result: _order(result, keys))
     return OracleAnswer(ordered, account, _missed(window, arrived, final), early)
-
-
-def _check(late: str, lateness: str, within: int | None) -> None:
-    check_lateness(lateness)
-    if late not in LATE:
-        raise QueryError(
-            "must be a known policy", parameter="late", value=late, allowed=LATE, hint="'drop' only counts late rows"
-        )
-    if within is not None and (late != "revise" or within < 0):
-        raise QueryError(
-            "must not be negative and needs late='revise'",
-            parameter="within",
-            value=within,
-            hint="it says how long after its closing a window is still revised",
-        )
 
 
 def _order(result: dict[str, Any], keys: Keys) -> tuple[Any, ...]:

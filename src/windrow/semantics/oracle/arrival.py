@@ -65,23 +65,20 @@ def arrivals(
     early: list[EarlyRow] = []
     filtered, bounds = 0, ArrivalBounds()
     for element in elements:
-        if isinstance(element, Punctuation):
-            _check_groups(window, element)
-            bounds = bounds.after(element)
-        elif where is not None and evaluate(where, _row_of(element)) is not True:
+        row = element.row if isinstance(element, EarlyRow) else element
+        if isinstance(row, Punctuation):
+            _check_groups(window, row)
+            bounds = bounds.after(row)
+        elif where is not None and evaluate(where, row) is not True:
             filtered += 1
         elif isinstance(element, EarlyRow):
             early.append(element)
         else:
             attribute = window.order if isinstance(window, RowsWindow) else window.attribute
-            t = len(arrived) if attribute is None else value_of(element, attribute)
-            group = tuple(normal(evaluate(expression, element)) for _, expression in keys)
-            arrived.append(Arrival(element, group, t, bounds))
+            t = len(arrived) if attribute is None else value_of(row, attribute)
+            group = tuple(normal(evaluate(expression, row)) for _, expression in keys)
+            arrived.append(Arrival(row, group, t, bounds))
     return arrived, early, filtered
-
-
-def _row_of(element: Row | EarlyRow) -> Row:
-    return element.row if isinstance(element, EarlyRow) else element
 
 
 def _check_groups(window: Window, punctuation: Punctuation) -> None:

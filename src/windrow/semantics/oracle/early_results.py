@@ -1,6 +1,6 @@
 """Early results: what is known of windows that are still open, given out before they close.
 
-A point to speak lies after each row with which the largest value seen passes a multiple of `every` (counted from the
+A point of report lies after each row with which the largest value seen passes a multiple of `every` (counted from the
 window's origin). There, every open window that has changed since the last point is given as it is then. Each such
 result is taken back once, when a newer one or the final one replaces it: what was given less what was taken back is
 always one result for each window.
@@ -37,23 +37,23 @@ def points(elements: Sequence[Element], window: Sliding | Landmark, every: int, 
 def early_results(
     elements: Sequence[Element],
     window: Sliding | Landmark,
-    spoken: Iterable[int],
+    reported: Iterable[int],
     *,
     keys: Keys = (),
     aggregates: Sequence[oracle.AskedAggregate] = (),
     **settings: Any,
 ) -> list[dict[str, Any]]:
-    """All early results, in order, when it is spoken after so many elements; `settings` are those of the oracle.
+    """All early results, in order, when they are reported after so many elements; `settings` are those of the oracle.
 
     >>> from windrow.plan.nodes import AggregateCall
     >>> rows, window = [{"ts": 1}, {"ts": 2}, {"ts": 5}, {"ts": 11}], Sliding("ts", range=10, slide=10)
-    >>> spoken = points(rows, window, 5, None)
-    >>> [r["n"] for r in early_results(rows, window, spoken, aggregates=[AggregateCall("n", "count")])]
+    >>> reported = points(rows, window, 5, None)
+    >>> [r["n"] for r in early_results(rows, window, reported, aggregates=[AggregateCall("n", "count")])]
     [3, 1]
     """
     given: list[dict[str, Any]] = []
     known: dict[str, str] = {}
-    for count in spoken:
+    for count in reported:
         before = elements[:count]
         found = oracle.answer(before, window, keys=keys, aggregates=aggregates, **settings).results
         bounds = _bounds(before)

@@ -67,18 +67,6 @@ def float_sum(values: list[float]) -> float:
         return _to_float(sum(map(Fraction, values), Fraction()))
 
 
-def _count(pairs: Pairs, _: Parameters) -> int:
-    return len(_values(pairs))
-
-
-def _count_distinct(pairs: Pairs, _: Parameters) -> int:
-    return len(set(_values(pairs)))
-
-
-def _approx_distinct(pairs: Pairs, parameters: Parameters) -> int:
-    return approximate(set(_values(pairs)), *(parameters or (DEFAULT_ERROR,)))
-
-
 def _sum(pairs: Pairs, _: Parameters) -> int | float | None:
     values = _values(pairs)
     if not values:
@@ -105,8 +93,10 @@ def _avg(pairs: Pairs, _: Parameters) -> float | None:
     return _to_float(Fraction(sum(values), len(values)))
 
 
-def _variance_of(values: list[Any], degrees: int) -> float | None:
-    """The sum of squared distances to the mean over `degrees`, exact, rounded once."""
+def _variance(pairs: Pairs, taken: int) -> float | None:
+    """The sum of squared distances to the mean over the number of values less those `taken`, exact, rounded once."""
+    values = _values(pairs)
+    degrees = len(values) - taken
     if degrees < 1:
         return None
     if _special(values) is not None:
@@ -114,16 +104,6 @@ def _variance_of(values: list[Any], degrees: int) -> float | None:
     exact = [Fraction(value) for value in values]
     mean = sum(exact, Fraction()) / len(exact)
     return _to_float(sum(((value - mean) ** 2 for value in exact), Fraction()) / degrees)
-
-
-def _variance(pairs: Pairs, _: Parameters) -> float | None:
-    values = _values(pairs)
-    return _variance_of(values, len(values) - 1)
-
-
-def _var_pop(pairs: Pairs, _: Parameters) -> float | None:
-    values = _values(pairs)
-    return _variance_of(values, len(values))
 
 
 def _root(value: float | None) -> float | None:
@@ -162,38 +142,29 @@ def _structs(ranked: Iterable[tuple[Any, int]]) -> list[dict[str, Any]]:
     return [{"value": value, "count": count} for value, count in ranked]
 
 
-def _mode(pairs: Pairs, _: Parameters) -> Any:
-    ranked = _ranked(pairs)
-    return ranked[0][0] if ranked else None
-
-
-def _top_k(pairs: Pairs, parameters: Parameters) -> list[dict[str, Any]]:
-    return _structs(_ranked(pairs)[: parameters[0]])
-
-
 def _heavy_hitters(pairs: Pairs, parameters: Parameters) -> list[dict[str, Any]]:
     least = parameters[0] * len(_values(pairs))
     return _structs((value, count) for value, count in _ranked(pairs) if count >= least)
 
 
 REFERENCE: dict[str, Reference] = {
-    "count": _count,
-    "count_distinct": _count_distinct,
-    "approx_distinct": _approx_distinct,
+    "count": lambda pairs, _: len(_values(pairs)),
+    "count_distinct": lambda pairs, _: len(set(_values(pairs))),
+    "approx_distinct": lambda pairs, parameters: approximate(set(_values(pairs)), *(parameters or (DEFAULT_ERROR,))),
     "sum": _sum,
     "avg": _avg,
     "min": lambda pairs, _: _first_of(_sorted(pairs)),
     "max": lambda pairs, _: _last_of(_sorted(pairs)),
-    "variance": _variance,
-    "var_pop": _var_pop,
-    "stddev": lambda pairs, parameters: _root(_variance(pairs, parameters)),
-    "stddev_pop": lambda pairs, parameters: _root(_var_pop(pairs, parameters)),
+    "variance": lambda pairs, _: _variance(pairs, 1),
+    "var_pop": lambda pairs, _: _variance(pairs, 0),
+    "stddev": lambda pairs, _: _root(_variance(pairs, 1)),
+    "stddev_pop": lambda pairs, _: _root(_variance(pairs, 0)),
     "first": lambda pairs, _: _first_of(_by_time(pairs)),
     "last": lambda pairs, _: _last_of(_by_time(pairs)),
     "median": lambda pairs, _: quantile_of(_sorted(pairs), 0.5),
     "quantile": lambda pairs, parameters: quantile_of(_sorted(pairs), parameters[0]),
-    "mode": _mode,
-    "top_k": _top_k,
+    "mode": lambda pairs, _: _first_of([value for value, _ in _ranked(pairs)]),
+    "top_k": lambda pairs, parameters: _structs(_ranked(pairs)[: parameters[0]]),
     "heavy_hitters": _heavy_hitters,
     "collect": lambda pairs, _: _by_time(pairs),
 }

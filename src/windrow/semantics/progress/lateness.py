@@ -14,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windrow.errors import QueryError
 from windrow.semantics.windows.kinds import Window, WindowId, closes_at
 
-LATENESS = ("generous", "consistent")
 FEW, LEAST = 10, 3
 """What is worth naming a row for: so many late rows, or one in so many and a few at least; and a jump of so many times
 the slack."""
@@ -61,21 +59,9 @@ def judge(window: Window, wids: Sequence[WindowId], *, bound: int, lateness: str
     >>> judge(Sliding("ts", range=20, slide=10), [2, 3], bound=20)
     Verdict(missed=(2,), counted=(3,))
     """
-    check_lateness(lateness)
     missed = tuple(wid for wid in wids if closes_at(window, wid) <= bound)
     rest = tuple(wid for wid in wids if closes_at(window, wid) > bound)
     return Verdict(missed, () if missed and lateness == "consistent" else rest)
-
-
-def check_lateness(lateness: str) -> None:
-    if lateness not in LATENESS:
-        raise QueryError(
-            "must be a known mode",
-            parameter="lateness",
-            value=lateness,
-            allowed=LATENESS,
-            hint="'generous' lets a late row count in its windows that are still open",
-        )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Punctuations and where they come from.
 
 A punctuation `p` says: no later row has a value of the progressing attribute below `p`.
-A policy turns what has been seen of a source into such promises. Conceptually every policy speaks
+A policy turns what has been seen of a source into such promises. Conceptually every policy promises
 after every row, so that where batches are cut cannot change an answer.
 """
 
@@ -24,7 +24,7 @@ END = (1 << 63) - 1
 START = -(1 << 63)
 """The bound before any punctuation."""
 LIMIT = 1 << 61
-"""Values at or beyond this, on either side of zero, are refused: bounds of windows around them could not be told."""
+"""Values at or beyond this, on either side of zero, are refused: bounds of windows around them would overflow."""
 
 
 @dataclass(frozen=True, init=False)
@@ -127,7 +127,7 @@ class Idle:
 
     By stream time (`wall_clock=False`) the decision is a function of the data alone: the source counts as
     having reached the furthest other source minus `amount`. By wall clock, a source silent for `amount` of
-    real time is left out of the minimum until it speaks again.
+    real time is left out of the minimum until its next row.
     """
 
     amount: Amount

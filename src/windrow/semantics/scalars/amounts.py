@@ -25,22 +25,22 @@ class Domain(Enum):
 
 _SECOND = 1_000_000
 WEEK = 7 * 86_400 * _SECOND
-_UNITS: dict[str, int] = {}
-for _names, _size in (
-    ("us microsecond microseconds", 1),
-    ("ms msec millisecond milliseconds", 1_000),
-    ("s sec secs second seconds", _SECOND),
-    ("m min mins minute minutes", 60 * _SECOND),
-    ("h hr hour hours", 3_600 * _SECOND),
-    ("d day days", 86_400 * _SECOND),
-    ("w week weeks", WEEK),
-):
-    for _name in _names.split():
-        _UNITS[_name] = _size
-_WORDS = {
-    **{"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute"},
-    **{"h": "hour", "d": "day", "w": "week"},
+_UNITS = {
+    name: size
+    for names, size in (
+        ("us microsecond microseconds", 1),
+        ("ms msec millisecond milliseconds", 1_000),
+        ("s sec secs second seconds", _SECOND),
+        ("m min mins minute minutes", 60 * _SECOND),
+        ("h hr hour hours", 3_600 * _SECOND),
+        ("d day days", 86_400 * _SECOND),
+        ("w week weeks", WEEK),
+    )
+    for name in names.split()
 }
+_WORDS = {
+    "us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hour", "d": "day", "w": "week",
+}  # fmt: skip
 _LENGTHS = [
     ("year", 31_557_600 * _SECOND),
     *((_WORDS[unit], _UNITS[unit]) for unit in ("d", "h", "min", "s", "ms", "us")),
@@ -74,7 +74,10 @@ class Amount:
                 "must be a number with a unit", parameter=parameter, value=value, hint="write it like '10 min' or 500"
             )
         if not isinstance(value, str):
-            return _of_number(value, parameter)
+            if not math.isfinite(value):
+                hint = "write it like '10 min' or 500"
+                raise QueryError("must be finite", parameter=parameter, value=value, hint=hint)
+            return Amount(Fraction(value))
         match = _PATTERN.match(value)
         unit = match.group(2).lower() if match else ""
         if not match or (unit and unit not in _UNITS and unit not in ROWS):
@@ -130,12 +133,6 @@ class Amount:
 
     def __str__(self) -> str:
         return f"{self._digits} {self.unit}" if self.unit else self._digits
-
-
-def _of_number(value: int | float, parameter: str) -> Amount:
-    if not math.isfinite(value):
-        raise QueryError("must be finite", parameter=parameter, value=value, hint="write it like '10 min' or 500")
-    return Amount(Fraction(value))
 
 
 def rounded_up(units: int, domain: Domain) -> int:
