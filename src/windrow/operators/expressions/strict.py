@@ -16,7 +16,7 @@ Kernel: TypeAlias = Callable[[Sequence[Datum], pa.DataType], Datum | None]
 
 
 def apply(function: str, arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
-    """A function of its arguments, with the result type that the plan says."""
+    """A function of its arguments, with the result type of the plan."""
     if all(map(is_scalar, arguments)):
         return apply(function, [expanded(arguments[0], 1), *arguments[1:]], kind)[0]
     if function in _NULLS:

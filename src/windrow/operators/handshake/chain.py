@@ -45,7 +45,7 @@ class Outlet:
         return self.pairs >= PAIRS
 
     def put(self, found: Found) -> None:
-        """Pairs of a worker, once there is room; after the end nobody wants them."""
+        """Pairs of a worker, once there is room; after the end they are dropped."""
         with self.lock:
             self.room.wait_for(lambda: not self.is_full or self.is_closed)
             if self.is_closed:
@@ -81,7 +81,7 @@ class Chain(Generic[Block]):
         self.crew = _Crew(linked(locals_), outlet or Outlet())
         self.numbers = [0, 0]
         """Of the next block of each side."""
-        # The threads know the crew alone: a chain that nobody holds any more lets them go.
+        # The threads know the crew alone: a chain that is no longer referred to lets them go.
         weakref.finalize(self, self.crew.stop)
 
     def enter(self, side: int, block: Block) -> Iterator[None]:

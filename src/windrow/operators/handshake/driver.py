@@ -1,4 +1,4 @@
-"""The driver of a chain: cuts rows into blocks, feeds both ends, and says when blocks have left their window."""
+"""The driver of a chain: cuts rows into blocks, feeds both ends, and expires blocks that have left their window."""
 
 from __future__ import annotations
 

@@ -74,9 +74,9 @@ class HandshakeJoin(PairJoin):
         batch, late = self.in_time(batch, port, self.bounds[port])
         yield from late
         for start in range(0, len(batch), PIECE):
-            yield from self._given(self._put(batch.slice(start, min(start + PIECE, len(batch))), port))
+            yield from self._emit(self._put(batch.slice(start, min(start + PIECE, len(batch))), port))
             self.unsettled += 1
-            yield from self._given(self._settle() if self.unsettled == PATIENCE else self.driver.outlet.take())
+            yield from self._emit(self._settle() if self.unsettled == PATIENCE else self.driver.outlet.take())
 
     def _put(self, batch: Batch, port: int) -> Iterator[Found]:
         """Rows that can join something go into the chain; the others have no partner, now and for ever."""
@@ -91,7 +91,7 @@ class HandshakeJoin(PairJoin):
 
     # Pairs out
 
-    def _given(self, found: Iterable[Found] = ()) -> Iterator[Element]:
+    def _emit(self, found: Iterable[Found] = ()) -> Iterator[Element]:
         """The results of pairs, and all that wait."""
         for lefts, rights in _joined(found):
             yield from self.counted(self._pairs(lefts, rights))
@@ -124,10 +124,10 @@ class HandshakeJoin(PairJoin):
         value = max(self.promised, promise(self.node, now, least))
         joint = [] if self.joint is None else list(self.joint.promises(before, now, value))
         if value > self.promised or joint or self._has_much_to_leave():
-            yield from self._given(self._settle())
+            yield from self._emit(self._settle())
             self._let_go()
             self._shrink()
-        yield from self._given(self.driver.outlet.take())
+        yield from self._emit(self.driver.outlet.take())
         if value > self.promised:
             self.promised = value
             yield Punctuation(value)

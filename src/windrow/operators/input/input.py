@@ -155,7 +155,7 @@ class Input(Operator):
         return self.counters.rows_in - len(times)
 
     def _note_below(self, times: Integers) -> None:
-        """Where only what was promised says what is below the bound."""
+        """Where only what was promised decides what is below the bound."""
         least, most = kernels.span(times)
         self._check_span(least, most)
         if least < self.bound < END:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.input.lead import as_late_rows
 from windrow.operators.joins.encoding import Encoded, Encoder
@@ -52,15 +51,14 @@ class AnyJoin(Operator):
         late = below(batch.times, bounds)
         if not late.any():
             return batch, []
-        missed = batch.where(late)
-        self.counters.late += len(missed)
-        self.late[port] += len(missed)
-        return batch.where(~late), list(self._given_late(missed, bounds[late], port))
-
-    def _given_late(self, batch: Batch, bounds: Integers, port: int) -> Iterator[LateRows]:
-        if self.node.late is Late.SIDE:
-            missed = Missed(bounds - batch.times, None, None, None)
-            yield LateRows(late_batch(self._widened(batch, port), missed, batch.source, self.late_schema))
+        count = int(np.count_nonzero(late))
+        self.counters.late += count
+        self.late[port] += count
+        if self.node.late is not Late.SIDE:
+            return batch.where(~late), []
+        missed = Missed((bounds - batch.times)[late], None, None, None)
+        rows = late_batch(self._widened(batch.where(late), port), missed, batch.source, self.late_schema)
+        return batch.where(~late), [LateRows(rows)]
 
     def _widened(self, batch: Batch, port: int) -> pa.RecordBatch:
         """Rows of either side, with NULL in the columns of the other."""

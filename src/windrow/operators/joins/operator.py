@@ -192,7 +192,7 @@ class JoinOperator(PairJoin):
         """The smallest time of a side that a result to come can have."""
         if not isinstance(self.window, LastRows):
             return min(self.bounds[side], self._limit(side))
-        # By arrival no row is late, so nothing can be said until a side has ended.
+        # By arrival no row is late, so nothing can be promised until a side has ended.
         return self.stores[side].least if self.bounds[side] == END else START
 
     # State

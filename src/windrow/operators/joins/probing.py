@@ -52,7 +52,7 @@ class New:
 
 
 class Prober:
-    """Finds partners. `pairs` says whether the columns of both sides are wanted."""
+    """Finds partners. With `pairs`, the columns of both sides are wanted."""
 
     def __init__(self, columns: JoinColumns, threads: int, *, pairs: bool) -> None:
         self.columns = columns

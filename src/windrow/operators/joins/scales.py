@@ -105,14 +105,11 @@ class Interval:
         if self.probing == band.around:
             below = self._moved(self.probe, places, band.low)
             above = self._moved(self.probe, places, band.high)
-            near = below, above
+            near, opens = (below, above), (band.low_open, band.high_open)
         else:
             below = above = self.probe.numbers(places)
             floor, ceiling = self._center(band.high), self._center(band.low)
-            near = below - float(band.high), above - float(band.low)
-        opens = (band.low_open, band.high_open)
-        if self.probing != band.around:
-            opens = opens[::-1]
+            near, opens = (below - float(band.high), above - float(band.low)), (band.high_open, band.low_open)
         first = self._first(floor, float_keys(below) + opens[0], near[0])
         last = self._first(ceiling, float_keys(above) + 1 - opens[1], near[1])
         return self._closed(first, last)

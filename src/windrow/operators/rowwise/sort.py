@@ -26,7 +26,7 @@ from windrow.semantics.progress.policies import START, Punctuation, check_advanc
 class SortOperator(Operator):
     """With `time`, the name of its column, rows of equal time leave in the order of an answer; else by arrival.
 
-    A row below the bound has missed its place. Consistent: it is late, counted and passed on to nobody. Generous: it
+    A row below the bound has missed its place. Consistent: it is late, counted and not passed on. Generous: it
     passes at once, out of order, for the windows above that are still open.
     """
 
