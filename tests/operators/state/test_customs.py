@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 import windrow as wr
+from windrow.aggregates.kinds.base import Custom
 from windrow.operators.state.customs import CustomCells, CustomState, PanedStates
 
 
@@ -32,14 +33,13 @@ def cells(places: list[int], values: list[int]) -> CustomCells:
 
 def test_a_late_cell_comes_before_the_panes_of_its_window() -> None:
     """As after a restore, which knows closed panes but not which of them are in the window."""
-    store = PanedStates(4, forever=False)
+    store = PanedStates(Custom(None, Total()), 4, forever=False)
     store.add(cells([2, 3, 4, 5], [1, 10, 100, 1000]))
     store.close(6)
     store.amend(cells([5], [7]))
     found = []
     for end in (6, 7, 8, 9):
-        states = store.slide_to(end)
-        found.append(0 if states is None else int(states.state.columns[0][0]))
+        found.append(int(store.slide_to(end).state.columns[0][0]))
     assert [1118, 1117, 1107, 1007] == found
 
 

@@ -40,6 +40,11 @@ def tabled(**columns: Numbers) -> pa.Table:
     return pa.table({name: arrow(values) for name, values in columns.items()})
 
 
+def numbers_of(table: pa.Table, name: str) -> Numbers:
+    """A column of a table as an array that may be changed."""
+    return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False))
+
+
 def concatenated(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The rows of several batches of one schema in one."""
     columns = zip(*(batch.columns for batch in batches), strict=True)

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import cells as kernels
 from windrow.operators.state.changes import Marks
+from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
-
-Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Cells:
         """Cells one after the other; there must be some."""
         if len(parts) == 1:
             return parts[0]
-        panes, codes = (np.concatenate(arrays) for arrays in zip(*((p.panes, p.codes) for p in parts), strict=True))
+        panes, codes = np.concatenate([p.panes for p in parts]), np.concatenate([p.codes for p in parts])
         return Cells(panes, codes, Table.joined(p.state for p in parts))
 
 
@@ -88,7 +87,7 @@ class CellTable:
 
     def combine(self, panes: Integers, codes: Codes, state: Table) -> None:
         """Combine cells from elsewhere into these."""
-        slots = self.slots(panes, codes)
+        slots = self.slots(panes, codes)  # first: the state may grow
         self.state.combine(slots, state)
 
     def take_below(self, pane: int) -> tuple[Integers, Codes, Table]:

@@ -29,7 +29,6 @@ class CustomState:
 
     @staticmethod
     def nothing(part: Custom) -> CustomState:
-        """No states."""
         assert isinstance(part.aggregate, UserAggregate)
         return CustomState(part.aggregate, part.aggregate.lift(np.empty(0)))
 
@@ -90,13 +89,20 @@ class CustomState:
         return sum(column.nbytes for column in self.columns)
 
 
-@dataclass
+@dataclass(frozen=True)
 class CustomCells:
-    """States per (place, group), where a place is a pane, a window or a time."""
+    """States per (place, group): a place is a pane, a window or a time, or 0 for all that a window holds."""
 
     places: Integers
     codes: Codes
     state: CustomState
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @staticmethod
+    def nothing(part: Custom) -> CustomCells:
+        return CustomCells(np.empty(0, np.int64), np.empty(0, np.int32), CustomState.nothing(part))
 
     @staticmethod
     def of(places: Integers, codes: Codes, state: CustomState) -> CustomCells:
@@ -109,39 +115,27 @@ class CustomCells:
         return CustomCells(places[fresh], codes[fresh], reduced)
 
     def plus(self, other: CustomCells) -> CustomCells:
-        return CustomCells.of(
-            np.concatenate([self.places, other.places]),
-            np.concatenate([self.codes, other.codes]),
-            CustomState.joined([self.state, other.state]),
-        )
+        if len(self) == 0 or len(other) == 0:  # what holds nothing may be of other types
+            return self if len(self) else other
+        places, codes = np.concatenate([self.places, other.places]), np.concatenate([self.codes, other.codes])
+        return CustomCells.of(places, codes, CustomState.joined([self.state, other.state]))
 
     def between(self, first: int, end: int) -> tuple[Codes, CustomState]:
         """The state of each group over places [first, end), sorted by group."""
         low, high = np.searchsorted(self.places, [first, end])
-        codes, state = self.state.take(slice(low, high)).reduced(self.codes[low:high].astype(np.int64))[0:2]
-        return np.unique(codes).astype(np.int32), state
+        codes, state = self.state.take(slice(low, high)).reduced(self.codes[low:high].astype(np.int64))
+        return codes.astype(np.int32), state
 
     def keep(self, chosen: Any) -> CustomCells:
         return CustomCells(self.places[chosen], self.codes[chosen], self.state.take(chosen))
 
+    def at_zero(self) -> CustomCells:
+        """The same states, which are of one place, at place 0."""
+        return CustomCells(np.zeros(len(self), np.int64), self.codes, self.state)
 
-@dataclass(frozen=True)
-class GroupStates:
-    """One state a group, sorted by group."""
-
-    codes: Codes
-    state: CustomState
-
-    def of_groups(self, chosen: npt.NDArray[np.bool_]) -> GroupStates:
-        inside = chosen[self.codes]
-        return GroupStates(self.codes[inside], self.state.take(inside))
-
-    def plus(self, other: GroupStates | None) -> GroupStates:
-        if other is None:
-            return self
-        labels = np.concatenate([self.codes, other.codes]).astype(np.int64)
-        codes, state = CustomState.joined([self.state, other.state]).reduced(labels)
-        return GroupStates(codes.astype(np.int32), state)
+    def remap(self, mapping: Codes) -> CustomCells:
+        """Group codes have changed: `mapping[old] = new`."""
+        return CustomCells(self.places, mapping[self.codes], self.state)
 
 
 class PanedStates:
@@ -150,77 +144,77 @@ class PanedStates:
     Front: for each pane, itself and everything after it in the front; back: everything pushed since, as one.
     """
 
-    def __init__(self, range_panes: int, *, forever: bool) -> None:
+    def __init__(self, part: Custom, range_panes: int, *, forever: bool) -> None:
+        self.part = part
         self.range_panes = range_panes
         self.forever = forever
-        self.open: CustomCells | None = None
-        self.panes: dict[int, GroupStates] = {}
-        self.front: list[tuple[int, GroupStates]] = []
-        self.back: GroupStates | None = None
+        self.nothing = CustomCells.nothing(part)
+        self.open = self.back = self.nothing
+        self.panes: dict[int, CustomCells] = {}
+        self.front: list[tuple[int, CustomCells]] = []
         self.pushed: list[int] = []
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedStates:
         """The states of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""
-        part = PanedStates(self.range_panes, forever=self.forever)
-        part.open = None if self.open is None else self.open.keep(chosen[self.open.codes])
-        part.panes = {pane: states.of_groups(chosen) for pane, states in self.panes.items()}
-        part.back = self.back.of_groups(chosen) if self.forever and self.back is not None else None
+        part = PanedStates(self.part, self.range_panes, forever=self.forever)
+        part.open = self.open.keep(chosen[self.open.codes])
+        part.panes = {pane: cells.keep(chosen[cells.codes]) for pane, cells in self.panes.items()}
+        if self.forever:
+            part.back = self.back.keep(chosen[self.back.codes])
         return part
 
     def add(self, cells: CustomCells) -> None:
-        if len(cells.places):
-            self.open = cells if self.open is None else self.open.plus(cells)
+        self.open = self.open.plus(cells)
 
     def forget_open(self, first: Integers) -> None:
         """Only states of panes not closed from `first[code]` on."""
-        if self.open is not None:
-            self.open = self.open.keep(self.open.places >= first[self.open.codes])
+        self.open = self.open.keep(self.open.places >= first[self.open.codes])
 
     def close(self, below: int) -> None:
-        if self.open is not None:
-            closing = self.open.places < below
-            self._file(self.open.keep(closing))
-            self.open = self.open.keep(~closing)
+        closing = self.open.places < below
+        self.file(self.open.keep(closing))
+        self.open = self.open.keep(~closing)
 
-    def _file(self, cells: CustomCells) -> list[int]:
-        cuts = np.concatenate([[0], np.flatnonzero(np.diff(cells.places)) + 1, [len(cells.places)]])
-        filed = []
-        for first, last in pairwise(cuts.tolist()):
-            if last > first:
-                pane = int(cells.places[first])
-                fresh = GroupStates(cells.codes[first:last], cells.state.take(slice(first, last)))
-                self.panes[pane] = fresh.plus(self.panes.get(pane))
-                filed.append(pane)
-        return filed
+    def file(self, cells: CustomCells) -> list[int]:
+        """Put closed cells to their panes; which these are."""
+        cuts = np.concatenate([[0], np.flatnonzero(np.diff(cells.places)) + 1, [len(cells)]]).tolist()
+        filed = [cells.keep(slice(first, last)) for first, last in pairwise(cuts) if last > first]
+        for fresh in filed:
+            pane = int(fresh.places[0])
+            self.panes[pane] = fresh.plus(self.panes.get(pane, self.nothing))
+        return [int(fresh.places[0]) for fresh in filed]
 
     def amend(self, cells: CustomCells) -> None:
         """Late cells: the stacks are built anew from the panes."""
-        filed = self._file(cells)
+        filed = self.file(cells)
         if self.forever:
-            for pane in filed:
-                self.back = self.panes.pop(pane).plus(self.back)
+            self._hold(filed)
             return
         inside = sorted({*self.pushed, *(pane for pane, _ in self.front), *filed})
-        self.front, self.back, self.pushed = [], None, []
+        self.front, self.back, self.pushed = [], self.nothing, []
         for pane in inside:
             self._push(pane)
 
+    def _hold(self, panes: list[int]) -> None:
+        """Into a window that keeps everything."""
+        for pane in panes:
+            self.back = self.panes.pop(pane).at_zero().plus(self.back)
+
     def _push(self, pane: int) -> None:
-        self.back = self.panes[pane].plus(self.back)
+        self.back = self.panes[pane].at_zero().plus(self.back)
         self.pushed.append(pane)
 
     def _flip(self) -> None:
-        suffix: GroupStates | None = None
+        suffix = self.nothing
         for pane in reversed(self.pushed):
-            suffix = self.panes[pane].plus(suffix)
+            suffix = self.panes[pane].at_zero().plus(suffix)
             self.front.append((pane, suffix))
-        self.back, self.pushed = None, []
+        self.back, self.pushed = self.nothing, []
 
-    def slide_to(self, end: int) -> GroupStates | None:
-        """The states of the window whose panes end before `end`; None when it is empty."""
+    def slide_to(self, end: int) -> CustomCells:
+        """The states of the window whose panes end before `end`."""
         if self.forever:
-            for pane in sorted(p for p in self.panes if p < end):
-                self.back = self.panes.pop(pane).plus(self.back)
+            self._hold(sorted(p for p in self.panes if p < end))
             return self.back
         first = end - self.range_panes
         known = {*self.pushed, *(pane for pane, _ in self.front)}
@@ -228,8 +222,7 @@ class PanedStates:
             self._push(pane)
         self.pushed.sort()  # after a restore, late cells are pushed before the panes they lie among
         self._pop(first)
-        top = self.front[-1][1] if self.front else None
-        return top if self.back is None else self.back.plus(top)
+        return self.back.plus(self.front[-1][1] if self.front else self.nothing)
 
     def _pop(self, first: int) -> None:
         """Take the panes below `first` from the stacks."""
@@ -243,25 +236,16 @@ class PanedStates:
         """Panes that no window needs any more; the stacks lose them while they are still known."""
         if not self.forever:
             self._pop(below)
-            self.panes = {pane: states for pane, states in self.panes.items() if pane >= below}
+            self.panes = {pane: cells for pane, cells in self.panes.items() if pane >= below}
 
     def remap(self, mapping: Codes) -> None:
-        def renamed(states: GroupStates) -> GroupStates:
-            return GroupStates(mapping[states.codes], states.state)
-
-        if self.open is not None:
-            self.open = CustomCells(self.open.places, mapping[self.open.codes], self.open.state)
-        self.panes = {pane: renamed(states) for pane, states in self.panes.items()}
-        self.front = [(pane, renamed(states)) for pane, states in self.front]
-        self.back = renamed(self.back) if self.back is not None else None
+        self.open, self.back = self.open.remap(mapping), self.back.remap(mapping)
+        self.panes = {pane: cells.remap(mapping) for pane, cells in self.panes.items()}
+        self.front = [(pane, cells.remap(mapping)) for pane, cells in self.front]
 
     def codes_in_use(self) -> Codes:
-        used = [states.codes for states in self.panes.values()]
-        used += [self.open.codes] if self.open is not None else []
-        used += [self.back.codes] if self.back is not None else []
-        return np.unique(np.concatenate(used)) if used else np.empty(0, np.int32)
+        return np.unique(np.concatenate([cells.codes for cells in (self.open, self.back, *self.panes.values())]))
 
     @property
     def nbytes(self) -> int:
-        kept = [states.state.nbytes for states in self.panes.values()]
-        return sum(kept) + (self.open.state.nbytes if self.open is not None else 0)
+        return sum(cells.state.nbytes for cells in (self.open, *self.panes.values()))

@@ -6,8 +6,9 @@ are looked up per dictionary entry, not per row. NULL is a value like others; Na
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,24 +29,27 @@ COMPACT_ABOVE = 1 << 12
 """Fewer keys than this are kept, in use or not."""
 
 
-class Interner(Protocol):
+class Interner(ABC):
     """Different values of one column, numbered as they come."""
-
-    @property
-    def count(self) -> int: ...
-
-    def encode(self, array: Array) -> Codes: ...
-
-    def values(self) -> Array: ...
-
-
-class WordInterner:
-    """Numbers, times and booleans, by their 64-bit keys."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind = kind
         self.count = 0
         self.null = -1
+        """The number of NULL, once it came."""
+
+    @abstractmethod
+    def encode(self, array: Array) -> Codes: ...
+
+    @abstractmethod
+    def values(self) -> Array: ...
+
+
+class WordInterner(Interner):
+    """Numbers, times and booleans, by their 64-bit keys."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        super().__init__(kind)
         self.stored = np.zeros(64, np.int64)
         self.index = np.full(128, -1, np.int32)
         self.base = 0
@@ -54,7 +58,8 @@ class WordInterner:
     def encode(self, array: Array) -> Codes:
         valid = validity(array)
         if len(valid) and self.null < 0:
-            self._room()
+            if self.count == len(self.stored):
+                self._grow()
             self.null, self.count = self.count, self.count + 1
         return self.encode_words(ordered_keys(array), valid)
 
@@ -98,27 +103,20 @@ class WordInterner:
                 return out
             self._grow()
 
-    def _room(self) -> None:
-        if self.count >= min(len(self.stored), len(self.index) // 2):
-            self._grow()
-
     def _grow(self) -> None:
         self.stored = np.concatenate([self.stored, np.zeros(3 * len(self.stored), np.int64)])
         self.index = np.full(2 * len(self.stored), -1, np.int32)
         interning.index_words(self.index, self.stored, self.count, self.null)
 
     def values(self) -> Array:
-        values = array_from_keys(self.stored[: self.count], self.kind)
-        return _with_null(values, self.null)
+        return _with_null(array_from_keys(self.stored[: self.count], self.kind), self.null)
 
 
-class BytesInterner:
+class BytesInterner(Interner):
     """Text and binary, by their bytes."""
 
     def __init__(self, kind: pa.DataType) -> None:
-        self.kind = kind
-        self.count = 0
-        self.null = -1
+        super().__init__(kind)
         self.used = 0
         self.hashes = np.zeros(64, np.uint64)
         self.ends = np.zeros(64, np.int64)
@@ -128,7 +126,7 @@ class BytesInterner:
     def encode(self, array: Array) -> Codes:
         valid = validity(array)
         if len(valid) and self.null < 0:
-            self._grow_when_full()
+            self._grow(0)
             self.ends[self.count] = self.used
             self.null, self.count = self.count, self.count + 1
         offsets, data = byte_strings(array)
@@ -141,17 +139,13 @@ class BytesInterner:
             )  # fmt: skip
             if reached == len(array):
                 return out
-            needed = int(offsets[reached + 1] - offsets[reached])
-            self._grow(needed)
-
-    def _grow_when_full(self) -> None:
-        if self.count >= min(len(self.ends), len(self.index) // 2):
-            self._grow(0)
+            self._grow(int(offsets[reached + 1] - offsets[reached]))
 
     def _grow(self, needed: int) -> None:
+        """Make room for so many bytes, and for another value, where there is none."""
         if self.used + needed > len(self.pool):
             self.pool = np.concatenate([self.pool, np.zeros(3 * len(self.pool) + needed, np.uint8)])
-        if self.count >= min(len(self.ends), len(self.index) // 2):
+        if self.count == len(self.ends):
             self.hashes = np.concatenate([self.hashes, np.zeros(3 * len(self.hashes), np.uint64)])
             self.ends = np.concatenate([self.ends, np.zeros(3 * len(self.ends), np.int64)])
             self.index = np.full(2 * len(self.ends), -1, np.int32)
@@ -168,21 +162,18 @@ class BytesInterner:
         return _with_null(array, self.null).cast(self.kind)
 
 
-class AnyInterner:
-    """Values of other types (decimals, ...), one Python object a different value."""
+class AnyInterner(Interner):
+    """Values of other types (decimals, ...), one Python object a different value; NULL is one of them."""
 
     def __init__(self, kind: pa.DataType) -> None:
-        self.kind = kind
+        super().__init__(kind)
         self.known: dict[Any, int] = {}
-
-    @property
-    def count(self) -> int:
-        return len(self.known)
 
     def encode(self, array: Array) -> Codes:
         encoded = array.dictionary_encode(null_encoding="encode")
         known = self.known
         table = [known.setdefault(value, len(known)) for value in encoded.dictionary.to_pylist()]
+        self.count = len(known)
         codes: Codes = np.asarray(table, np.int32)[np.asarray(encoded.indices)]
         return codes
 
@@ -207,7 +198,7 @@ def interner_for(kind: pa.DataType) -> Interner:
 
 def in_order(interner: Interner, array: Array) -> Codes:
     """Codes in order of first sight, NULL too: saved keys get the codes they had."""
-    if array.null_count == 0 or getattr(interner, "null", 0) >= 0:
+    if array.null_count == 0 or interner.null >= 0:
         return interner.encode(array)
     first = int(np.flatnonzero(validity(array) == 0)[0])
     return np.concatenate([interner.encode(array.slice(0, first)), interner.encode(array.slice(first))])
@@ -238,7 +229,7 @@ class Groups:
         codes = self._column_codes(0, arrays[0])
         for place, pair in enumerate(self.pairs, start=1):
             words = (codes.astype(np.int64) << 32) | self._column_codes(place, arrays[place])
-            codes = pair.encode_words(words, np.empty(0, np.uint8))
+            codes = pair.encode_words(words, NO_VALIDITY)
         return codes
 
     def _column_codes(self, place: int, array: Array) -> Codes:
@@ -290,7 +281,7 @@ class Groups:
         return bool(self.kinds) and self.count >= self._look_at
 
     def would_shrink(self, used: Codes) -> bool:
-        """Whether most keys are not among these, which are in use; if not, `is_large` says no until there are more."""
+        """Whether most keys are not among these, which are in use; if not, `is_large` is false until there are more."""
         self._look_at = max(COMPACT_ABOVE, 2 * len(used))
         return 2 * len(used) <= self.count
 
@@ -330,12 +321,7 @@ class Groups:
 
 
 def _same_buffers(left: Array, right: Array) -> bool:
-    if left is right:
-        return True
-    if len(left) != len(right) or left.offset != right.offset:
-        return False
-    mine, other = left.buffers(), right.buffers()
-    return len(mine) == len(other) and all(
-        (a is None and b is None) or (a is not None and b is not None and a.address == b.address)
-        for a, b in zip(mine, other, strict=True)
-    )
+    def memory(array: Array) -> tuple[Any, ...]:
+        return len(array), array.offset, *(None if b is None else b.address for b in array.buffers())
+
+    return left is right or memory(left) == memory(right)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +75,10 @@ class Table:
     @property
     def nbytes(self) -> int:
         return sum(matrix.nbytes for matrix in self.matrices.values())
+
+
+Regrow: TypeAlias = Callable[[Callable[[Table], Table]], None]
+"""Does to stored tables what it is given, where columns change."""
 
 
 class Argument:
@@ -184,9 +188,7 @@ class Layout:
         bigger.put(slice(len(table)), table)
         return bigger
 
-    def lift(
-        self, arrays: dict[Expression, Array], times: Integers, regrow: Callable[[Callable[[Table], Table]], None]
-    ) -> dict[Expression, Lifted]:
+    def lift(self, arrays: dict[Expression, Array], times: Integers, regrow: Regrow) -> dict[Expression, Lifted]:
         """Lift the arguments; where a column must widen, `regrow` is called with what to do to stored tables."""
         lifted = {e: argument.lift(arrays[e], times) for e, argument in self.arguments.items()}
         widening = [
@@ -203,7 +205,7 @@ class Layout:
     def adding(self) -> list[StateColumn]:
         return [column for column in self.columns if column.kind is ADDS]
 
-    def _widen(self, widening: list[StateColumn], regrow: Callable[[Callable[[Table], Table]], None]) -> None:
+    def _widen(self, widening: list[StateColumn], regrow: Regrow) -> None:
         before = [column.width for column in self.adding]
         for column in widening:
             column.width = column.wide
@@ -219,20 +221,19 @@ class Layout:
             offset += width
         return Table({**table.matrices, ADDS: np.ascontiguousarray(np.concatenate(pieces, axis=1))})
 
-    def align(self, table: Table, saved: list[Any], regrow: Callable[[Callable[[Table], Table]], None]) -> Table:
-        """Settled state of another layout of the same calls, which `saved` tells, in the widths of this one.
+    def align(self, table: Table, saved: list[Any], regrow: Regrow) -> Table:
+        """Settled state of another layout of the same calls, as `saved`, in the widths of this one.
 
         Where the other is wider, or sums could now overflow, this one widens first; `regrow` as in `lift`.
         """
         rows = int(table.adds[:, 0].sum())
-        pairs = list(zip(self.adding, saved, strict=True))
-        widening = [column for column, entry in pairs if column.absorb(entry, rows)]
+        widening = [column for column, entry in zip(self.adding, saved, strict=True) if column.absorb(entry, rows)]
         if widening:
             self._widen(widening, regrow)
         widths = [entry["width"] for entry in saved]
         return table if widths == [column.width for column in self.adding] else self._widened(table, widths)
 
-    def narrowed(self, table: Table, wide: Layout, regrow: Callable[[Callable[[Table], Table]], None]) -> Table:
+    def narrowed(self, table: Table, wide: Layout, regrow: Regrow) -> Table:
         """Settled state of a layout of these calls and more, in the columns and widths of this one; see `align`."""
         theirs = [
             wide.arguments[expression].columns[declared]

@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import tabled
+from windrow.aggregates.kinds.arrays import numbers_of, tabled
 from windrow.aggregates.kinds.base import Integers, value_type
 from windrow.operators.base import GroupPunctuations
 from windrow.operators.expressions.values import settled
@@ -82,6 +82,6 @@ def restored(tables: dict[str, pa.Table]) -> Iterator[Promises]:
         keys, bounds = tables[f"promises{place}.groups"], tables[f"promises{place}.bounds"]
         promises = Promises(keys.schema, bounds.num_columns)
         load_groups(promises.groups, keys)
-        columns = [column.combine_chunks().to_numpy(zero_copy_only=False) for column in bounds.columns]
+        columns = [numbers_of(bounds, name) for name in bounds.column_names]
         promises.bounds = np.array(columns, np.int64).T.reshape(-1, bounds.num_columns).copy()
         yield promises

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.aggregates.kinds.arrays import arrow, numbers_of, tabled
 from windrow.aggregates.kinds.base import Custom, Integers
 from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, TAIL
 from windrow.operators.kernels.rows.last_rows import FRONT, OWNER
 from windrow.operators.state.changes import Appended, Chosen, Marks, Saved, Stamped, Tracked
-from windrow.operators.state.customs import CustomCells, CustomState, GroupStates, PanedStates
+from windrow.operators.state.customs import CustomCells, CustomState, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Layout, Table
@@ -23,6 +24,7 @@ from windrow.operators.state.state_columns import state_columns, state_of
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.rows.rings import values_only
+from windrow.semantics.progress.policies import START
 
 if TYPE_CHECKING:
     from windrow.operators.state.cells import CellTable
@@ -31,21 +33,24 @@ if TYPE_CHECKING:
 
 
 def table_of(places: Integers, codes: Codes, state: Table) -> pa.Table:
-    columns = {"place": arrow(places), "code": arrow(codes), **state_columns(state)}
-    return pa.table(columns)
+    return pa.table({"place": arrow(places), "code": arrow(codes), **state_columns(state)})
 
 
 def from_table(table: pa.Table, layout: Layout) -> tuple[Integers, Codes, Table]:
-    state = state_of(table, layout.widths)
-    return _numbers(table, "place"), _numbers(table, "code").astype(np.int32), state
+    return numbers_of(table, "place"), _codes(table), state_of(table, layout.widths)
 
 
-def _numbers(table: pa.Table, name: str) -> Integers:
-    return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False))
+def _codes(table: pa.Table) -> Codes:
+    return numbers_of(table, "code").astype(np.int32)
 
 
 def scalars(**values: int) -> pa.Table:
     return pa.table({name: pa.array([value], pa.int64()) for name, value in values.items()})
+
+
+def _scalars(table: pa.Table) -> list[int]:
+    """What `scalars` was given, in its order."""
+    return list(table.to_pylist()[0].values())
 
 
 def tracked(marks: Marks, places: Integers, codes: Codes, state: Table) -> Tracked:
@@ -93,7 +98,7 @@ def load_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
     panes, codes, state = from_table(tables["timeline"], timeline.layout)
     order = np.lexsort((codes, panes))
     timeline.append(panes[order], codes[order], state.take(order))
-    timeline.reserve_groups(tables["room"].to_pylist()[0]["groups"])
+    timeline.reserve_groups(*_scalars(tables["room"]))
     _load_position(timeline, tables)
     if timeline.forever:
         groups, _, running = from_table(tables["running"], timeline.layout)
@@ -124,26 +129,26 @@ def load_row_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
 
 def _load_position(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
     """The stacks are built anew at the next report."""
-    timeline.position[:] = _numbers(tables["position"], "value")
-    active = _numbers(tables["active"], "code").astype(np.int32)
+    timeline.position[:] = numbers_of(tables["position"], "value")
+    active = _codes(tables["active"])
     timeline.active[: len(active)] = active
     timeline.listed[active] = 1
     timeline.stale = True
 
 
 def save_multisets(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
-    items = list(panes)
+    items = [(START, Multiset.nothing()), *panes]
     return tabled(
-        place=np.concatenate([np.empty(0, np.int64), *(np.full(len(m.codes), p) for p, m in items)]),
-        code=np.concatenate([np.empty(0, np.int32), *(m.codes for _, m in items)]),
-        key=np.concatenate([np.empty(0, np.int64), *(m.keys for _, m in items)]),
-        count=np.concatenate([np.empty(0, np.int64), *(m.counts for _, m in items)]),
+        place=np.concatenate([np.full(len(m.codes), p) for p, m in items]),
+        code=np.concatenate([m.codes for _, m in items]),
+        key=np.concatenate([m.keys for _, m in items]),
+        count=np.concatenate([m.counts for _, m in items]),
     )
 
 
 def load_multisets(table: pa.Table) -> dict[int, Multiset]:
-    places, codes = _numbers(table, "place"), _numbers(table, "code").astype(np.int32)
-    keys, counts = _numbers(table, "key"), _numbers(table, "count")
+    places, codes = numbers_of(table, "place"), _codes(table)
+    keys, counts = numbers_of(table, "key"), numbers_of(table, "count")
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(places)) + 1, [len(places)]])
     return {int(places[a]): Multiset(codes[a:b], keys[a:b], counts[a:b]) for a, b in pairwise(cuts.tolist()) if b > a}
 
@@ -161,50 +166,39 @@ def load_values(store: PanedValues, name: str, tables: dict[str, pa.Table]) -> N
     store.open.fill(tables[f"{name}.open"])
     store.panes = load_multisets(tables[f"{name}.panes"])
     store.window.change(load_multisets(tables[f"{name}.window"]).get(0, Multiset.nothing()), Multiset.nothing())
-    inside = tables[f"{name}.inside"].to_pylist()[0]
-    store.inside = inside["first"], inside["last"]
+    first, last = _scalars(tables[f"{name}.inside"])
+    store.inside = first, last
 
 
-def save_custom(cells: CustomCells | None) -> pa.Table:
-    if cells is None:
-        return tabled(place=np.empty(0, np.int64), code=np.empty(0, np.int32))
-    states = {f"state{j}": column for j, column in enumerate(cells.state.columns)}
+def save_custom(cells: CustomCells) -> pa.Table:
+    states = {f"state{j}": column for j, column in enumerate(cells.state.columns)} if len(cells) else {}
     return tabled(place=cells.places, code=cells.codes, **states)
 
 
-def load_custom(table: pa.Table, part: Custom) -> CustomCells | None:
+def load_custom(table: pa.Table, part: Custom) -> CustomCells:
     if table.num_rows == 0:
-        return None
-    columns = tuple(_numbers(table, name) for name in table.column_names[2:])
-    codes = _numbers(table, "code").astype(np.int32)
+        return CustomCells.nothing(part)
+    columns = tuple(numbers_of(table, name) for name in table.column_names[2:])
+    codes = _codes(table)
     assert isinstance(part.aggregate, UserAggregate)
-    return CustomCells(_numbers(table, "place"), codes, CustomState(part.aggregate, columns))
+    return CustomCells(numbers_of(table, "place"), codes, CustomState(part.aggregate, columns))
 
 
 def save_states(store: PanedStates, name: str) -> dict[str, pa.Table]:
-    closed = [CustomCells(np.full(len(s.codes), p), s.codes, s.state) for p, s in sorted(store.panes.items())]
-    whole = closed[0] if closed else None
-    for cells in closed[1:]:
-        assert whole is not None
-        whole = whole.plus(cells)
-    back = None
-    if store.forever and store.back is not None:
-        back = CustomCells(np.zeros(len(store.back.codes), np.int64), store.back.codes, store.back.state)
+    panes = [store.panes[pane] for pane in sorted(store.panes)]
     return {
         f"{name}.open": save_custom(store.open),
-        f"{name}.panes": save_custom(whole),
-        f"{name}.back": save_custom(back),
+        f"{name}.panes": save_custom(reduce(CustomCells.plus, panes, store.nothing)),
+        f"{name}.back": save_custom(store.back if store.forever else store.nothing),
     }
 
 
-def load_states(store: PanedStates, part: Custom, name: str, tables: dict[str, pa.Table]) -> None:
+def load_states(store: PanedStates, name: str, tables: dict[str, pa.Table]) -> None:
     """Panes inside the window are pushed again by the next slide."""
-    store.open = load_custom(tables[f"{name}.open"], part)
-    closed = load_custom(tables[f"{name}.panes"], part)
-    if closed is not None:
-        store._file(closed)
-    back = load_custom(tables[f"{name}.back"], part)
-    store.back = None if back is None else GroupStates(back.codes, back.state)
+    store.open, closed, store.back = (
+        load_custom(tables[f"{name}.{kept}"], store.part) for kept in ("open", "panes", "back")
+    )
+    store.file(closed)
 
 
 def save_paned(windower: Any) -> dict[str, Saved]:
@@ -221,23 +215,18 @@ def save_paned(windower: Any) -> dict[str, Saved]:
 
 def load_paned(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_timeline(windower.timeline, tables)
-    span = tables["span"].to_pylist()[0]
-    windower.first_pane, windower.last_pane = span["first"], span["last"]
+    windower.first_pane, windower.last_pane = _scalars(tables["span"])
     if "kept" in tables:
-        windower.timeline.keep_from = tables["kept"].to_pylist()[0]["first"]
+        (windower.timeline.keep_from,) = _scalars(tables["kept"])
     for i, store in enumerate(windower.values.values()):
         load_values(store, f"values{i}", tables)
-    for i, (part, states) in enumerate(windower.customs.items()):
-        load_states(states, part, f"custom{i}", tables)
+    for i, states in enumerate(windower.customs.values()):
+        load_states(states, f"custom{i}", tables)
 
 
 def save_rows_kept(kept: ValueRows) -> dict[str, pa.Table]:
-    tables: dict[str, pa.Table] = {}
-    for i, log in enumerate(kept.logs.values()):
-        tables[f"values{i}"] = log.table()
-    for i, cells in enumerate(kept.customs.values()):
-        tables[f"custom{i}"] = save_custom(cells)
-    return tables
+    values = {f"values{i}": log.table() for i, log in enumerate(kept.logs.values())}
+    return values | {f"custom{i}": save_custom(cells) for i, cells in enumerate(kept.customs.values())}
 
 
 def load_rows_kept(kept: ValueRows, tables: dict[str, pa.Table]) -> None:
@@ -254,8 +243,7 @@ def save_rows(windower: Any) -> dict[str, pa.Table]:
 
 def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_rows_kept(windower.rows_kept, tables)
-    span = tables["span"].to_pylist()[0]
-    windower.high, windower.low, windower.closed = span["high"], span["low"], span["closed"]
+    windower.high, windower.low, windower.closed = _scalars(tables["span"])
 
 
 def save_kept(windower: Any) -> dict[str, pa.Table]:
@@ -266,8 +254,8 @@ def save_kept(windower: Any) -> dict[str, pa.Table]:
 
 def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
     windower.kept.fill(tables["rows"])
-    windower.standings.outer = _numbers(tables["standings"], "code")
-    windower.standings.levels = _numbers(tables["standings"], "level")
+    windower.standings.outer = numbers_of(tables["standings"], "code")
+    windower.standings.levels = numbers_of(tables["standings"], "level")
 
 
 def save_per_row(windower: Any) -> dict[str, Saved]:
@@ -287,8 +275,8 @@ def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_row_timeline(windower.timeline, tables)
     load_rows_kept(windower.rows_kept, tables)
     windower.hold(tables["waiting"])
-    windower.counters = _numbers(tables["counters"], "value")
-    windower.ended = tables["ended"].to_pylist()[0]["windows"]
+    windower.counters = numbers_of(tables["counters"], "value")
+    (windower.ended,) = _scalars(tables["ended"])
     if windower.past is not None:
         windower.past.fill(tables["past"], windower.ended - tables["past"].num_rows)
 
@@ -315,8 +303,8 @@ def save_row_windows(windower: Any) -> dict[str, pa.Table]:
 def load_row_windows(windower: Any, tables: dict[str, pa.Table]) -> None:
     """What the cells add up to, and the greatest of those not in front, is found anew."""
     panes, codes, state = from_table(tables["rings"], windower.layout)
-    owners, front = _numbers(tables["owners"], "partition"), _numbers(tables["rings"], "front")
-    windower.counted = _numbers(tables["partitions"], "rows")
+    owners, front = numbers_of(tables["owners"], "partition"), numbers_of(tables["rings"], "front")
+    windower.counted = numbers_of(tables["partitions"], "rows")
     windower.reserve(0, len(owners))
     windower.rings.fill(panes, codes, state)
     groups, back = windower.rings.groups, front == 0
@@ -329,8 +317,8 @@ def load_row_windows(windower: Any, tables: dict[str, pa.Table]) -> None:
     for i, ring in enumerate(windower.values.values()):
         kept = tables[f"values{i}"]
         values = values_only(kept.num_rows)
-        values.adds[:, 0] = _numbers(kept, "key")
-        ring.fill(_numbers(kept, "place"), _numbers(kept, "code").astype(np.int32), values)
+        values.adds[:, 0] = numbers_of(kept, "key")
+        ring.fill(numbers_of(kept, "place"), _codes(kept), values)
     for i, part in enumerate(windower.customs):
         windower.customs[part] = load_custom(tables[f"custom{i}"], part)
 

@@ -26,10 +26,8 @@ _ENTRY = 4
 
 def state_columns(state: Table) -> dict[str, Array]:
     """The columns of a state by name."""
-    columns: dict[str, Array] = {}
-    for kind, matrix in state.matrices.items():
-        columns.update(matrix_columns(kind.name, matrix))
-    return columns
+    matrices = (matrix_columns(kind.name, matrix) for kind, matrix in state.matrices.items())
+    return {name: column for columns in matrices for name, column in columns.items()}
 
 
 def matrix_columns(name: str, matrix: Numbers) -> dict[str, Array]:

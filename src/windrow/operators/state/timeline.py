@@ -12,8 +12,9 @@ from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.kernels.searching import find_cells
-from windrow.operators.state.cells import Cells, Codes
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.changes import Marks
+from windrow.operators.state.groups import Codes
 from windrow.operators.state.kinds import ADDS, LEAST, StateKind
 from windrow.operators.state.layout import Layout, Table
 
@@ -49,10 +50,10 @@ class Stacks:
         self.heads: Integers = np.empty(0, np.int64)
 
     def reserve_cells(self, capacity: int, width: int, kept: int = 0) -> None:
-        old = self.suffix[:kept], self.following[:kept]
-        self.suffix, self.following = np.zeros((capacity, width), old[0].dtype), np.zeros(capacity, np.int64)
+        suffix, following = self.suffix[:kept], self.following[:kept]
+        self.suffix, self.following = np.zeros((capacity, width), suffix.dtype), np.zeros(capacity, np.int64)
         if kept:
-            self.suffix[:kept], self.following[:kept] = old
+            self.suffix[:kept], self.following[:kept] = suffix, following
 
     def reserve_groups(self, capacity: int) -> None:
         self.heads = np.concatenate([self.heads, np.full(capacity - len(self.heads), -1, np.int64)])
@@ -108,7 +109,7 @@ class Timeline:
         self.running = layout.empty(0)
         self.active: Codes = np.empty(0, np.int32)
         self.listed: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
-        self._reserve_groups(64)
+        self.reserve_groups(64)
 
     def _reserve_cells(self, capacity: int, kept: int = 0) -> None:
         self.panes = np.zeros(capacity, np.int64)
@@ -117,7 +118,10 @@ class Timeline:
         for kind, stacks in self.stacks.items():
             stacks.reserve_cells(capacity, self.layout.widths[kind], kept)
 
-    def _reserve_groups(self, capacity: int) -> None:
+    def reserve_groups(self, groups: int) -> None:
+        if groups <= len(self.running):
+            return
+        capacity = max(groups, 2 * len(self.running))
         more = capacity - len(self.running)
         self.group_marks.add(len(self.running), capacity)
         self.running = self.layout.grown(self.running, capacity)
@@ -125,10 +129,6 @@ class Timeline:
         self.listed = np.concatenate([self.listed, np.zeros(more, np.uint8)])
         for stacks in self.stacks.values():
             stacks.reserve_groups(capacity)
-
-    def reserve_groups(self, groups: int) -> None:
-        if groups > len(self.running):
-            self._reserve_groups(max(groups, 2 * len(self.running)))
 
     @property
     def next_window(self) -> int:
@@ -270,29 +270,23 @@ class Timeline:
         self.cells.combine(places[~missing], state.take(~missing))
         ADDS.combine(codes[inside], state.adds[inside], self.running.adds)
         if self.forever:
-            self._raise_running(codes, state)
+            for kind in self.stacks:
+                kind.combine(codes, state.matrices[kind], self.running.matrices[kind])
         else:
             self._insert(panes[missing], codes[missing], state.take(missing), inside[missing])
         self._list(codes[inside])
         self.stale = True
 
-    def _raise_running(self, codes: Codes, state: Table) -> None:
-        for kind in self.stacks:
-            kind.combine(codes, state.matrices[kind], self.running.matrices[kind])
-
     def _insert(self, panes: Integers, codes: Codes, state: Table, inside: npt.NDArray[np.bool_]) -> None:
         if len(panes) == 0:
             return
-        order = np.lexsort((
-            np.concatenate([self.codes[: self.count], codes]), np.concatenate([self.panes[: self.count], panes])
-        ))  # fmt: skip
-        old, count = self.cells.take(slice(self.count)), self.count
-        all_panes = np.concatenate([self.panes[:count], panes])[order]
-        all_codes = np.concatenate([self.codes[:count], codes])[order]
-        merged = Table.joined([old, state]).take(order)
-        self._reserve_cells(max(64, 2 * len(all_panes)))
+        count = self.count
+        both = Cells(self.panes[:count], self.codes[:count], self.cells.take(slice(count)))
+        both = Cells.joined([both, Cells(panes, codes, state)])
+        order = np.lexsort((both.codes, both.panes))
+        self._reserve_cells(max(64, 2 * len(both)))
         self.count = 0
-        self._put(all_panes, all_codes, merged)
+        self._put(both.panes[order], both.codes[order], both.state.take(order))
         self.marks.add(count, self.count)
         self.marks.keep(order)
         self.position[TAIL] += np.count_nonzero(~inside)

@@ -5,7 +5,7 @@ back. `row_store.py` keeps blocks: rows are appended or put into their places, s
 by number, forgotten from the front. Nothing promises that all rows lie in one array, except `content()` to who asks.
 `packed.py` is a column in few bytes, `cell_rows.py` rows that carry state, `waiting_rows.py` rows above a bound.
 
-Who keeps rows here: values of panes, sessions and per-row windows (`state/values/value_log.py`), the buffer, kept rows
+Who keeps rows here: values of panes, sessions and per-row windows (`state/values/value_rows.py`), the buffer, kept rows
 of adaptive windows, ends of past windows, sessions, waiting rows of per-row windows, last rows, sorts and ordered
 joins, both sides of as-of joins, the rows of a handshake chain, and all joins in what they save.
 

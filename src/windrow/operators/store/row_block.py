@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, concatenated
+from windrow.aggregates.kinds.arrays import arrow, concatenated, numbers_of
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
 from windrow.operators.store.packed import Packed, joined
@@ -139,7 +139,7 @@ class RowBlock:
         """The rows of a table; `matrices` are like those that some of its columns make up."""
         parts = {name: matrix_names(name, like) for name, like in (matrices or {}).items()}
         own = [name for name in table.column_names if not name.startswith(_WHOLE)]
-        columns: dict[str, Column] = {n: _numbers(table, n) for n in own if not any(n in p for p in parts.values())}
+        columns: dict[str, Column] = {n: numbers_of(table, n) for n in own if not any(n in p for p in parts.values())}
         columns |= {name: matrix_of(table, name, like) for name, like in (matrices or {}).items()}
         whole = {n.removeprefix(_WHOLE): table[n].combine_chunks() for n in table.column_names if n.startswith(_WHOLE)}
         arrays: list[Any] = list(whole.values())
@@ -191,7 +191,3 @@ def _joined(columns: Sequence[Any]) -> Column:
 def _arrays(name: str, values: npt.NDArray[Any]) -> dict[str, Array]:
     """The columns of a table that a column, or a matrix, makes up."""
     return {name: arrow(values)} if values.ndim == 1 else matrix_columns(name, values)
-
-
-def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:
-    return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False))

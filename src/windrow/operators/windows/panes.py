@@ -57,7 +57,7 @@ class PanedWid(NumberedWindows):
         self.cells = CellTable(self.layout)
         self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
         self.values = {p: PanedValues(self.range_panes, forever=self.forever) for p in plan.values}
-        self.customs = {p: PanedStates(self.range_panes, forever=self.forever) for p in plan.custom}
+        self.customs = {p: PanedStates(p, self.range_panes, forever=self.forever) for p in plan.custom}
         self.stores: list[PanedValues | PanedStates] = [*self.values.values(), *self.customs.values()]
         self.keep = keep
         """How far below the bound panes stay for revisions."""
@@ -249,8 +249,6 @@ class PanedWid(NumberedWindows):
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
         states = self.customs[part].slide_to(window * self.slide_panes)
-        if states is None:
-            return np.empty(0, np.int32), CustomState.nothing(part)
         return states.codes, states.state
 
     def _forget_values(self, last: int) -> None:

@@ -9,8 +9,7 @@ from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
-from windrow.operators.state.values.value_log import ValueLog
-from windrow.operators.state.values.value_rows import ValueRows
+from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.windows.base import Closed, GroupedRows, Plan, with_values
 from windrow.operators.windows.extents import end_of, ends, last_closed, start_of
 from windrow.operators.windows.numbered import NumberedWindows

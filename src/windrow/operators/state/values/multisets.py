@@ -17,8 +17,6 @@ from windrow.operators.kernels.rows import multisets as kernels
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.keys import array_from_keys, from_keys, ordered_keys
 
-_NONE = np.empty(0, np.int64)
-
 
 @dataclass(frozen=True)
 class Multiset:
@@ -30,7 +28,7 @@ class Multiset:
 
     @staticmethod
     def nothing() -> Multiset:
-        return Multiset(np.empty(0, np.int32), _NONE, _NONE)
+        return Multiset.room(0)
 
     @staticmethod
     def of(codes: Codes, keys: Integers) -> Multiset:
@@ -46,10 +44,21 @@ class Multiset:
             return self
         if len(self.codes) == 0:
             return other
-        room = len(self.codes) + len(other.codes)
-        out = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
-        size = kernels.merge_runs(self.codes, self.keys, self.counts, other.codes, other.keys, other.counts, *out)
-        return Multiset(out[0][:size], out[1][:size], out[2][:size])
+        out = Multiset.room(len(self.codes) + len(other.codes))
+        return out.front(kernels.merge_runs(*self.arrays, *other.arrays, *out.arrays))
+
+    @staticmethod
+    def room(size: int) -> Multiset:
+        """Arrays to write runs into."""
+        return Multiset(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64))
+
+    def front(self, size: int) -> Multiset:
+        """The first runs."""
+        return Multiset(self.codes[:size], self.keys[:size], self.counts[:size])
+
+    @property
+    def arrays(self) -> tuple[Codes, Integers, Integers]:
+        return self.codes, self.keys, self.counts
 
     def of_groups(self, chosen: npt.NDArray[np.bool_]) -> Multiset:
         inside = chosen[self.codes]
@@ -65,7 +74,7 @@ class Multiset:
 
     @property
     def nbytes(self) -> int:
-        return self.codes.nbytes + self.keys.nbytes + self.counts.nbytes
+        return sum(array.nbytes for array in self.arrays)
 
 
 def compact_segments(segments: Integers) -> tuple[Integers, Integers]:
@@ -86,9 +95,9 @@ def sorted_runs(segments: Integers, keys: Integers, count: int) -> tuple[Integer
     starts = np.zeros(count + 1, np.int64)
     ordered = np.empty(len(keys), np.int64)
     kernels.sort_segments(segments, keys, starts, ordered)
-    out = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
-    size = kernels.count_runs(starts, ordered, *out)
-    return out[0][:size], out[1][:size], out[2][:size]
+    runs = np.empty((3, len(keys)), np.int64)
+    size = kernels.count_runs(starts, ordered, *runs)
+    return runs[0, :size], runs[1, :size], runs[2, :size]
 
 
 class KeptValues(Protocol):
@@ -193,12 +202,9 @@ class RunningMultiset:
     """The multiset of a window that slides: each step copies it with the changes applied, blocks at a time."""
 
     def __init__(self) -> None:
-        self.now = Multiset.nothing()
-        self._spare = self._room(64)
-
-    @staticmethod
-    def _room(size: int) -> tuple[Codes, Integers, Integers]:
-        return np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+        self.now = self._whole = Multiset.nothing()
+        """`now` is the front of the arrays of `_whole`."""
+        self._spare = Multiset.room(64)
 
     def change(self, more: Multiset, less: Multiset) -> None:
         """Add `more`, take away `less`, which is there."""
@@ -206,26 +212,16 @@ class RunningMultiset:
         if len(changes.codes) == 0:
             return
         now, room = self.now, len(self.now.codes) + len(changes.codes)
-        out = self._spare if len(self._spare[0]) >= room else self._room(2 * room)
-        old = now.codes, now.keys, now.counts
-        size = kernels.apply_changes(*old, len(now.codes), changes.codes, changes.keys, changes.counts, *out)
-        self._spare = self._whole
-        self._whole = out
-        self.now = Multiset(out[0][:size], out[1][:size], out[2][:size])
-
-    _whole: tuple[Codes, Integers, Integers] = (np.empty(0, np.int32), _NONE, _NONE)
-    """The arrays `now` is the front of."""
+        out = self._spare if len(self._spare.codes) >= room else Multiset.room(2 * room)
+        size = kernels.apply_changes(*now.arrays, len(now.codes), *changes.arrays, *out.arrays)
+        self.now, self._spare, self._whole = out.front(size), self._whole, out
 
     def remap(self, mapping: Codes) -> None:
-        self._replace(self.now.remap(mapping))
+        self.now = self._whole = self.now.remap(mapping)
 
     def renumber(self, mapping: Integers) -> None:
-        self._replace(self.now.renumber(mapping))
-
-    def _replace(self, now: Multiset) -> None:
-        self.now = now
-        self._whole = now.codes, now.keys, now.counts
+        self.now = self._whole = self.now.renumber(mapping)
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self._whole, *self._spare))
+        return self._whole.nbytes + self._spare.nbytes

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.values.multisets import Multiset, RunningMultiset, compact_segments, sorted_runs
-from windrow.operators.state.values.value_log import ValueLog
+from windrow.operators.state.values.value_rows import ValueLog
 from windrow.operators.store.row_store import below
 from windrow.semantics.progress.policies import START
 

@@ -25,7 +25,7 @@ from windrow.operators.kernels.panes.assign import pane_slots
 from windrow.operators.kernels.panes.sliding import ACTIVE, TAIL
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.changes import Saved
-from windrow.operators.state.customs import CustomState, GroupStates
+from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.saving import load_kept, save_kept
 from windrow.operators.state.timeline import Answers
@@ -289,7 +289,7 @@ class AdaptWid(PanedWid):
         if len(rows) == 0:
             return codes, state
         lazy = rows.custom_cells(part, np.zeros(len(rows), np.int64))
-        both = GroupStates(lazy.codes, lazy.state).plus(GroupStates(codes, state) if len(codes) else None)
+        both = lazy.plus(CustomCells(np.zeros(len(codes), np.int64), codes, state))
         return both.codes, both.state
 
     # Single groups

@@ -59,8 +59,6 @@ class ExtentValues:
     def _states(self, part: Custom, codes: Codes, ends: Integers) -> tuple[Codes, CustomState]:
         """The state of each window that has any, under its number."""
         cells = self.kept.customs[part]
-        if cells is None:
-            return np.empty(0, np.int32), CustomState.nothing(part)
         if part not in self._cells:
             order = np.lexsort((cells.places, cells.codes))
             self._cells[part] = cells.codes[order], cells.places[order], cells.state.take(order)

@@ -62,7 +62,7 @@ class RowWindows:
         """Of each group what its cells add up to, and the greatest of those that are not in front."""
         self.cells = 0
         self.values = {part: Rings(values_only, 1 << 62) for part in plan.values}
-        self.customs: dict[Custom, CustomCells | None] = dict.fromkeys(plan.custom)
+        self.customs = {part: CustomCells.nothing(part) for part in plan.custom}
 
     def reserve(self, partitions: int, groups: int) -> None:
         if groups > len(self.running):
@@ -141,9 +141,8 @@ class RowWindows:
             rows.count_fresh(codes, ring.groups)
             ring.reserve(codes)
             row_values.push_values(codes, of_values, keys, ring.groups, ring.panes, ring.state.adds)
-        for custom in self.customs:
-            fresh, known = kept.custom_cells(custom, places), self.customs[custom]
-            self.customs[custom] = fresh if known is None else known.plus(fresh)
+        for custom, known in self.customs.items():
+            self.customs[custom] = known.plus(kept.custom_cells(custom, places))
 
     def _with_values(self, answers: Answers) -> Closed:
         if not self.plan.keeps_values:
@@ -173,8 +172,6 @@ class RowWindows:
     def _states(self, part: Custom, answers: Answers) -> tuple[Codes, CustomState]:
         """The state of each answer that has any, under its number."""
         cells = self.customs[part]
-        if cells is None:
-            return np.empty(0, np.int32), CustomState.nothing(part)
         order = np.lexsort((cells.places, cells.codes))
         high = answers.windows * self.panes[1]
         firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
@@ -186,10 +183,9 @@ class RowWindows:
         for ring in self.values.values():
             row_values.forget_values(codes, *self.panes, self.progress, self.rings.groups, ring.groups, ring.panes)
         for custom, cells in self.customs.items():
-            if cells is not None:
-                owners = self.rings.groups[cells.codes, OWNER]
-                first = self.progress[owners, NEXT_WINDOW] * self.panes[1] - self.panes[0]
-                self.customs[custom] = cells.keep(cells.places >= first)
+            owners = self.rings.groups[cells.codes, OWNER]
+            first = self.progress[owners, NEXT_WINDOW] * self.panes[1] - self.panes[0]
+            self.customs[custom] = cells.keep(cells.places >= first)
 
     # State
 
@@ -209,9 +205,7 @@ class RowWindows:
         for ring in (self.rings, *self.values.values()):
             ring.remap(mapping, groups)
         for custom, cells in self.customs.items():
-            if cells is not None:
-                kept = cells.keep(mapping[cells.codes] >= 0)
-                self.customs[custom] = CustomCells(kept.places, mapping[kept.codes], kept.state)
+            self.customs[custom] = cells.keep(mapping[cells.codes] >= 0).remap(mapping)
 
     @property
     def counted(self) -> Integers:
@@ -255,7 +249,7 @@ class RowWindows:
     @property
     def nbytes(self) -> int:
         kept = sum(ring.nbytes for ring in self.values.values())
-        kept += sum(cells.state.nbytes for cells in self.customs.values() if cells is not None)
+        kept += sum(cells.state.nbytes for cells in self.customs.values())
         return self.rings.nbytes + self.running.nbytes + self.progress.nbytes + kept
 
     @property

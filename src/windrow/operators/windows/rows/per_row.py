@@ -27,8 +27,7 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_per_row, save_per_row
-from windrow.operators.state.values.value_log import ValueLog
-from windrow.operators.state.values.value_rows import ValueRows
+from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.waiting_rows import WaitingRows, pieces

@@ -12,7 +12,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.sliding import HEAD, TAIL
 from windrow.operators.kernels.rows.per_row import insert_rows, insert_states, plan_ends
-from windrow.operators.state.cells import Codes
+from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
 from windrow.operators.store.cell_rows import cell_rows, state_of

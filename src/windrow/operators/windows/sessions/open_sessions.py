@@ -121,8 +121,6 @@ class Sessions:
     def _states(self, part: Custom, spans: Spans, leave: bool) -> tuple[Codes, CustomState]:
         """The states of each session that has any, under its number."""
         cells = self.rows_kept.customs[part]
-        if cells is None:
-            return np.empty(0, np.int32), CustomState.nothing(part)
         inside, number = spans.rows(cells.codes, cells.places)
         labels, state = cells.state.take(inside).reduced(number)
         if leave:

@@ -19,7 +19,7 @@ from windrow.operators.late.judging import Verdicts, below
 from windrow.operators.late.session_floors import SessionFloors
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.values.value_log import ValueLog
+from windrow.operators.state.values.value_rows import ValueLog
 from windrow.operators.windows.base import Closed, GroupedRows, Plan, Windower
 from windrow.operators.windows.sessions.open_sessions import Sessions
 from windrow.operators.windows.sessions.revised_sessions import RevisedSessions

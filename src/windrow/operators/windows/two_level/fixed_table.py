@@ -12,8 +12,9 @@ import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import cells as kernels
-from windrow.operators.state.cells import Cells, Codes
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.columns.base import Lifted
+from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
 from windrow.semantics.scalars.expressions import Expression
 
