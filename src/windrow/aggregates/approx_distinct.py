@@ -3,7 +3,7 @@
 The sketch is 2^p registers of a byte. A value's hash chooses a register and a number, which is one more than the zeros
 its last 48 bits begin with; the register keeps the greatest. So the state is a function of the set of values: order,
 batches, panes and engines cannot change the answer. The estimate is Ertl's ("New cardinality estimation algorithms for
-HyperLogLog sketches", 2017, section 2.3), right from one value on, without tables. `semantics/oracle/sketch.py` says
+HyperLogLog sketches", 2017, section 2.3), right from one value on, without tables. `semantics/oracle/sketch.py` does
 the same value by value.
 """
 
@@ -35,7 +35,7 @@ from windrow.aggregates.kinds.base import (
 from windrow.semantics.scalars.expressions import Expression
 
 RARITY = 48
-"""Bits of a hash that say how rare it is."""
+"""Bits of a hash from which its rarity is read."""
 DEFAULT_ERROR = 0.02
 LEAST_ERROR, MOST_ERROR = 0.005, 0.2
 Floats = npt.NDArray[np.float64]

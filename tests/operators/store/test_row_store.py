@@ -55,7 +55,7 @@ def flat(parts: list[list[int]]) -> list[int]:
 def test_rows_stay_in_the_order_in_which_they_came(packed: bool, parts: list[list[int]], start: int, size: int) -> None:
     store, known = filled(parts, packed=packed), flat(parts)
     assert len(known) == len(store)
-    assert known == [time for block in store.scan() for time in times(block)]
+    assert known == [time for block in store.blocks for time in times(block)]
     assert known[start : start + size] == times(store.read(start, start + size))
     assert known == store.column("time").tolist() == times(store.content())
 
@@ -64,7 +64,7 @@ def test_rows_stay_in_the_order_in_which_they_came(packed: bool, parts: list[lis
 @given(parts=BATCHES, value=st.integers(-21, 21))
 def test_late_rows_are_put_into_their_places(packed: bool, parts: list[list[int]], value: int) -> None:
     store, known = filled(parts, "time", packed=packed), sorted(flat(parts))
-    assert known == [time for block in store.scan() for time in times(block)]
+    assert known == [time for block in store.blocks for time in times(block)]
     assert len([time for time in known if time < value]) == store.search(value)
     store.forget_below(value)
     assert [time for time in known if time >= value] == times(store.content())
@@ -78,7 +78,7 @@ def test_rows_are_sorted_when_someone_asks(rounds: list[list[list[int]]], data: 
             store.append(rows(part))
         store.sort()
         known = sorted(known + flat(parts))
-        assert known == [time for block in store.scan() for time in times(block)]
+        assert known == [time for block in store.blocks for time in times(block)]
         value = data.draw(st.integers(-21, 21))
         assert len([time for time in known if time < value]) == store.search(value)
         gone = data.draw(st.integers(0, 9))
@@ -120,7 +120,7 @@ def test_there_are_few_blocks_however_rows_come(monkeypatch: pytest.MonkeyPatch)
     assert len(store.blocks) < 8 * 5
     monkeypatch.setattr(row_store, "LARGE", 100)
     store = filled([[time] for time in range(5000)])
-    assert 100 <= max(map(len, store.scan())) < 8 * 100
+    assert 100 <= max(map(len, store.blocks)) < 8 * 100
     assert list(range(5000)) == times(store.content())
 
 

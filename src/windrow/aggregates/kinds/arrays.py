@@ -53,7 +53,7 @@ def concatenated(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def where_present(values: Array, index: Integers, present: npt.NDArray[np.bool_]) -> Array:
-    """`values[index[i]]` where present, NULL elsewhere, whatever the index says there."""
+    """`values[index[i]]` where present, NULL elsewhere, whatever the index is there."""
     return values.take(arrow(np.where(present, index, 0), null=~present))
 
 

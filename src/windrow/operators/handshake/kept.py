@@ -71,7 +71,7 @@ class HandshakeRows(RowStore):
 
     def leave(self, limit: int) -> Iterator[Picked]:
         """Rows below the limit go; those that never met a partner are given."""
-        for block in self.scan():
+        for block in self.blocks:
             if block.span("place")[0] >= limit and limit != END:
                 continue
             below = block["place"] < limit if limit != END else np.ones(len(block), np.bool_)

@@ -110,7 +110,7 @@ class AsOfJoinOperator(AnyJoin):
 
     def _settled_from(self) -> int:
         """No left row below this waits any longer."""
-        return min((rows.span("place")[0] for rows in self.held[LEFT].scan()), default=END)
+        return min((rows.span("place")[0] for rows in self.held[LEFT].blocks), default=END)
 
     def _release(self) -> Iterator[Element]:
         """Left rows whose partner is known, or known to be none, with it."""

@@ -5,7 +5,7 @@ when saved. Three kinds know better, so that saving need not look at what stayed
 
 - `Stamped`: the same as long as its stamp is the same object.
 - `Appended`: rows are only added behind the others.
-- `Tracked`: cells by place and code, each at most once, of which `Marks` say which were touched.
+- `Tracked`: cells by place and code, each at most once, with `Marks` of those that were touched.
 
 Nothing relies on who saves: a stamp is compared with the one that this very save left. Where they differ, because the
 state was restored, converted or saved elsewhere in between, everything counts as changed and is compared.

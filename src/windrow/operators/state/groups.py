@@ -288,7 +288,7 @@ class Groups:
     def compacted(self, find_used: Callable[[], Codes]) -> tuple[Groups, Codes] | None:
         """Only the keys in use, and the new code of each old one (-1: gone), once most are not in use; else None.
 
-        Codes keep their order. `find_used` looks at all state, so it is asked only when the keys may have doubled.
+        Codes keep their order. `find_used` looks at all state, so it is called only when the keys may have doubled.
         """
         if not self.is_large:
             return None

@@ -1,8 +1,8 @@
 """Hashes of values that are the same in every process, whatever carries the values.
 
 A dictionary or plain values, string or large_string: equal values hash alike, and NULL has a hash of its own. What is
-hashed of a number, a time or a rarer type is for who asks to say: for sketches int32 or int64, seconds or microseconds
-do not matter, NaN is one value, and so are -0.0 and 0.0. `semantics.oracle.sketch` says the same of single values.
+hashed of a number, a time or a rarer type, the caller decides: for sketches int32 or int64, seconds or microseconds do
+not matter, NaN is one value, and so are -0.0 and 0.0. `semantics.oracle.sketch` defines the same for single values.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow.aggregates.kinds.arrays import of_type
 from windrow.aggregates.kinds.base import Array, Integers, Numbers
@@ -43,16 +44,12 @@ def as_int64(array: Array) -> Integers:
         array = array.cast(pa.int8())
     elif pa.types.is_temporal(kind):
         array = array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    elif pa.types.is_uint64(kind) and len(array) - array.null_count and (_top(array) >> 63):
-        raise DataError("must fit into 64 bits with a sign", parameter="value", value=_top(array))
+    elif pa.types.is_uint64(kind):
+        top = pc.max(array).as_py()
+        if top is not None and top >> 63:
+            raise DataError("must fit into 64 bits with a sign", parameter="value", value=top)
     numbers = _buffer(array)
     return numbers if numbers.dtype == np.int64 else numbers.astype(np.int64)
-
-
-def _top(array: Array) -> int:
-    import pyarrow.compute as pc
-
-    return int(pc.max(array).as_py())
 
 
 def _buffer(array: Array) -> Numbers:

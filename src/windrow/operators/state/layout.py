@@ -1,7 +1,7 @@
 """Which state columns a query's aggregates need, and where they stand in the tables.
 
 Aggregates that ask for the same part of the same argument share its columns. Column 0 of the adding table is
-always the row count, which says whether a group has rows at all.
+always the row count, which shows whether a group has rows at all.
 """
 
 from __future__ import annotations

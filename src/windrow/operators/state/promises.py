@@ -1,4 +1,4 @@
-"""Bounds of single groups: what promises for them have said so far, by the values of some columns."""
+"""Bounds of single groups: what was promised for them so far, by the values of some columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from windrow.operators.state.saving import load_groups
 from windrow.semantics.progress.policies import START
 
 FEW = 1 << 10
-"""So many groups are kept whether they still say something or not."""
+"""So many groups are kept whether their bounds still matter or not."""
 
 
 class Promises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,22 +14,18 @@ from windrow.aggregates.kinds.arrays import arrow, numbers_of, tabled
 from windrow.aggregates.kinds.base import Custom, Integers
 from windrow.aggregates.kinds.custom import UserAggregate
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, TAIL
-from windrow.operators.kernels.rows.last_rows import FRONT, OWNER
+from windrow.operators.state.cells import CellTable
 from windrow.operators.state.changes import Appended, Chosen, Marks, Saved, Stamped, Tracked
 from windrow.operators.state.customs import CustomCells, CustomState, PanedStates
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.state_columns import state_columns, state_of
+from windrow.operators.state.timeline import Timeline
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
-from windrow.operators.windows.rows.rings import values_only
+from windrow.operators.state.values.value_rows import ValueRows
 from windrow.semantics.progress.policies import START
-
-if TYPE_CHECKING:
-    from windrow.operators.state.cells import CellTable
-    from windrow.operators.state.timeline import Timeline
-    from windrow.operators.state.values.value_rows import ValueRows
 
 
 def table_of(places: Integers, codes: Codes, state: Table) -> pa.Table:
@@ -37,10 +33,10 @@ def table_of(places: Integers, codes: Codes, state: Table) -> pa.Table:
 
 
 def from_table(table: pa.Table, layout: Layout) -> tuple[Integers, Codes, Table]:
-    return numbers_of(table, "place"), _codes(table), state_of(table, layout.widths)
+    return numbers_of(table, "place"), codes_of(table), state_of(table, layout.widths)
 
 
-def _codes(table: pa.Table) -> Codes:
+def codes_of(table: pa.Table) -> Codes:
     return numbers_of(table, "code").astype(np.int32)
 
 
@@ -48,13 +44,13 @@ def scalars(**values: int) -> pa.Table:
     return pa.table({name: pa.array([value], pa.int64()) for name, value in values.items()})
 
 
-def _scalars(table: pa.Table) -> list[int]:
+def scalars_of(table: pa.Table) -> list[int]:
     """What `scalars` was given, in its order."""
     return list(table.to_pylist()[0].values())
 
 
 def tracked(marks: Marks, places: Integers, codes: Codes, state: Table) -> Tracked:
-    """Cells of which marks say what changed."""
+    """Cells with marks of what changed."""
 
     def make(chosen: Chosen) -> pa.Table:
         return table_of(places[chosen], codes[chosen], state.take(chosen))
@@ -98,7 +94,7 @@ def load_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
     panes, codes, state = from_table(tables["timeline"], timeline.layout)
     order = np.lexsort((codes, panes))
     timeline.append(panes[order], codes[order], state.take(order))
-    timeline.reserve_groups(*_scalars(tables["room"]))
+    timeline.reserve_groups(*scalars_of(tables["room"]))
     _load_position(timeline, tables)
     if timeline.forever:
         groups, _, running = from_table(tables["running"], timeline.layout)
@@ -130,7 +126,7 @@ def load_row_timeline(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
 def _load_position(timeline: Timeline, tables: dict[str, pa.Table]) -> None:
     """The stacks are built anew at the next report."""
     timeline.position[:] = numbers_of(tables["position"], "value")
-    active = _codes(tables["active"])
+    active = codes_of(tables["active"])
     timeline.active[: len(active)] = active
     timeline.listed[active] = 1
     timeline.stale = True
@@ -147,7 +143,7 @@ def save_multisets(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
 
 
 def load_multisets(table: pa.Table) -> dict[int, Multiset]:
-    places, codes = numbers_of(table, "place"), _codes(table)
+    places, codes = numbers_of(table, "place"), codes_of(table)
     keys, counts = numbers_of(table, "key"), numbers_of(table, "count")
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(places)) + 1, [len(places)]])
     return {int(places[a]): Multiset(codes[a:b], keys[a:b], counts[a:b]) for a, b in pairwise(cuts.tolist()) if b > a}
@@ -166,7 +162,7 @@ def load_values(store: PanedValues, name: str, tables: dict[str, pa.Table]) -> N
     store.open.fill(tables[f"{name}.open"])
     store.panes = load_multisets(tables[f"{name}.panes"])
     store.window.change(load_multisets(tables[f"{name}.window"]).get(0, Multiset.nothing()), Multiset.nothing())
-    first, last = _scalars(tables[f"{name}.inside"])
+    first, last = scalars_of(tables[f"{name}.inside"])
     store.inside = first, last
 
 
@@ -179,7 +175,7 @@ def load_custom(table: pa.Table, part: Custom) -> CustomCells:
     if table.num_rows == 0:
         return CustomCells.nothing(part)
     columns = tuple(numbers_of(table, name) for name in table.column_names[2:])
-    codes = _codes(table)
+    codes = codes_of(table)
     assert isinstance(part.aggregate, UserAggregate)
     return CustomCells(numbers_of(table, "place"), codes, CustomState(part.aggregate, columns))
 
@@ -201,29 +197,6 @@ def load_states(store: PanedStates, name: str, tables: dict[str, pa.Table]) -> N
     store.file(closed)
 
 
-def save_paned(windower: Any) -> dict[str, Saved]:
-    tables = save_timeline(windower.timeline)
-    tables["span"] = scalars(first=windower.first_pane, last=windower.last_pane)
-    if windower.timeline.keep_from is not None:
-        tables["kept"] = scalars(first=windower.timeline.keep_from)
-    for i, store in enumerate(windower.values.values()):
-        tables.update(save_values(store, f"values{i}"))
-    for i, states in enumerate(windower.customs.values()):
-        tables.update(save_states(states, f"custom{i}"))
-    return tables
-
-
-def load_paned(windower: Any, tables: dict[str, pa.Table]) -> None:
-    load_timeline(windower.timeline, tables)
-    windower.first_pane, windower.last_pane = _scalars(tables["span"])
-    if "kept" in tables:
-        (windower.timeline.keep_from,) = _scalars(tables["kept"])
-    for i, store in enumerate(windower.values.values()):
-        load_values(store, f"values{i}", tables)
-    for i, states in enumerate(windower.customs.values()):
-        load_states(states, f"custom{i}", tables)
-
-
 def save_rows_kept(kept: ValueRows) -> dict[str, pa.Table]:
     values = {f"values{i}": log.table() for i, log in enumerate(kept.logs.values())}
     return values | {f"custom{i}": save_custom(cells) for i, cells in enumerate(kept.customs.values())}
@@ -243,84 +216,7 @@ def save_rows(windower: Any) -> dict[str, pa.Table]:
 
 def load_rows(windower: Any, tables: dict[str, pa.Table]) -> None:
     load_rows_kept(windower.rows_kept, tables)
-    windower.high, windower.low, windower.closed = _scalars(tables["span"])
-
-
-def save_kept(windower: Any) -> dict[str, pa.Table]:
-    """Rows kept by an adaptive windower, and the groups that have cells."""
-    standings = tabled(code=windower.standings.outer, level=windower.standings.levels)
-    return {"rows": windower.kept.table(), "standings": standings}
-
-
-def load_kept(windower: Any, tables: dict[str, pa.Table]) -> None:
-    windower.kept.fill(tables["rows"])
-    windower.standings.outer = numbers_of(tables["standings"], "code")
-    windower.standings.levels = numbers_of(tables["standings"], "level")
-
-
-def save_per_row(windower: Any) -> dict[str, Saved]:
-    tables: dict[str, Saved] = {
-        **save_row_timeline(windower.timeline),
-        **save_rows_kept(windower.rows_kept),
-        "waiting": windower.waiting.table(),
-        "counters": tabled(value=windower.counters),
-        "ended": scalars(windows=windower.ended),
-    }
-    if windower.past is not None:
-        tables["past"] = windower.past.table()
-    return tables
-
-
-def load_per_row(windower: Any, tables: dict[str, pa.Table]) -> None:
-    load_row_timeline(windower.timeline, tables)
-    load_rows_kept(windower.rows_kept, tables)
-    windower.hold(tables["waiting"])
-    windower.counters = numbers_of(tables["counters"], "value")
-    (windower.ended,) = _scalars(tables["ended"])
-    if windower.past is not None:
-        windower.past.fill(tables["past"], windower.ended - tables["past"].num_rows)
-
-
-def save_row_windows(windower: Any) -> dict[str, pa.Table]:
-    """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition.
-
-    They are in order of groups, not of panes.
-    """
-    panes, codes, state = windower.rings.content()
-    tables = {
-        "rings": table_of(panes, codes, state).append_column("front", arrow(windower.rings.in_front())),
-        "owners": tabled(partition=windower.rings.groups[:, OWNER]),
-        "partitions": tabled(rows=windower.counted),
-    }
-    for i, ring in enumerate(windower.values.values()):
-        places, owners, keys = ring.content()
-        tables[f"values{i}"] = tabled(place=places, code=owners, key=np.ascontiguousarray(keys.adds[:, 0]))
-    for i, cells in enumerate(windower.customs.values()):
-        tables[f"custom{i}"] = save_custom(cells)
-    return tables
-
-
-def load_row_windows(windower: Any, tables: dict[str, pa.Table]) -> None:
-    """What the cells add up to, and the greatest of those not in front, is found anew."""
-    panes, codes, state = from_table(tables["rings"], windower.layout)
-    owners, front = numbers_of(tables["owners"], "partition"), numbers_of(tables["rings"], "front")
-    windower.counted = numbers_of(tables["partitions"], "rows")
-    windower.reserve(0, len(owners))
-    windower.rings.fill(panes, codes, state)
-    groups, back = windower.rings.groups, front == 0
-    groups[: len(owners), OWNER] = owners
-    np.add.at(groups[:, FRONT], codes, front)
-    for kind, matrix in state.matrices.items():
-        counted = slice(None) if kind is ADDS else back
-        kind.combine(codes[counted], matrix[counted], windower.running.matrices[kind])
-    windower.relink()
-    for i, ring in enumerate(windower.values.values()):
-        kept = tables[f"values{i}"]
-        values = values_only(kept.num_rows)
-        values.adds[:, 0] = numbers_of(kept, "key")
-        ring.fill(numbers_of(kept, "place"), _codes(kept), values)
-    for i, part in enumerate(windower.customs):
-        windower.customs[part] = load_custom(tables[f"custom{i}"], part)
+    windower.high, windower.low, windower.closed = scalars_of(tables["span"])
 
 
 def save_groups(groups: Groups) -> Appended:

@@ -2,7 +2,7 @@
 
 `row_block.py` is the unit: some rows as named columns, never changed, with whole rows of Arrow where they are given
 back. `row_store.py` keeps blocks: rows are appended or put into their places, scanned and tested block by block, found
-by number, forgotten from the front. Nothing promises that all rows lie in one array, except `content()` to who asks.
+by number, forgotten from the front. Only `content()` brings all rows into one array.
 `packed.py` is a column in few bytes, `cell_rows.py` rows that carry state, `waiting_rows.py` rows above a bound.
 
 Who keeps rows here: values of panes, sessions and per-row windows (`state/values/value_rows.py`), the buffer, kept rows

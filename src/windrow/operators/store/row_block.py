@@ -118,7 +118,8 @@ class RowBlock:
         """Rows of the same columns, one after the other; there must be a block."""
         if len(blocks) == 1:
             return blocks[0]
-        columns = {name: _joined([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+        columns: dict[str, Any] = {name: [block.columns[name] for block in blocks] for name in blocks[0].columns}
+        columns = {n: joined(c) if isinstance(c[0], Packed) else np.concatenate(c) for n, c in columns.items()}
         data = [block.data for block in blocks if block.data is not None]
         return RowBlock(columns, concatenated(data) if data else None, blocks[0].first)
 
@@ -182,10 +183,6 @@ def _taken(column: Column, rows: Chosen) -> Column:
     if column.ndim == 1 or isinstance(rows, slice) or rows.dtype == np.bool_:
         return column[rows]
     return np.take(column, rows, axis=0)  # knows that a line is a block of memory; indexing copies item by item
-
-
-def _joined(columns: Sequence[Any]) -> Column:
-    return joined(columns) if isinstance(columns[0], Packed) else np.concatenate(columns)
 
 
 def _arrays(name: str, values: npt.NDArray[Any]) -> dict[str, Array]:

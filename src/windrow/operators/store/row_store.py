@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,7 +52,7 @@ class RowStore:
     """
 
     def __init__(self, nothing: RowBlock, *, by: str | None = None) -> None:
-        """`nothing` says which columns there are."""
+        """`nothing` has the columns that there are."""
         self.nothing = nothing
         self.by = by
         self.blocks: list[RowBlock] = []
@@ -107,10 +107,6 @@ class RowStore:
         self.append(rows)
 
     # Reading
-
-    def scan(self) -> Iterator[RowBlock]:
-        """All rows, block by block."""
-        return iter(self.blocks)
 
     def content(self) -> RowBlock:
         """All rows in one block, numbered on; costs a copy of all when there are several."""

@@ -20,12 +20,12 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.panes.assign import pane_numbers, pane_slots
 from windrow.operators.late.judging import below
+from windrow.operators.state import saving
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_cells, load_paned, save_cells, save_paned
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.state.values.multisets import KeptValues, Multiset
 from windrow.operators.state.values.paned_values import PanedValues
@@ -281,11 +281,26 @@ class PanedWid(NumberedWindows):
         return self.values[part]
 
     def state(self) -> dict[str, Saved]:
-        return {**save_cells(self.cells), **save_paned(self)}
+        tables = {**saving.save_cells(self.cells), **saving.save_timeline(self.timeline)}
+        tables["span"] = saving.scalars(first=self.first_pane, last=self.last_pane)
+        if self.timeline.keep_from is not None:
+            tables["kept"] = saving.scalars(first=self.timeline.keep_from)
+        for i, store in enumerate(self.values.values()):
+            tables.update(saving.save_values(store, f"values{i}"))
+        for i, states in enumerate(self.customs.values()):
+            tables.update(saving.save_states(states, f"custom{i}"))
+        return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_cells(self.cells, tables)
-        load_paned(self, tables)
+        saving.load_cells(self.cells, tables)
+        saving.load_timeline(self.timeline, tables)
+        self.first_pane, self.last_pane = saving.scalars_of(tables["span"])
+        if "kept" in tables:
+            (self.timeline.keep_from,) = saving.scalars_of(tables["kept"])
+        for i, store in enumerate(self.values.values()):
+            saving.load_values(store, f"values{i}", tables)
+        for i, states in enumerate(self.customs.values()):
+            saving.load_states(states, f"custom{i}", tables)
 
     @property
     def reported(self) -> int:

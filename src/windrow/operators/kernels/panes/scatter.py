@@ -26,12 +26,8 @@ def add_valid(adds, column, slots, valid):
 
 @kernel
 def add_integers(adds, column, slots, values, valid):
-    if len(valid):
-        for i in range(len(slots)):
-            if valid[i]:
-                adds[slots[i], column] += values[i]
-    else:
-        for i in range(len(slots)):
+    for i in range(len(slots)):
+        if len(valid) == 0 or valid[i]:
             adds[slots[i], column] += values[i]
 
 

@@ -24,7 +24,7 @@ def plan_steps(panes, count, position, held, range_panes, slide_panes, last, for
     """Which of the closed cells 0..count leave and enter with each of the windows NEXT..last. Returns the steps.
 
     Window k covers panes [k * slide_panes - range_panes, k * slide_panes), all panes below its end when `forever`.
-    `held` says that a window that keeps everything holds cells already forgotten. Stretches of windows without
+    `held`: a window that keeps everything holds cells already forgotten. Stretches of windows without
     cells take one step.
     """
     step, window = 0, position[NEXT]

@@ -270,7 +270,7 @@ def room_wanted(codes, most, rings):
 
 @kernel
 def give_room(codes, used, rings, moves):
-    """Rings that want more room get it at the end of the pool: `moves` tells which cells go where.
+    """Rings that want more room get it at the end of the pool: `moves` gets which cells go where.
 
     Returns how many moves there are, and how much of the pool is then used.
     """

@@ -12,7 +12,7 @@ from windrow.operators.kernels.compiled import inlined, kernel
 
 @kernel
 def add_late(ends, owners, times, places, entries, exits, reach, adds, position, running, out):
-    """Additive state: running difference. `exits` are the rows by time; `position` says how many came in and left."""
+    """Additive state: running difference. `exits` are the rows by time; `position` counts who came in and left."""
     entered, gone, width = position[0], position[1], adds.shape[1]
     for i in range(len(ends)):
         while entered < len(entries) and entries[entered] <= ends[i]:

@@ -117,7 +117,7 @@ def apply_changes(codes, keys, counts, size, changed_codes, changed_keys, change
 def at_ranks(firsts, lasts, sizes, counts, ranks, out, after):
     """The run with the `ranks[s]`-th row of each segment, and that with the next one; any where there is none.
 
-    A segment of as many runs as rows has each value once: the run is where its rank says.
+    A segment of as many runs as rows has each value once: its rank is the place of the run.
     """
     for s in range(len(firsts)):
         i, last, left = firsts[s], lasts[s] - 1, ranks[s]

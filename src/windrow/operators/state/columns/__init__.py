@@ -1,5 +1,5 @@
 """State columns: how one argument is lifted into columns of a table, and read back.
 
-`base.py` says what they have in common, `sums.py` has exact sums; `making.py` has the others and gives those that a
-part declares.
+`base.py` is what they have in common, `sums.py` has exact sums; `making.py` has the others and makes those that a part
+declares.
 """

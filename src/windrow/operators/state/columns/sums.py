@@ -155,7 +155,7 @@ class FloatSum(FloatDigits):
         return self.read(adds) / np.maximum(count, 1)
 
     def _specials(self, adds: Integers) -> npt.NDArray[np.bool_]:
-        """Whether there was a NaN, +inf or -inf: nothing is said of any while digits are narrow."""
+        """Whether there was a NaN, +inf or -inf: none is counted while digits are narrow."""
         return adds[:, self.offset + self.digits : self.offset + self.width] > 0
 
     def specials(self, adds: Integers) -> npt.NDArray[np.bool_]:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import numbers_of, tabled
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.panes.adaptive import number_answers
 from windrow.operators.kernels.panes.assign import pane_slots
@@ -27,7 +28,6 @@ from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.state.saving import load_kept, save_kept
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
@@ -341,11 +341,13 @@ class AdaptWid(PanedWid):
 
     def state(self) -> dict[str, Saved]:
         self._sort_out()
-        return {**super().state(), **save_kept(self)}
+        standings = tabled(code=self.standings.outer, level=self.standings.levels)
+        return {**super().state(), "rows": self.kept.table(), "standings": standings}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         super().restore(tables)
-        load_kept(self, tables)
+        self.kept.fill(tables["rows"])
+        self.standings.outer, self.standings.levels = (numbers_of(tables["standings"], n) for n in ("code", "level"))
 
     @property
     def nbytes(self) -> int:

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import arrow, numbers_of, tabled
 from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, Values
 from windrow.operators.kernels.rows import last_rows as rows
 from windrow.operators.kernels.rows import row_values
 from windrow.operators.kernels.rows.last_rows import (
     ACTIVE,
+    FRONT,
     HEAD,
     NEXT,
     NEXT_WINDOW,
@@ -29,10 +31,11 @@ from windrow.operators.kernels.rows.last_rows import (
     WINDOW_LEFT,
 )
 from windrow.operators.kernels.searching import find_runs
+from windrow.operators.state import saving
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
+from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_row_windows, save_row_windows
 from windrow.operators.state.timeline import ANSWERS, Answers
 from windrow.operators.windows.base import Closed, GroupedRows, Plan, pick
 from windrow.operators.windows.rows.extent_values import pieces
@@ -229,12 +232,42 @@ class RowWindows:
         return int(self.counted.sum())
 
     def state(self) -> dict[str, pa.Table]:
-        return save_row_windows(self)
+        """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition.
+
+        They are in order of groups, not of panes.
+        """
+        tables = {
+            "rings": saving.table_of(*self.rings.content()).append_column("front", arrow(self.rings.in_front())),
+            "owners": tabled(partition=self.rings.groups[:, OWNER]),
+            "partitions": tabled(rows=self.counted),
+        }
+        for i, ring in enumerate(self.values.values()):
+            places, owners, keys = ring.content()
+            tables[f"values{i}"] = tabled(place=places, code=owners, key=np.ascontiguousarray(keys.adds[:, 0]))
+        return tables | {f"custom{i}": saving.save_custom(cells) for i, cells in enumerate(self.customs.values())}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_row_windows(self, tables)
+        """What the cells add up to, and the greatest of those not in front, is found anew."""
+        panes, codes, state = saving.from_table(tables["rings"], self.layout)
+        owners, front = numbers_of(tables["owners"], "partition"), numbers_of(tables["rings"], "front")
+        self.counted = numbers_of(tables["partitions"], "rows")
+        self.reserve(0, len(owners))
+        self.rings.fill(panes, codes, state)
+        groups, back = self.rings.groups, front == 0
+        groups[: len(owners), OWNER] = owners
+        np.add.at(groups[:, FRONT], codes, front)
+        for kind, matrix in state.matrices.items():
+            counted = slice(None) if kind is ADDS else back
+            kind.combine(codes[counted], matrix[counted], self.running.matrices[kind])
+        self._relink()
+        for i, ring in enumerate(self.values.values()):
+            kept = tables[f"values{i}"]
+            values = values_only(kept.num_rows)
+            values.adds[:, 0] = numbers_of(kept, "key")
+            ring.fill(numbers_of(kept, "place"), saving.codes_of(kept), values)
+        self.customs = {part: saving.load_custom(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
 
-    def relink(self) -> None:
+    def _relink(self) -> None:
         """Chain the groups that have cells to their partitions."""
         groups = self.rings.groups
         listed = np.flatnonzero(groups[:, SIZE])

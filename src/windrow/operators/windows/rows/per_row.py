@@ -20,13 +20,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import numbers_of, tabled
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.kernels.rows.per_row import CLOSED, CLOSES, SILENT, UNCOUNTED, count_off
 from windrow.operators.late.judging import Missed, Verdicts, below
+from windrow.operators.state import saving
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_per_row, save_per_row
 from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_block import RowBlock
@@ -299,18 +300,27 @@ class PerRow(Windower):
 
     # State
 
-    def hold(self, waiting: pa.Table) -> None:
-        """The rows that waited when state was saved."""
-        self.is_marked = "marks" in waiting.column_names
-        self.waiting = self._none_waiting()
-        self.waiting.fill(waiting)
-        self.has_closed = self.is_marked and bool((self.waiting.column("marks") == CLOSED).any())
-
     def state(self) -> dict[str, Saved]:
-        return save_per_row(self)
+        tables: dict[str, Saved] = {
+            **saving.save_row_timeline(self.timeline),
+            **saving.save_rows_kept(self.rows_kept),
+            "waiting": self.waiting.table(),
+            "counters": tabled(value=self.counters),
+            "ended": saving.scalars(windows=self.ended),
+        }
+        return tables if self.past is None else tables | {"past": self.past.table()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_per_row(self, tables)
+        saving.load_row_timeline(self.timeline, tables)
+        saving.load_rows_kept(self.rows_kept, tables)
+        self.is_marked = "marks" in tables["waiting"].column_names
+        self.waiting = self._none_waiting()
+        self.waiting.fill(tables["waiting"])
+        self.has_closed = self.is_marked and bool((self.waiting.column("marks") == CLOSED).any())
+        self.counters = numbers_of(tables["counters"], "value")
+        (self.ended,) = saving.scalars_of(tables["ended"])
+        if self.past is not None:
+            self.past.fill(tables["past"], self.ended - tables["past"].num_rows)
 
     @property
     def nbytes(self) -> int:
