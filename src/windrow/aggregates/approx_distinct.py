@@ -18,20 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import (
-    Aggregate,
-    Array,
-    Hashes,
-    Integers,
-    Kind,
-    Numbers,
-    OneColumn,
-    Parameters,
-    Part,
-    Sketch,
-    State,
-    Stored,
-)
+from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Kind, Numbers, OneColumn, Parameters, Part, State
+from windrow.aggregates.kinds.columns import Hashes, Sketch, Stored
 from windrow.semantics.scalars.expressions import Expression
 
 RARITY = 48

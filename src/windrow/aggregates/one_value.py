@@ -14,18 +14,17 @@ from windrow.aggregates.kinds.arrays import of_type
 from windrow.aggregates.kinds.base import (
     Aggregate,
     Array,
-    Columns,
     Kind,
     OneColumn,
     Parameters,
     Part,
-    Rule,
     Runs,
     State,
     Values,
     is_scalar,
     value_type,
 )
+from windrow.aggregates.kinds.columns import Columns, Rule
 from windrow.aggregates.sums import COUNTED
 from windrow.semantics.scalars.expressions import Expression
 

@@ -9,19 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import (
-    Aggregate,
-    Array,
-    Columns,
-    Integers,
-    Kind,
-    OneColumn,
-    Parameters,
-    Part,
-    Rule,
-    State,
-    Stored,
-)
+from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Kind, OneColumn, Parameters, Part, State
+from windrow.aggregates.kinds.columns import Columns, Rule, Stored
 from windrow.semantics.scalars.expressions import Expression
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds.base import Columns, Part, Rule, Values, value_type
+from windrow.aggregates.kinds.base import Part, Values, value_type
+from windrow.aggregates.kinds.columns import Columns, Rule
 from windrow.errors import UnsupportedError
 from windrow.physical.costs import MEASURED, Constants, Estimate, StateShape, Statistics, estimates
 from windrow.plan.checks.nodes import shape_of

@@ -2,9 +2,8 @@
 
 State is made of *parts* of one argument; aggregates over the same argument share parts, so
 `avg(x), sum(x), variance(x)` keep one sum. A part declares the columns it is kept in, their dtype and how they
-combine, and reads its value from them; an operator knows only columns. The columns of all built-in parts are exact, so
-that no answer depends on the order of arrival. The loops that fill them are in `operators.state.columns`; registers,
-the state of sketches, need none of their own.
+combine (`columns.py`), and reads its value from them; an operator knows only columns. The columns of all built-in parts
+are exact, so that no answer depends on the order of arrival.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.aggregates.kinds.columns import Columns, Stored
 from windrow.errors import InternalError, QueryError
 from windrow.semantics.scalars.expressions import Expression
 
@@ -27,54 +26,8 @@ Numbers: TypeAlias = npt.NDArray[Any]
 Array: TypeAlias = "pa.Array[Any]"
 
 
-Hashes: TypeAlias = npt.NDArray[np.uint64]
-Registers: TypeAlias = npt.NDArray[np.uint8]
 Kind: TypeAlias = pa.DataType | None
 Parameters: TypeAlias = tuple[Any, ...]
-
-
-class Rule(Enum):
-    """How the state of two panes becomes that of both."""
-
-    ADD = "add"
-    GREATEST = "greatest"
-    LATEST = "latest"
-    """The greatest pair (time, value)."""
-
-
-@dataclass(frozen=True)
-class Columns(ABC):
-    """Some columns of one argument. Equal declarations mean the same columns, which parts then share."""
-
-    rule: ClassVar[Rule]
-    dtype: ClassVar[type[np.integer[Any]]] = np.int64
-
-    @abstractmethod
-    def width(self, kind: pa.DataType) -> int:
-        """How many columns an argument of this type takes, before any of them widens."""
-
-
-@dataclass(frozen=True)
-class Sketch(Columns):
-    """A row of registers, each of which keeps the greatest number that was put into it.
-
-    Its state is a block of bytes in a cell, on the wire and in checkpoints; where few registers are used, only these
-    are sent and saved. It is a function of the set of values alone, so order, batches and engines cannot change it.
-    Its width is a multiple of 8. Value: for each row of registers how many of them hold 0, 1, 2, ...
-    """
-
-    rule = Rule.GREATEST
-    dtype = np.uint8
-    most: ClassVar[int] = 255
-    """The greatest number that `lift` gives."""
-
-    @abstractmethod
-    def lift(self, hashes: Hashes) -> tuple[Numbers, Numbers]:
-        """For the hash of each value the register it goes into, and the number, 1 to `most`."""
-
-
-Stored: TypeAlias = Callable[[Columns], tuple[Any, Any]]
-"""The columns of a part's argument: what knows how to read them, and the matrix they are in."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Array, Hashes, Integers, is_scalar
+from windrow.aggregates.kinds.base import Array, Integers, is_scalar
+from windrow.aggregates.kinds.columns import Hashes
 from windrow.operators.kernels import hashing
 from windrow.operators.state.keys import as_float64, as_int64, byte_strings, float_keys, is_bytes, validity
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds.base import Aggregate, Array, Columns, Integers, Numbers, Part, State, value_type
+from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Numbers, Part, State, value_type
+from windrow.aggregates.kinds.columns import Columns
 from windrow.aggregates.sums import COUNTED
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes import scatter

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from windrow.aggregates.kinds.base import Integers, Numbers, Sketch
+from windrow.aggregates.kinds.base import Integers, Numbers
+from windrow.aggregates.kinds.columns import Sketch
 from windrow.operators.state.kinds import ADDS, StateKind
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Columns, Hashes, Integers, Numbers, Registers, Sketch
+from windrow.aggregates.kinds.base import Integers, Numbers
+from windrow.aggregates.kinds.columns import Columns, Hashes, Registers, Sketch
 from windrow.aggregates.one_value import Greatest, Latest
 from windrow.aggregates.sums import Counted, Squared, Summed
 from windrow.operators.kernels.panes import scatter
