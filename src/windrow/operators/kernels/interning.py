@@ -63,16 +63,10 @@ def index_words(index, stored, count, skip):
 @inlined
 def _eight(data, at):
     """Eight bytes as one word; the compiler makes one load of it."""
-    return (
-        np.uint64(data[at])
-        | np.uint64(data[at + 1]) << np.uint64(8)
-        | np.uint64(data[at + 2]) << np.uint64(16)
-        | np.uint64(data[at + 3]) << np.uint64(24)
-        | np.uint64(data[at + 4]) << np.uint64(32)
-        | np.uint64(data[at + 5]) << np.uint64(40)
-        | np.uint64(data[at + 6]) << np.uint64(48)
-        | np.uint64(data[at + 7]) << np.uint64(56)
-    )
+    word = np.uint64(0)
+    for k in range(8):
+        word |= np.uint64(data[at + k]) << np.uint64(8 * k)
+    return word
 
 
 @inlined

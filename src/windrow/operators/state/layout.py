@@ -85,8 +85,7 @@ Regrow: TypeAlias = Callable[[Callable[[Table], Table]], None]
 class Argument:
     """One argument expression with all columns that aggregates need of it."""
 
-    def __init__(self, expression: Expression, kind: pa.DataType) -> None:
-        self.expression = expression
+    def __init__(self, kind: pa.DataType) -> None:
         self.kind = value_type(kind)
         self.is_float = bool(pa.types.is_floating(self.kind))
         self.columns: dict[Columns, StateColumn] = {COUNTED: column_for(COUNTED, self.kind)}
@@ -109,14 +108,16 @@ class Argument:
 
     def lift(self, array: Array, times: Integers) -> Lifted:
         """The argument's values as the columns want them, and only in the forms that some of them wants."""
-        empty = np.empty(0, np.int64)
-        hashed = hashes(array) if self.registers else None
+        numbers = keys = np.empty(0, np.int64)
+        marks = {}
+        if self.registers:
+            hashed = hashes(array)
+            marks = {column.sketch: column.marks(hashed) for column in self.registers}
         array = decoded(array)
-        numbers = empty
         if self.needs("numbers"):
             numbers = as_float64(array).view(np.int64) if self.is_float else as_int64(array)
-        keys = ordered_keys(array) if self.needs("keys") else empty
-        marks = {column.sketch: column.marks(hashed) for column in self.registers if hashed is not None}
+        if self.needs("keys"):
+            keys = ordered_keys(array)
         return Lifted(numbers, keys, validity(array), times, marks)
 
 
@@ -136,7 +137,7 @@ class Layout:
         self.arguments: dict[Expression, Argument] = {}
         for call, kind, parts in zip(self.calls, self.types, self.parts, strict=True):
             if call.argument is not None and kind is not None:
-                argument = self.arguments.setdefault(call.argument, Argument(call.argument, kind))
+                argument = self.arguments.setdefault(call.argument, Argument(kind))
                 for part in parts:
                     argument.need(part)
         self._place()
