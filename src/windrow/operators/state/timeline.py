@@ -38,7 +38,7 @@ class Answers:
 
 
 class Stacks:
-    """Two stacks over the cells of a timeline for state that keeps the greatest; see `kernels.sliding`."""
+    """Two stacks over the cells of a timeline for state that keeps the greatest; see `kernels.panes.sliding`."""
 
     def __init__(self, kind: StateKind) -> None:
         assert kind.flip is not None

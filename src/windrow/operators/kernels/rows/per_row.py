@@ -1,6 +1,6 @@
 """Windows that end with rows: which rows close one, which cells come and go with it, late rows into their place.
 
-The schedule has the shape that `kernels.sliding` follows; cells are single rows here, sorted by time.
+The schedule has the shape that `kernels.panes.sliding` follows; cells are single rows here, sorted by time.
 """
 
 from __future__ import annotations
