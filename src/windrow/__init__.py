@@ -46,18 +46,7 @@ if TYPE_CHECKING:
     from windrow.functions import top_k as top_k
     from windrow.functions import var_pop as var_pop
     from windrow.functions import variance as variance
-    from windrow.query import GroupedQuery as GroupedQuery
-    from windrow.query import Query as Query
-    from windrow.query import Result as Result
-    from windrow.query import Results as Results
-    from windrow.query import Run as Run
-    from windrow.query import Script as Script
-    from windrow.query import explain as explain
-    from windrow.query import run as run
-    from windrow.query import script as script
-    from windrow.query import sql as sql
-    from windrow.query import start as start
-    from windrow.query import stream as stream
+    from windrow.query import *  # noqa: F403
     from windrow.query.frames import spark_listener as spark_listener
     from windrow.query.frames import spark_session as spark_session
     from windrow.query.frames import spark_source as spark_source
@@ -98,7 +87,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOME})
 
 
-__all__ = [
-    "__version__",
-    *sorted(_HOME),
-]
+__all__ = ["__version__", *sorted(_HOME)]

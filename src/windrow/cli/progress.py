@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from windrow.errors import DataError
 from windrow.plan.nodes import Node, WindowAggregate, walk
+from windrow.query.late_rows import SQL, sentences, shown_moment
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.scalars.amounts import Domain
-from windrow.semantics.scalars.casting import to_string
-from windrow.semantics.scalars.moments import moment
 from windrow.semantics.windows.kinds import Sliding
 
 if TYPE_CHECKING:
@@ -32,21 +30,18 @@ def describe(metrics: Metrics, domain: Domain, seconds: float) -> str:
     """One line: rows, rate, watermark and who holds it back, open windows, late rows, the last micro-batch."""
     rate = metrics.rows_in / seconds if seconds > 0 else 0.0
     held = f" (held back by {metrics.held_back_by})" if metrics.held_back_by else ""
+    ended = metrics.sources and all(source.ended for source in metrics.sources.values())
+    low = "the end" if ended else watermark(metrics.low_watermark, domain)
     parts = [
         f"{metrics.rows_in:,} rows",
         f"{short(rate)} rows/s",
-        f"watermark {_low(metrics, domain)}{held}",
+        f"watermark {low}{held}",
         f"{metrics.open_windows:,} open windows",
         *([f"{metrics.rows_late:,} late"] if metrics.rows_late else []),
         *([f"{metrics.rows_early:,} early"] if metrics.rows_early else []),
         *([f"micro-batch {metrics.batch_seconds:.2f} s"] if metrics.batch_seconds is not None else []),
     ]
     return ", ".join(parts)
-
-
-def _low(metrics: Metrics, domain: Domain) -> str:
-    ended = metrics.sources and all(source.ended for source in metrics.sources.values())
-    return "the end" if ended else watermark(metrics.low_watermark, domain)
 
 
 def short(number: float) -> str:
@@ -67,10 +62,7 @@ def watermark(value: int | None, domain: Domain) -> str:
         return "none yet"
     if value >= END:
         return "the end"
-    try:
-        return str(value) if domain is Domain.INTEGER else to_string(moment(value))
-    except DataError:
-        return str(value)
+    return str(value) if domain is Domain.INTEGER else shown_moment(value)
 
 
 def closing_line(metrics: Metrics) -> str:
@@ -85,8 +77,6 @@ def closing_line(metrics: Metrics) -> str:
 
 def warning_lines(queries: Sequence[Query], done: Sequence[Metrics]) -> list[str]:
     """What was lost that nobody chose to lose, and what would have helped: the last lines of a run."""
-    from windrow.query.late_rows import SQL, sentences
-
     lines = []
     for place, (query, metrics) in enumerate(zip(queries, done, strict=True), 1):
         which = f"query {place}: " if len(queries) > 1 else ""

@@ -17,8 +17,6 @@ from windrow.errors import ConfigurationError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from windrow.cli.progress import Reporting
-    from windrow.engines.run import Receiver
     from windrow.pipeline.metrics import Metrics
     from windrow.query import Query
     from windrow.query.outputs import Outputs
@@ -99,34 +97,30 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
     try:
         done = run_queries(queries, settings)
     except KeyboardInterrupt as interrupt:
-        raise Interrupted.by(interrupt, _way_on(settings)) from interrupt
+        way_on = "The same command with --restore goes on." if settings["checkpoint"] else ""
+        raise Interrupted.by(interrupt, way_on) from interrupt
     if settings["metrics"]:
         _write_metrics(settings["metrics"], done)
 
 
-def _way_on(settings: dict[str, Any]) -> str:
-    return "The same command with --restore goes on." if settings["checkpoint"] else ""
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _check(settings: dict[str, Any]) -> None:
-    if not settings["checkpoint"]:
-        for name in ("every", "restore"):
-            if settings[name]:
-                raise ConfigurationError("needs --checkpoint DIR", parameter=f"--{name}")
-    if settings["flush"] in (None, "eager"):
-        for name in ("flush_rows", "flush_windows"):
-            if settings[name]:
-                flag = "--" + name.replace("_", "-")
-                raise ConfigurationError("needs --flush slow or --flush lazy", parameter=flag)
+    for name in ("every", "restore"):
+        if settings[name] and not settings["checkpoint"]:
+            raise ConfigurationError("needs --checkpoint DIR", parameter=_flag(name))
+    for name in ("flush_rows", "flush_windows"):
+        if settings[name] and settings["flush"] in (None, "eager"):
+            raise ConfigurationError("needs --flush slow or --flush lazy", parameter=_flag(name))
     if settings["limit"] and settings["output"]:
         raise ConfigurationError("is for the terminal", parameter="--limit", hint="leave out --limit or --output")
     other = "local" if settings["engine"] == "spark" else "spark"
     for name in ONLY[other]:
         if settings[name]:
-            flag = "--" + name.replace("_", "-")
-            raise ConfigurationError(
-                f"is for the {other} engine", parameter=flag, hint=f"leave it out, or say --engine {other}"
-            )
+            hint = f"leave it out, or say --engine {other}"
+            raise ConfigurationError(f"is for the {other} engine", parameter=_flag(name), hint=hint)
 
 
 def _outputs(settings: dict[str, Any]) -> Outputs:
@@ -134,7 +128,7 @@ def _outputs(settings: dict[str, Any]) -> Outputs:
     from windrow.query.outputs import Outputs
 
     names = ("output", "late", "metrics", "json_lines", "checkpoint")
-    return Outputs({"--" + name.replace("_", "-"): settings[name] for name in names})
+    return Outputs({_flag(name): settings[name] for name in names})
 
 
 def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
@@ -158,10 +152,10 @@ def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metr
     else:
         done = _run_to_the_end(queries, settings)
     for query, metrics in zip(queries, done, strict=True):
-        for told in (closing_line(metrics), *strategy_lines(metrics)):
-            click.echo(told, err=True)
-        if settings["engine"] == "spark" and (line := native_line(query.plan, metrics)):
+        for line in (closing_line(metrics), *strategy_lines(metrics)):
             click.echo(line, err=True)
+        if settings["engine"] == "spark" and (native := native_line(query.plan, metrics)):
+            click.echo(native, err=True)
     for line in warning_lines(queries, done):
         click.secho(line, err=True, fg="yellow", bold=True)
     return done
@@ -208,65 +202,44 @@ def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
 
 def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     from windrow.cli.progress import reporting
-    from windrow.engines.run import tagged
+    from windrow.engines.run import Receiver, tagged
     from windrow.query.running import begin
-
-    engine = settings["engine"]
-    doing = "starting Spark" if engine == "spark" else ""
-    with ExitStack() as outputs:  # which close in the order of the queries: the last one that was opened first
-        opened = [outputs.enter_context(_opened(query, settings, len(queries))) for query in reversed(queries)]
-        # The report ends before the outputs close, so that it never draws over a table.
-        with reporting(_domain_of(queries[0]), _total_rows(queries), doing) as report:
-            run = begin(
-                [query.plan for query in queries],
-                [query.sources for query in queries],
-                tagged,
-                into=_receiver(opened[::-1], settings, report),
-                on_progress=report,
-                engine=engine,
-                **_engine_options(settings),
-            )
-    return run.each
-
-
-def _grows(settings: dict[str, Any], count: int) -> bool:
-    """Whether the terminal shows rows as micro-batches end; those of several queries would be mixed up."""
-    return settings["engine"] == "spark" and not settings["output"] and count == 1
-
-
-def _opened(query: Query, settings: dict[str, Any], count: int) -> Any:
-    """Where the answer of one of several queries goes."""
     from windrow.query.writing import open_outputs
     from windrow.sinks.terminal import LIMIT
 
-    target, limit = settings["output"] or "-", settings["limit"] or LIMIT
-    return open_outputs(query.plan, target, settings["late"], limit, live=_grows(settings, count))
-
-
-def _receiver(opened: Sequence[Any], settings: dict[str, Any], report: Reporting) -> Receiver:
-    """Takes what the queries give to their outputs."""
-    from windrow.engines.run import Receiver
-
-    grows = _grows(settings, len(opened))
+    on_spark, target, limit = settings["engine"] == "spark", settings["output"] or "-", settings["limit"] or LIMIT
+    # The terminal shows rows as micro-batches end; those of several queries would be mixed up.
+    grows = on_spark and not settings["output"] and len(queries) == 1
 
     def show(query: int, batch: pa.RecordBatch) -> None:
         if grows:
             report.make_way()
         opened[query][0](batch)
 
-    return Receiver(show, (lambda query, batch: opened[query][1](batch)) if settings["late"] else None)
+    with ExitStack() as outputs:  # which close in the order of the queries: the last one that was opened first
+        made = [open_outputs(query.plan, target, settings["late"], limit, live=grows) for query in queries]
+        opened: list[Any] = [outputs.enter_context(output) for output in reversed(made)][::-1]
+        # The report ends before the outputs close, so that it never draws over a table.
+        with reporting(_domain_of(queries[0]), _total_rows(queries), "starting Spark" if on_spark else "") as report:
+            run = begin(
+                [query.plan for query in queries],
+                [query.sources for query in queries],
+                tagged,
+                into=Receiver(show, (lambda query, batch: opened[query][1](batch)) if settings["late"] else None),
+                on_progress=report,
+                engine=settings["engine"],
+                **_engine_options(settings),
+            )
+    return run.each
 
 
 def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
-    query = query.strategy(settings["strategy"]) if settings["strategy"] else query
-    return query.late("side") if settings["late"] and not _treats_late_rows(query) else query
-
-
-def _treats_late_rows(query: Query) -> bool:
-    """Whether the query itself says what becomes of late rows; --late asks for them only where it does not."""
+    """The query with what the command says of it; --late asks for late rows only where the query does not."""
     from windrow.plan.nodes import Join, Late, WindowAggregate, walk
 
-    return any(isinstance(node, (WindowAggregate, Join)) and node.late is not Late.DROP for node in walk(query.plan))
+    query = query.strategy(settings["strategy"]) if settings["strategy"] else query
+    late = (node.late for node in walk(query.plan) if isinstance(node, (WindowAggregate, Join)))
+    return query.late("side") if settings["late"] and all(one is Late.DROP for one in late) else query
 
 
 def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:

@@ -39,10 +39,9 @@ from windrow.plan.nodes import (
     walk,
 )
 from windrow.plan.types.expressions import column_type
-from windrow.query.binding import fresh_names
-from windrow.query.joining import Joins
+from windrow.query.joining import Joins, fresh_names
 from windrow.query.opening import open_data, timed, watermark_slack
-from windrow.query.running import Result, batches, begin, gather
+from windrow.query.running import Result, batches, begin, explain_on, gather
 from windrow.query.settings import WindowSettings
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
@@ -128,8 +127,54 @@ def _named(columns: Iterable[Any], schema: pa.Schema) -> Iterator[str]:
             yield name
 
 
+class Groups(WindowSettings):
+    """The steps that say for which groups and windows there are results, in either order; go on with `agg(...)`."""
+
+    def _grouped(self) -> GroupedQuery:
+        raise NotImplementedError
+
+    def group_by(self, *columns: str | Sequence[str], **expressions: str | Expression) -> GroupedQuery:
+        """Groups by columns, then by expressions with names: `group_by("symbol", hour="hour(time)")`."""
+        grouped = self._grouped()
+        return replace(grouped, keys=grouped.keys + grouped.query._columns(columns, expressions))
+
+    def window(
+        self,
+        *,
+        range: Length | None = None,
+        slide: Length | None = None,
+        origin: Length | datetime | date | None = None,
+        gap: Length | None = None,
+        rows: int | None = None,
+        on: str | None = None,
+        by: str | None = None,
+        partition: str | tuple[str, ...] = (),
+        order_by: str | None = None,
+        align: Align | str | None = None,
+    ) -> GroupedQuery:
+        """One window: sliding (`range`, `slide`), tumbling (`range` alone), session (`gap`), landmark
+        (`range="unbounded"`, `slide`), the last rows (`rows`, or `range="100 rows"`), or per row (`slide="1 row"`).
+
+        `partition` names columns that the results are grouped by, and of whose every value the last rows are meant;
+        `on` may be any time of a join below, or "earlier" or "later" of both; `order_by` counts rows by the progressing
+        attribute, where otherwise they count as they arrive; `align="start"` has windows start at multiples of a slide
+        that does not divide their range, where otherwise they end there.
+        """
+        if rows is not None and range is not None:
+            raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
+        length = range if rows is None else f"{rows} rows"
+        parts = (partition,) if isinstance(partition, str) else tuple(partition)
+        timed = on or order_by
+        grouped = self._grouped()
+        query = grouped.query if timed is None else grouped.query._with(timed_by(grouped.query.plan, timed))
+        for name in parts:
+            column_type(name, query.schema)
+        spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by, align)
+        return replace(grouped, query=query, spec=spec.window(shape_of(query.plan)), partition=parts)
+
+
 @dataclass(frozen=True, eq=False)
-class Query(WindowSettings, Joins):
+class Query(Groups, Joins):
     """A plan and the data its streams are bound to. Nothing runs until an answer is asked for."""
 
     plan: Node
@@ -156,10 +201,14 @@ class Query(WindowSettings, Joins):
 
     def select(self, *columns: str | Sequence[str], **expressions: str | Expression) -> Query:
         """These columns, then new ones from expressions: `select("symbol", value="price * volume")`."""
+        return self._with(Project(self.plan, self._columns(columns, expressions)))
+
+    def _columns(
+        self, columns: Iterable[Any], expressions: Mapping[str, str | Expression]
+    ) -> tuple[tuple[str, Expression], ...]:
         schema = self.schema
-        kept = tuple((name, Column(name)) for name in _named(columns, schema))
-        made = tuple((name, to_expression(text, schema, self.plan)) for name, text in expressions.items())
-        return self._with(Project(self.plan, kept + made))
+        made = ((name, to_expression(text, schema, self.plan)) for name, text in expressions.items())
+        return *((name, Column(name)) for name in _named(columns, schema)), *made
 
     def distinct(self) -> Query:
         """Each different row once."""
@@ -180,37 +229,8 @@ class Query(WindowSettings, Joins):
         """The results in order of the progressing attribute, ties by the other columns; the last step of a query."""
         return self._with(OrderedOutput(self.plan))
 
-    def group_by(self, *columns: str | Sequence[str], **expressions: str | Expression) -> GroupedQuery:
-        """Results per group; go on with `window(...)` and `agg(...)`."""
-        return GroupedQuery(self).group_by(*columns, **expressions)
-
-    def window(
-        self,
-        *,
-        range: Length | None = None,
-        slide: Length | None = None,
-        origin: Length | datetime | date | None = None,
-        gap: Length | None = None,
-        rows: int | None = None,
-        on: str | None = None,
-        by: str | None = None,
-        partition: str | tuple[str, ...] = (),
-        order_by: str | None = None,
-        align: Align | str | None = None,
-    ) -> GroupedQuery:
-        """Results per window; go on with `agg(...)`. See `GroupedQuery.window` for the kinds."""
-        return GroupedQuery(self).window(
-            range=range,
-            slide=slide,
-            origin=origin,
-            gap=gap,
-            rows=rows,
-            on=on,
-            by=by,
-            partition=partition,
-            order_by=order_by,
-            align=align,
-        )
+    def _grouped(self) -> GroupedQuery:
+        return GroupedQuery(self)
 
     def _set(self, **settings: Any) -> Query:
         return self._with(change_windows(self.plan, **settings))
@@ -287,10 +307,8 @@ class Query(WindowSettings, Joins):
         """The plan as text, with the strategy and its reasons; on Spark also how it is divided there.
 
         Without an engine, the one that the query would run on. With statistics of the stream, strategies are chosen by
-        the time and the memory that each would take, which is told, too.
+        the time and the memory that each would take, which is shown, too.
         """
-        from windrow.query.explaining import explain_on
-
         return explain_on(self.plan, self.sources, engine, statistics)
 
     def sql(self) -> str:
@@ -311,7 +329,7 @@ def _need(package: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedQuery(WindowSettings):
+class GroupedQuery(Groups):
     """Rows that wait for their aggregates: groups and a window, in either order, then `agg(...)`."""
 
     query: Query
@@ -320,45 +338,8 @@ class GroupedQuery(WindowSettings):
     partition: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def group_by(self, *columns: str | Sequence[str], **expressions: str | Expression) -> GroupedQuery:
-        """Groups by columns, then by expressions with names: `group_by("symbol", hour="hour(time)")`."""
-        schema = self.query.schema
-        plain = tuple((name, Column(name)) for name in _named(columns, schema))
-        made = tuple((name, to_expression(text, schema, self.query.plan)) for name, text in expressions.items())
-        return replace(self, keys=self.keys + plain + made)
-
-    def window(
-        self,
-        *,
-        range: Length | None = None,
-        slide: Length | None = None,
-        origin: Length | datetime | date | None = None,
-        gap: Length | None = None,
-        rows: int | None = None,
-        on: str | None = None,
-        by: str | None = None,
-        partition: str | tuple[str, ...] = (),
-        order_by: str | None = None,
-        align: Align | str | None = None,
-    ) -> GroupedQuery:
-        """One window: sliding (`range`, `slide`), tumbling (`range` alone), session (`gap`), landmark
-        (`range="unbounded"`, `slide`), the last rows (`rows`, or `range="100 rows"`), or per row (`slide="1 row"`).
-
-        `partition` names columns that the results are grouped by, and of whose every value the last rows are meant;
-        `on` may be any time of a join below, or "earlier" or "later" of both; `order_by` counts rows by the progressing
-        attribute, where otherwise they count as they arrive; `align="start"` has windows start at multiples of a slide
-        that does not divide their range, where otherwise they end there.
-        """
-        if rows is not None and range is not None:
-            raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
-        length = range if rows is None else f"{rows} rows"
-        parts = (partition,) if isinstance(partition, str) else tuple(partition)
-        timed = on or order_by
-        query = self.query if timed is None else self.query._with(timed_by(self.query.plan, timed))
-        for name in parts:
-            column_type(name, query.schema)
-        spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by, align)
-        return replace(self, query=query, spec=spec.window(shape_of(query.plan)), partition=parts)
+    def _grouped(self) -> GroupedQuery:
+        return self
 
     def _set(self, **settings: Any) -> GroupedQuery:
         return replace(self, settings={**self.settings, **settings})

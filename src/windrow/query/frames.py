@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
     from windrow.query.fluent import Query
 
-SETTINGS = (
-    *("batch_rows", "partitions", "rate", "close"),
-    *("flush", "flush_rows", "flush_windows", "flush_cells"),
-)
+SETTINGS = ("batch_rows", "partitions", "rate", "close", "flush", "flush_rows", "flush_windows", "flush_cells")
 
 
 def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str, Any]) -> Frames:
@@ -42,7 +39,7 @@ def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str,
 def transform(query: str | Callable[[Query], Query], *, name: str = "input", **stream: Any) -> Callable[[Any], Any]:
     """A function for `DataFrame.transform`: the frame goes in as the stream `name`, the answer comes out as a frame.
 
-    `query` is SQL text, or a function from the stream to a query; `stream` says what `wr.stream` is told: `time`,
+    `query` is SQL text, or a function from the stream to a query; `stream` are options of `wr.stream`: `time`,
     `progress`, `idle`.
     """
 
@@ -75,7 +72,7 @@ def spark_source() -> type[DataSource]:
 
 
 def spark_listener(on_progress: Callable[[Metrics], None], json_lines: str | None = None) -> StreamingQueryListener:
-    """A listener for `spark.streams.addListener` that tells the metrics of each micro-batch of Windrow's queries."""
+    """A listener for `spark.streams.addListener` that reports the metrics of each micro-batch of Windrow's queries."""
     from windrow.engines.spark.running.listener import MetricsListener
 
     return MetricsListener(on_progress, json_lines)
@@ -84,7 +81,7 @@ def spark_listener(on_progress: Callable[[Metrics], None], json_lines: str | Non
 def spark_watch(
     query: StreamingQuery, on_progress: Callable[[Metrics], None] | None = None, json_lines: str | None = None
 ) -> Watch:
-    """Watches a running query on any kind of session: `to_the_end()` waits for it, `look()` tells what is new."""
+    """Watches a running query on any kind of session: `to_the_end()` waits for it, `look()` reports what is new."""
     from windrow.engines.spark.running.observing import Watch
 
     return Watch(query, on_progress, json_lines)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -15,7 +15,6 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import conjunction, split_interval
 from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late, Node, Stream, walk
 from windrow.plan.types.expressions import column_type
-from windrow.query.binding import fresh_names
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, JoinWindow
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
@@ -26,48 +25,43 @@ Joined = TypeVar("Joined", bound="Joins")
 On: TypeAlias = str | Expression | Sequence[str] | None
 """A condition as text (`a.key = b.key AND a.price > b.price`), or the names of columns that are equal."""
 TwoLengths: TypeAlias = Length | tuple[Length, Length]
+Windowing: TypeAlias = tuple[JoinWindow, Expression | None]
+"""The window of a join, and what remains of its condition."""
 
 
-@dataclass(frozen=True)
-class JoinWords:
-    """The window of a join as users say it; exactly one of the words is given."""
-
-    range: TwoLengths | None = None
-    tumbling: Length | None = None
-    origin: Length | datetime | date | None = None
-    rows: int | tuple[int, int] | None = None
-    between: tuple[Length, Length] | None = None
-
-    def window(self, both: Both, on: Expression | None) -> tuple[JoinWindow, Expression | None]:
-        """The window, and what remains of the condition: an interval of times may stand there instead."""
-        given = [word for word in ("range", "tumbling", "rows", "between") if getattr(self, word) is not None]
-        if len(given) > 1:
-            raise QueryError("does not go with " + given[1], parameter=given[0], hint="say one of them")
-        if self.origin is not None and self.tumbling is None:
-            raise QueryError("goes with tumbling", parameter="origin", value=str(self.origin), hint="leave it out")
-        if self.range is not None:
-            return sliding(*_two(self.range, "range"), both.domain), on
-        if self.tumbling is not None:
-            return tumbling(self.tumbling, both.domain, self.origin), on
-        if self.rows is not None:
-            return last_rows(*_two(self.rows, "rows")), on
-        if self.between is not None:
-            if len(self.between) != 2:
-                hint = "say between=('-5 s', '3 s')"
-                raise QueryError("must be a pair", parameter="between", value=str(self.between), hint=hint)
-            return between(*self.between, both.domain), on
-        return _interval(both, on)
+def fresh_names(wanted: Mapping[str, Source], taken: Mapping[str, Source]) -> dict[str, str]:
+    """A name for each stream that no other data has: `trades`, `trades_2`, ..."""
+    names: dict[str, str] = {}
+    for name, source in wanted.items():
+        fresh, number = name, 1
+        while fresh in names.values() or taken.get(fresh, source) is not source:
+            number += 1
+            fresh = f"{name}_{number}"
+        names[name] = fresh
+    return names
 
 
-def _two(value: Any, parameter: str) -> tuple[Length, Length]:
-    """One for both sides, or a pair of them."""
-    found = value if isinstance(value, tuple) else (value, value)
-    if len(found) != 2:
-        raise QueryError("must be one for both sides, or a pair", parameter=parameter, value=str(value))
-    return found
-
-
-def _interval(both: Both, on: Expression | None) -> tuple[JoinWindow, Expression | None]:
+def _join_window(both: Both, on: Expression | None, origin: Any, **words: Any) -> Windowing:
+    """The window that one of the words names; without one, an interval of times stands in the condition."""
+    given = [word for word, value in words.items() if value is not None]
+    if len(given) > 1:
+        raise QueryError("does not go with " + given[1], parameter=given[0], hint="say one of them")
+    word = given[0] if given else ""
+    value: Any = words.get(word)
+    if origin is not None and word != "tumbling":
+        raise QueryError("goes with tumbling", parameter="origin", value=str(origin), hint="leave it out")
+    if word == "range":
+        return sliding(*_two(value, "range"), both.domain), on
+    if word == "tumbling":
+        return tumbling(value, both.domain, origin), on
+    if word == "rows":
+        return last_rows(*_two(value, "rows")), on
+    if word == "between":
+        if len(value) != 2:
+            hint = "say between=('-5 s', '3 s')"
+            raise QueryError("must be a pair", parameter="between", value=str(value), hint=hint)
+        low, high = value
+        return between(low, high, both.domain), on
     window, rest = split_interval(on, both.times, both.schema)
     if window is None:
         raise QueryError(
@@ -78,18 +72,12 @@ def _interval(both: Both, on: Expression | None) -> tuple[JoinWindow, Expression
     return window, rest
 
 
-@dataclass(frozen=True)
-class AsOfWords:
-    """Which row is the nearest, as users say it."""
-
-    forward: bool
-    strict: bool
-    within: Length | None
-
-    def window(self, both: Both, on: Expression | None) -> tuple[JoinWindow, Expression | None]:
-        """The window; the condition stays as it is."""
-        reach = None if self.within is None else apart(self.within, both.domain)
-        return AsOf(self.forward, self.strict, reach), on
+def _two(value: Any, parameter: str) -> tuple[Length, Length]:
+    """One for both sides, or a pair of them."""
+    found = value if isinstance(value, tuple) else (value, value)
+    if len(found) != 2:
+        raise QueryError("must be one for both sides, or a pair", parameter=parameter, value=str(value))
+    return found
 
 
 class Joins:
@@ -121,9 +109,9 @@ class Joins:
         last `rows` by arrival, or `between`: how long after the left row the right one may be. `how`: inner, left,
         right, full, semi or anti. `time`: whether progress is on the left, right, earlier or later time.
         """
-        words = JoinWords(range, tumbling, origin, rows, between)
+        words = {"range": range, "tumbling": tumbling, "rows": rows, "between": between}
         settings = {"time": time, "late": late, "strategy": strategy}
-        return self._joined(other, on, how, words, aliases, settings)
+        return self._joined(other, on, how, lambda both, on: _join_window(both, on, origin, **words), aliases, settings)
 
     def asof_join(
         self: Joined,
@@ -142,15 +130,18 @@ class Joins:
 
         `strict` leaves out equal times, `within` bounds how far apart the two may be; `how` is inner or left.
         """
-        words = AsOfWords(forward, strict, within)
-        return self._joined(other, on, how, words, aliases, {"late": late, "strategy": strategy})
+
+        def nearest(both: Both, on: Expression | None) -> Windowing:
+            return AsOf(forward, strict, None if within is None else apart(within, both.domain)), on
+
+        return self._joined(other, on, how, nearest, aliases, {"late": late, "strategy": strategy})
 
     def _joined(
         self: Joined,
         other: Joins,
         on: On,
         how: JoinKind | str,
-        words: JoinWords | AsOfWords,
+        find_window: Callable[[Both, Expression | None], Windowing],
         aliases: tuple[str, str] | None,
         settings: Mapping[str, Any],
     ) -> Joined:
@@ -161,21 +152,13 @@ class Joins:
         called = _checked(aliases or (_alias(self.plan), _alias(right)), self.plan)
         both = Both(self.plan, right, called, choice(JoinKind, how, "how"))
         check_times(called, both.shapes)
-        window, condition = words.window(both, read_on(on, both))
-        node = both.join(window, condition, **_settings(**settings))
+        window, condition = find_window(both, _read_on(on, both))
+        kinds = {"late": Late, "strategy": JoinStrategy, "time": JoinTime}
+        chosen = {name: choice(kinds[name], value, name) for name, value in settings.items() if value is not None}
+        node = both.join(window, condition, **chosen)
         shape_of(node)
         sources = {**self.sources, **{names[name]: source for name, source in other.sources.items()}}
         return replace(self, plan=node, sources=sources)  # type: ignore[type-var]
-
-
-def _settings(
-    late: Late | str | None, strategy: JoinStrategy | str, time: JoinTime | str | None = None
-) -> Mapping[str, Any]:
-    return {
-        "late": None if late is None else choice(Late, late, "late"),
-        "strategy": choice(JoinStrategy, strategy, "strategy"),
-        "time": None if time is None else choice(JoinTime, time, "time"),
-    }
 
 
 def _alias(plan: Node) -> str:
@@ -199,7 +182,7 @@ def _checked(aliases: tuple[str, str], left: Node) -> tuple[str, str]:
     return aliases
 
 
-def read_on(on: On, both: Both) -> Expression | None:
+def _read_on(on: On, both: Both) -> Expression | None:
     """The condition of a join over the names that its columns have there."""
     if on is None or isinstance(on, (Column, Literal, Call)):
         return on

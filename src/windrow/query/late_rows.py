@@ -1,4 +1,4 @@
-"""What a run says of rows that it lost because they were late or early, and nobody had chosen to drop them."""
+"""What a run reports of rows that it lost because they were late or early, and nobody had chosen to drop them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LostRowsText:
     late: str
     capitals: bool
 
-    def say(self, template: str, what: str) -> str:
+    def fill(self, template: str, what: str) -> str:
         return template.format(what.upper() if self.capitals else what)
 
 
@@ -68,7 +68,7 @@ def warn_of_lost_rows(plans: Sequence[Node], each: Sequence[Metrics]) -> None:
 
 
 def _outside() -> int:
-    """How many calls up the caller of this package is, seen from where it is asked."""
+    """How many calls up the caller of this package is."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOME):
         level, frame = level + 1, frame.f_back
@@ -146,29 +146,28 @@ def _slack(plan: Node, metrics: Metrics, words: LostRowsText) -> str:
     if len(enough) < len(list(_behind(plan, metrics))):
         return ""
     of = {name: f" of {name}" if len(metrics.sources) > 1 else "" for name in metrics.sources}
-    return " and ".join(words.say(words.slack, in_words(units, domain)) + of[name] for name, units, domain in enough)
+    return " and ".join(words.fill(words.slack, in_words(units, domain)) + of[name] for name, units, domain in enough)
 
 
 def _promised(plan: Node, metrics: Metrics) -> str:
     """How late rows were by punctuations that the data itself carried."""
-    behind = [one for one in _behind(plan, metrics) if isinstance(one[2].policy, External)]
     lags = [
         f"{roughly(units, shape_of(stream).domain)} below what {name} had promised"
-        for name, units, stream in behind
-        if _jump(name, metrics) is None
+        for name, units, stream in _behind(plan, metrics)
+        if isinstance(stream.policy, External) and _jump(name, metrics) is None
     ]
     return f"up to {' and '.join(lags)}" if lags else ""
 
 
 def _remedy(losing: Sequence[Node], metrics: Metrics, words: LostRowsText) -> str:
-    """What to say if that is meant, and what if not; DISTINCT and ordered output cannot be told anything."""
+    """What to say if that is meant, and what if not; DISTINCT and ordered output have no such setting."""
     asked = [node for node in losing if isinstance(node, (WindowAggregate, Join))]
     if any(node.late is Late.REVISE for node in asked):
         return "say for how long windows are corrected, WITHIN"
     if not asked:
         return ""
     one, has_late = metrics.rows_lost == 1, metrics.rows_lost > _early(metrics)
-    drop, side, revise = (words.say(words.late, word) for word in ("drop", "side", "revise"))
+    drop, side, revise = (words.fill(words.late, word) for word in ("drop", "side", "revise"))
     corrects = has_late and any(isinstance(n, WindowAggregate) and isinstance(n.window, Sliding) for n in asked)
     corrected = f" or {revise} to correct {'its' if one else 'their'} windows" if corrects else ""
     return f"say {drop} if that is meant, {side} to get {'it' if one else 'them'}{corrected}"
@@ -186,9 +185,10 @@ def _jumps(plan: Node, metrics: Metrics, words: LostRowsText) -> Iterator[str]:
         jump = _jump(name, metrics)
         if jump is not None:
             domain = shape_of(stream).domain
+            time = f"{jump.time:,}" if domain is Domain.INTEGER else shown_moment(jump.time)
             filtered = " (or would have, but for filters)" if metrics.rows_filtered else ""
             yield (
-                f"{_named(jump)} of {name} (time {_shown(jump.time, domain)}) moved progress "
+                f"{_named(jump)} of {name} (time {time}) moved progress "
                 f"{roughly(jump.ahead, domain)} ahead, and {jump.rows:,} rows after it came too late{filtered}"
                 f"{_lead(jump, domain, words)}"
             )
@@ -199,7 +199,7 @@ def _lead(jump: Jump, domain: Domain, words: LostRowsText) -> str:
     fitting = [lead for lead in _LEADS[domain] if 2 * lead <= jump.ahead]
     if jump.kind == "punctuation" or not fitting:
         return ""
-    return f"; {words.say(words.lead, in_words(fitting[0], domain))} would have set it aside"
+    return f"; {words.fill(words.lead, in_words(fitting[0], domain))} would have set it aside"
 
 
 def _named(jump: Jump) -> str:
@@ -208,8 +208,9 @@ def _named(jump: Jump) -> str:
     return f"{jump.kind} {jump.number + (jump.kind == 'row'):,}"
 
 
-def _shown(time: int, domain: Domain) -> str:
+def shown_moment(time: int) -> str:
+    """A time as text; microseconds where the calendar does not reach so far."""
     try:
-        return f"{time:,}" if domain is Domain.INTEGER else to_string(moment(time))
+        return to_string(moment(time))
     except DataError:
         return str(time)

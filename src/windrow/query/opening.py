@@ -1,4 +1,4 @@
-"""The source behind whatever a user calls data."""
+"""The source behind what a user calls data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_data(data: Any, *, name: str, schema: pa.Schema | None = None, in_proce
 
 
 def timed(source: Source, time: str) -> Source:
-    """The source, told which of its columns the punctuations among its elements are about."""
+    """The source with the name of the column that the punctuations among its elements are about."""
     from windrow.sources.iterables.elements import IterableSource
 
     if not isinstance(source, IterableSource) or source.time == time:

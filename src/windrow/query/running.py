@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from windrow.engines.base import engine_named, home_of
+from windrow.engines.base import check_engine, engine_named, home_of
 from windrow.engines.run import Receiver, Run, tagged, untagged
+from windrow.physical.costs import Statistics, calibrated
+from windrow.physical.explain.plans import explain
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, OrderedOutput
 from windrow.plan.types.schema import in_order
@@ -97,3 +99,17 @@ def batches(plan: Node, sources: Mapping[str, Source], **options: Any) -> Iterat
     """The result batches one by one as windows close, until their reader stops; late rows are let go."""
     with begin([plan], [sources], untagged, follow=True, keep_late=False, **options) as run:
         yield from run
+
+
+def explain_on(
+    plan: Node, sources: Mapping[str, Source], engine: str | None, statistics: Statistics | None = None
+) -> str:
+    """The plan as text; on Spark a section follows that says how it runs there."""
+    engine = home_of(sources.values()) if engine is None else engine
+    check_engine(engine)
+    text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())
+    if engine != "spark":
+        return text
+    from windrow.engines.spark.query.explain import explain_spread
+
+    return f"{text}\n\n{explain_spread(plan, sources)}"

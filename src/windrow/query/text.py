@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.errors import QueryError
 from windrow.plan.nodes import Node, Stream, walk
-from windrow.plan.types.expressions import nearest
+from windrow.plan.types.expressions import near_hint, nearest
 from windrow.query.fluent import Query
 from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.semantics.progress.policies import AtEnd
@@ -36,14 +36,8 @@ def sql(text: str, **streams: Any) -> Query:
     """
     queries = script(text, **streams).queries
     if len(queries) != 1:
-        raise QueryError(
-            "must hold exactly one SELECT",
-            parameter="text",
-            value=f"{len(queries)} of them",
-            hint="wr.script(text) gives all the queries of a text"
-            if queries
-            else "add a SELECT after the declarations",
-        )
+        hint = "wr.script(text) gives all the queries of a text" if queries else "add a SELECT after the declarations"
+        raise QueryError("must hold exactly one SELECT", parameter="text", value=f"{len(queries)} of them", hint=hint)
     return queries[0]
 
 
@@ -72,18 +66,15 @@ class _Binder:
         self.sources: dict[str, Source] = {}
 
     def _check(self, names: StreamNames) -> None:
-        """Refuse data for a stream that the text does not speak of: a name that was mistyped would change nothing."""
-        spoken_of = {self._spelled(name) for name in names.all}
+        """Refuse data for a stream that the text does not name: a name that was mistyped would change nothing."""
+        known = {self._spelled(name) for name in names.all}
         for name in self.given:
-            if name not in spoken_of:
-                listed = (
-                    f"the streams of the text are {', '.join(names.all)}" if names.all else "the text names no stream"
-                )
-                near = nearest(name, names.all)
+            if name not in known:
+                streams = f"the streams of the text are {', '.join(names.all)}"
                 raise QueryError(
                     "is not a stream of the text, so the data given for it would not be read",
                     parameter=name,
-                    hint=listed if near is None else f"did you mean {near}? {listed[0].upper()}{listed[1:]}",
+                    hint=near_hint(nearest(name, names.all), streams if names.all else "the text names no stream"),
                 )
 
     def _spelled(self, name: str) -> str | None:

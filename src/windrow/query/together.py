@@ -12,9 +12,8 @@ from windrow.engines.base import home_of, sharing_sets
 from windrow.engines.run import Run, tagged
 from windrow.errors import QueryError
 from windrow.plan.nodes import Node
-from windrow.query.explaining import explain_on
 from windrow.query.fluent import Query
-from windrow.query.running import Result, begin, gather
+from windrow.query.running import Result, begin, explain_on, gather
 
 if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
