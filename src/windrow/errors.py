@@ -111,7 +111,7 @@ class SourceError(DataError, OSError):
 
 
 class ConfigurationError(WindrowError, ValueError):
-    """A setting, path or checkpoint is wrong: whoever runs the query must act."""
+    """A setting, path or checkpoint is wrong: the person who runs the query must act."""
 
 
 class UnsupportedError(WindrowError, NotImplementedError):

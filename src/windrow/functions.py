@@ -152,10 +152,7 @@ def lead(amount: Length, *, wall_clock: bool = False) -> Lead:
     >>> slack("30 s", lead=lead("1 h", wall_clock=True)).lead.wall_clock
     True
     """
-    parsed = Amount.of(amount, "lead")
-    if parsed.is_rows:
-        raise QueryError("must be a time or a number", parameter="lead", value=str(parsed), hint="say lead='1 h'")
-    return Lead(parsed, wall_clock)
+    return Lead(_not_rows(amount, "lead", "say lead='1 h'"), wall_clock)
 
 
 def _lead(given: Lead | Length | None) -> Lead | None:
@@ -180,7 +177,11 @@ def at_end() -> AtEnd:
 
 def idle(amount: Length, *, wall_clock: bool = False) -> Idle:
     """A source that lags this much behind the others no longer holds them back."""
-    parsed = Amount.of(amount, "idle")
+    return Idle(_not_rows(amount, "idle", "say idle('30 s')"), wall_clock)
+
+
+def _not_rows(amount: Length, parameter: str, hint: str) -> Amount:
+    parsed = Amount.of(amount, parameter)
     if parsed.is_rows:
-        raise QueryError("must be a time or a number", parameter="idle", value=str(parsed), hint="say idle('30 s')")
-    return Idle(parsed, wall_clock)
+        raise QueryError("must be a time or a number", parameter=parameter, value=str(parsed), hint=hint)
+    return parsed

@@ -1,4 +1,4 @@
-"""How a command ends when it does not end well: one message on standard error, and a code that says who must act."""
+"""How a command ends when it does not end well: one message on standard error, and a code for who must act."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Fault(click.ClickException):
         kind = type(error).__module__.partition(".")[0]
         who = "Spark failed" if kind in ("pyspark", "py4j") else "Windrow has a fault, which is not yours"
         first = next(iter(str(error).strip().splitlines()), "")
-        told = f"{type(error).__name__}: {first}" if first else type(error).__name__
-        return cls(f"{who} ({told.rstrip('.')}). {_where(error)}")
+        what = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        return cls(f"{who} ({what.rstrip('.')}). {_where(error)}")
 
 
 def _where(error: Exception) -> str:
-    """Keep the traceback, and say where it is."""
+    """Keep the traceback, and name the file."""
     text = "".join(traceback.format_exception(error))
     try:
         handle, path = tempfile.mkstemp(prefix="windrow-traceback-", suffix=".txt")
@@ -54,28 +54,18 @@ class Terminated(KeyboardInterrupt):
 
 
 class Interrupted(click.ClickException):
-    """Somebody stopped the command; the exit code is that of a program which the signal ended."""
+    """Somebody stopped the command; the exit code is that of a program which the signal ended.
 
-    number = signal.SIGINT
-    exit_code = 128 + number
+    `way_on` is how to go on from here.
+    """
 
-    def __init__(self, way_on: str = "") -> None:
-        super().__init__(f"Stopped by {self.number.name}.{way_on and f' {way_on}'}")
-
-    @staticmethod
-    def by(interrupt: KeyboardInterrupt, way_on: str = "") -> Interrupted:
-        """The end that fits the interrupt; `way_on` says how to go on from here."""
-        return (InterruptedBySigterm if isinstance(interrupt, Terminated) else Interrupted)(way_on)
+    def __init__(self, interrupt: KeyboardInterrupt, way_on: str = "") -> None:
+        number = signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT
+        super().__init__(f"Stopped by {number.name}.{way_on and f' {way_on}'}")
+        self.exit_code = 128 + number
 
     def show(self, file: Any = None) -> None:
         click.echo(self.message, file=file, err=file is None)
-
-
-class InterruptedBySigterm(Interrupted):
-    """The same for SIGTERM."""
-
-    number = signal.SIGTERM
-    exit_code = 128 + number
 
 
 @contextmanager
@@ -85,7 +75,7 @@ def clear_endings() -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt as interrupt:
-            raise Interrupted.by(interrupt) from interrupt
+            raise Interrupted(interrupt) from interrupt
         except InternalError as error:
             raise Fault.of(error) from error
         except WindrowError as error:

@@ -98,7 +98,7 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
         done = run_queries(queries, settings)
     except KeyboardInterrupt as interrupt:
         way_on = "The same command with --restore goes on." if settings["checkpoint"] else ""
-        raise Interrupted.by(interrupt, way_on) from interrupt
+        raise Interrupted(interrupt, way_on) from interrupt
     if settings["metrics"]:
         _write_metrics(settings["metrics"], done)
 

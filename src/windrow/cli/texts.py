@@ -83,14 +83,8 @@ def _read(file: str | None, text: str | None) -> str:
         )
     if text is not None:
         return text
-    if file == "-":
-        return sys.stdin.read()
-    return _read_file(str(file))
-
-
-def _read_file(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
+        return sys.stdin.read() if file == "-" else Path(str(file)).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigurationError(

@@ -1,4 +1,5 @@
-"""What stands in FROM: streams, unions of streams, subqueries and window table functions."""
+"""What stands in FROM: streams, unions of streams, subqueries and window table functions; and which of its times a
+query goes by: the one its window, its groups or its select list name."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError
+from windrow.language.expressions.calls import clauses_of
+from windrow.language.expressions.items import group_targets, is_star, read_items, trees_of
 from windrow.language.expressions.names import Scope, Side
 from windrow.language.expressions.positions import did_you_mean, find_name, place, pointing
-from windrow.language.grammar.clauses import CLAUSE, Attribute, Clause, StreamUnion
+from windrow.language.grammar.clauses import CLAUSE, SUFFIXES, Attribute, Clause, StreamUnion
 from windrow.language.queries.table_functions import is_window_function, read_window_function
 from windrow.language.queries.windows import PlacedWindow, WindowReader
+from windrow.plan.build.joins import is_timed_by
 from windrow.plan.build.queries import flatten_union
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
@@ -167,3 +171,44 @@ def _window_function(syntax: exp.Expr) -> exp.Expr | None:
     if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and len(call.expressions) == 1:
         call = call.expressions[0]
     return call if isinstance(call, exp.Anonymous) and is_window_function(call.name) else None
+
+
+def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool) -> Relation:
+    """The relation with its progress where the query needs it."""
+    for suffix in select.meta.get(SUFFIXES, ()):
+        if suffix.field == "time":
+            return _timed_by(suffix.value, relation)
+    if relation.windows:
+        return relation
+    clauses = [clause for tree in trees_of(select) for clause in clauses_of(tree, relation.context.text)]
+    if clauses:
+        return relation.timed_for(clauses)
+    if aggregates:
+        return _timed_by_first(group_targets(select, read_items(select, relation.scope), relation.scope), relation)
+    trees = [tree.unalias().unnest() for tree in select.expressions]
+    names = [name for tree in trees if (name := relation.scope.find(tree))]
+    keeps_time = relation.times is None and any(carries_progress(relation.node, name) for name in names)
+    return relation if keeps_time or any(map(is_star, trees)) else _timed_by_first(trees, relation)
+
+
+def _timed_by(attribute: Attribute, relation: Relation) -> Relation:
+    timed = relation.timed_as(attribute)
+    if not is_timed_by(timed.node, timed.time_named(attribute)):
+        raise QueryError(
+            "must be a time of the join",
+            parameter="timed by",
+            value=attribute.name,
+            hint="write TIMED BY a.ts, b.ts, least(a.ts, b.ts) or greatest(a.ts, b.ts)",
+            position=attribute.where,
+        )
+    return timed
+
+
+def _timed_by_first(trees: list[exp.Expr], relation: Relation) -> Relation:
+    """The relation timed by the first of its times among some columns: the one it has already, if it can be."""
+    scope = relation.scope
+    names = [name for tree in trees if (name := scope.find(tree) or scope.time_of(tree)) is not None]
+    for name in names:
+        if is_timed_by(timed_by(relation.node, name), name):
+            return relation.timed(name)
+    return relation

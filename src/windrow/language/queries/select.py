@@ -17,8 +17,7 @@ from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.joins.relations import Joining, is_for_joins
 from windrow.language.queries.aggregation import Aggregation
-from windrow.language.queries.relations import QueryContext, Relation, read_relation
-from windrow.language.queries.timing import timed_for_query
+from windrow.language.queries.relations import QueryContext, Relation, read_relation, timed_for_query
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import conjunction
 from windrow.plan.nodes import Distinct, Filter, JoinStrategy, Node, OrderedOutput, Project, Strategy, Union
