@@ -115,7 +115,7 @@ class ConfigurationError(WindrowError, ValueError):
 
 
 class UnsupportedError(WindrowError, NotImplementedError):
-    """This engine or strategy does not do that; the message says which one does."""
+    """This engine or strategy does not do that; the message names one that does."""
 
 
 class InternalError(WindrowError, RuntimeError):

@@ -62,7 +62,7 @@ class Interrupted(click.ClickException):
     def __init__(self, interrupt: KeyboardInterrupt, way_on: str = "") -> None:
         number = signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT
         super().__init__(f"Stopped by {number.name}.{way_on and f' {way_on}'}")
-        self.exit_code = 128 + number
+        self.exit_code = 128 + number  # type: ignore[misc]  # click declares it for classes, and reads it off errors
 
     def show(self, file: Any = None) -> None:
         click.echo(self.message, file=file, err=file is None)

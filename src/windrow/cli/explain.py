@@ -9,7 +9,7 @@ from windrow.cli.texts import read_queries, text_options
 
 @click.command("explain")
 @text_options
-@click.option("--engine", type=click.Choice(["local", "spark"]), help="Also say how that engine runs it.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), help="Also show how that engine runs it.")
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None) -> None:
     """Show how the queries of FILE would be computed, what they share, and why. FILE may be - for standard input.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -50,16 +51,9 @@ def command(kind: str, out: str, **settings: Any) -> None:
     rows = settings.pop("rows")
     given = {name: value for name, value in settings.items() if value is not None}
     stream = getattr(generate, kind)(rows, **given)
-    with open_sink(out, stream.schema) as sink:
-        _write(stream, sink, rows)
-    click.echo(f"{rows:,} rows of {kind} in {out}: {stream.disorder}", err=True)
-
-
-def _write(stream: Any, sink: Any, rows: int) -> None:
-    """Every batch into the sink, with a bar on a terminal."""
-    import sys
-
-    with click.progressbar(length=rows, file=sys.stderr, label="generating", hidden=not sys.stderr.isatty()) as bar:
+    shown = click.progressbar(length=rows, file=sys.stderr, label="generating", hidden=not sys.stderr.isatty())
+    with open_sink(out, stream.schema) as sink, shown as bar:
         for batch in stream.batches():
             sink.write(batch)
             bar.update(batch.num_rows)
+    click.echo(f"{rows:,} rows of {kind} in {out}: {stream.disorder}", err=True)

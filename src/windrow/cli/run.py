@@ -234,7 +234,7 @@ def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[
 
 
 def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
-    """The query with what the command says of it; --late asks for late rows only where the query does not."""
+    """The query with the settings of the command; --late asks for late rows only where the query does not."""
     from windrow.plan.nodes import Join, Late, WindowAggregate, walk
 
     query = query.strategy(settings["strategy"]) if settings["strategy"] else query

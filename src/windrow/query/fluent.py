@@ -128,7 +128,7 @@ def _named(columns: Iterable[Any], schema: pa.Schema) -> Iterator[str]:
 
 
 class Groups(WindowSettings):
-    """The steps that say for which groups and windows there are results, in either order; go on with `agg(...)`."""
+    """The steps that set for which groups and windows there are results, in either order; go on with `agg(...)`."""
 
     def _grouped(self) -> GroupedQuery:
         raise NotImplementedError
@@ -242,7 +242,7 @@ class Query(Groups, Joins):
 
         Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
         by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an iterator wait for
-        others, "50 ms" unless you say); on Spark also spark (the session), shards, memory,
+        others, "50 ms" by default); on Spark also spark (the session), shards, memory,
         rate and json_lines.
         """
         return gather([self.plan], [self.sources], **options)[0][0]

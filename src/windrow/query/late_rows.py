@@ -85,7 +85,7 @@ def _enough(losing: Sequence[tuple[int, Node, Metrics]]) -> str | int | None:
 
 
 def sentences(plan: Node, metrics: Metrics, words: LostRowsText = PYTHON) -> list[str]:
-    """What was lost, what would have helped and what to say; then the rows that moved progress, if there are such."""
+    """What was lost, what would have helped and what to write; then the rows that moved progress, if there are such."""
     losing = [node for node in walk(plan) if loses_unasked(node, plan)]
     one = metrics.rows_lost == 1
     outcome = " or ".join(dict.fromkeys(_outcome(node, one) for node in losing)) or _outcome(plan, one)
@@ -160,7 +160,7 @@ def _promised(plan: Node, metrics: Metrics) -> str:
 
 
 def _remedy(losing: Sequence[Node], metrics: Metrics, words: LostRowsText) -> str:
-    """What to say if that is meant, and what if not; DISTINCT and ordered output have no such setting."""
+    """What to write if that is meant, and what if not; DISTINCT and ordered output have no such setting."""
     asked = [node for node in losing if isinstance(node, (WindowAggregate, Join))]
     if any(node.late is Late.REVISE for node in asked):
         return "say for how long windows are corrected, WITHIN"

@@ -44,7 +44,7 @@ class Outputs:
                 self._refuse(path, f"what the stream {name} reads")
 
     def refuse_sources(self, sources: Iterable[tuple[str, Source]]) -> None:
-        """The same, by what each source itself says that it `reads`."""
+        """The same, by what each source states that it `reads`."""
         for name, source in sources if self.targets else ():  # Spark may have to list files to answer
             self.refuse_streams({name: source.reads})
 

@@ -1,4 +1,4 @@
-"""Running plans: pick the engine, take what it gives, and say what was lost."""
+"""Running plans: pick the engine, take what it gives, and report what was lost."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def batches(plan: Node, sources: Mapping[str, Source], **options: Any) -> Iterat
 def explain_on(
     plan: Node, sources: Mapping[str, Source], engine: str | None, statistics: Statistics | None = None
 ) -> str:
-    """The plan as text; on Spark a section follows that says how it runs there."""
+    """The plan as text; on Spark a section follows on how it runs there."""
     engine = home_of(sources.values()) if engine is None else engine
     check_engine(engine)
     text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())

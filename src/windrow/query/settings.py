@@ -1,4 +1,4 @@
-"""What can be said of the windows of a query, before or after its aggregates are named."""
+"""What can be set for the windows of a query, before or after its aggregates are named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WindowSettings:
         return self._set(late=choice(Late, policy, "late"), within=amount)
 
     def early(self: Settable, every: Length) -> Settable:
-        """Give open windows each time the largest time seen has passed so much more; the column `kind` tells them."""
+        """Give open windows each time the largest time seen has passed so much more; the column `kind` marks them."""
         return self._set(early=Amount.of(every, "early"))
 
     def lateness(self: Settable, mode: Lateness | str) -> Settable:

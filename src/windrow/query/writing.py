@@ -1,4 +1,4 @@
-"""Results straight to sinks, as windows close; what a run that fails leaves behind, its sinks say."""
+"""Results straight to sinks, as windows close; what a run that fails leaves behind is up to its sinks."""
 
 from __future__ import annotations
 

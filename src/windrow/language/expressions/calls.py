@@ -31,7 +31,6 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def has_aggregate(node: exp.Expr) -> bool:
-    """Whether an aggregate is called anywhere in a tree."""
     return any(is_aggregate(part) for part in node.walk())
 
 

@@ -84,7 +84,7 @@ def interval_amount(node: exp.Interval, text: str) -> Amount:
 
 
 def moment(node: exp.Expr, text: str) -> datetime:
-    """The moment a `TIMESTAMP '...'` or `DATE '...'` literal names, UTC unless it says otherwise."""
+    """The moment a `TIMESTAMP '...'` or `DATE '...'` literal names, UTC unless it has a zone."""
     found = parse_timestamp(node.name)
     if found is None:
         raise QueryError(

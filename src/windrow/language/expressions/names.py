@@ -35,7 +35,7 @@ class Side:
 class Scope:
     """The columns an expression may read, and the inputs whose names may qualify them.
 
-    `merged` are names that stand for one column although several inputs have it, as USING says; `times` are the two
+    `merged` are names that stand for one column although several inputs have it, by USING; `times` are the two
     times of a join, of which the earlier and the later one may be named; `hidden` are names of inputs whose rows do
     not come out of a join; `aliases` are what HAVING may name besides.
     """
@@ -79,7 +79,7 @@ class Scope:
         return f"{owners[0].alias}_{node.name}" if len(self.sides) > 1 and owners else node.name
 
     def unknown(self, name: str, qualifier: str | None = None) -> QueryError:
-        """The error for a name that is no column; those of several inputs are listed as a query tells them apart."""
+        """The error for a name that is no column; those of several inputs are listed with their inputs."""
         if len(self.sides) < 2 or qualifier:
             return unknown_column(name, self.known(qualifier))
         spelled = {f"{side.alias}.{own}": own for side in self.sides for own in side.columns}
@@ -134,7 +134,7 @@ class Scope:
         return ".".join(next(owners, (column,)))
 
     def _named(self, attribute: Attribute) -> str | None:
-        # With one input a qualifier says nothing, and papers write those of streams that are named elsewhere.
+        # With one input a qualifier means nothing, and papers write those of streams that are named elsewhere.
         qualifier = attribute.qualifier if len(self.sides) > 1 or self.hidden else None
         if qualifier:
             self.qualified(qualifier, attribute.where)

@@ -56,6 +56,6 @@ def find_name(name: str, names: Collection[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint that names the nearest known word, or says what there is."""
+    """A hint that names the nearest known word, or what there is."""
     near = nearest(word, known, cutoff=0.7)
     return f"did you mean {near}" if near else otherwise

@@ -60,8 +60,8 @@ _SYNTAX = frozenset({"and", "or", "not", "neg", "in", "case", "cast", "like", "i
 class Scalars:
     """Reads expressions over the columns of one scope.
 
-    `special` sees every tree first: above an aggregation it knows aggregates and group columns, and `above` says of
-    which types these are. Otherwise each call is checked against the scope's schema at once, so that an error points
+    `special` sees every tree first: above an aggregation it knows aggregates and group columns, and `above` gives
+    their types. Otherwise each call is checked against the scope's schema at once, so that an error points
     at the innermost expression that is wrong.
 
     A double-quoted word that is no column is text where it is compared with an expression of text, unless it looks
@@ -77,7 +77,6 @@ class Scalars:
         self.above = above
 
     def read(self, node: exp.Expr) -> Expression:
-        """The expression a tree means."""
         found = self.special(node)
         if found is not None:
             return found

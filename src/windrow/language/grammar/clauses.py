@@ -99,14 +99,14 @@ class WindowFunctionTable(exp.Expression):
 
 
 class CreateStream(exp.Expression):
-    """A `CREATE STREAM` statement; `this` is a `StreamDeclaration`, `places` says where its clauses are."""
+    """A `CREATE STREAM` statement; `this` is a `StreamDeclaration`, `places` are those of its clauses."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "places": True}
 
 
 @dataclass(frozen=True)
 class StreamDeclaration:
-    """What `CREATE STREAM` says. `columns` is None when the source knows them, `path` when data is bound by name."""
+    """A declared stream. `columns` is None when the source knows them, `path` when data is bound by name."""
 
     name: str
     columns: pa.Schema | None

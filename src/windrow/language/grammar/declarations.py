@@ -123,7 +123,7 @@ class DeclarationGrammar(Words):
         return SlackRows(int(amount.number))
 
     def _parse_per_columns(self) -> tuple[str, ...]:
-        """The columns that say which group a punctuation is for."""
+        """The columns whose values name the group that a punctuation is for."""
         names = [self._qualified("a column").name]
         while self._match(TokenType.COMMA):
             names.append(self._qualified("a column").name)

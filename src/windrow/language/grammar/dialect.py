@@ -15,9 +15,8 @@ from sqlglot.errors import ParseError
 from windrow.errors import Position, QueryError
 from windrow.language.grammar.clauses import CLAUSE, SUFFIXES, StreamUnion, WindowFunctionTable
 from windrow.language.grammar.declarations import DeclarationGrammar
-from windrow.language.grammar.suffixes import SuffixGrammar
 from windrow.language.grammar.tokens import SUFFIX_WORDS
-from windrow.language.grammar.windows import WindowGrammar
+from windrow.language.grammar.windows import SuffixGrammar, WindowGrammar
 
 UNION_SIGN = "\N{UNION}"
 _QUERY_STARTS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM})

@@ -43,7 +43,7 @@ class Words(_Base):
         return Position(self.sql, token.start, token.end + 1)
 
     def _word(self, expected: str) -> Token:
-        """The next token, whatever it is; an error says what was expected."""
+        """The next token, whatever it is; an error names what was expected."""
         token = self._curr
         if not token or token.token_type in (TokenType.R_BRACKET, TokenType.COMMA, TokenType.R_PAREN):
             self.raise_error(f"Expected {expected}")

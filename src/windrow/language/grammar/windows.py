@@ -1,14 +1,22 @@
-"""The grammar of the window clause: `[RANGE 10 minutes, SLIDE 1 minute, WA ts]`, parts in any order."""
+"""The grammar of the window clause, `[RANGE 10 minutes, SLIDE 1 minute, WA ts]`, parts in any order; and of what
+follows a SELECT: EMIT, LATE, LATENESS, STRATEGY, TIMED BY in any order, ORDERED OUTPUT after the whole query."""
 
 from __future__ import annotations
 
-from sqlglot import Token, TokenType
+from collections.abc import Iterable
+from enum import Enum
+from typing import NoReturn
 
-from windrow.errors import QueryError
-from windrow.language.expressions.positions import did_you_mean
-from windrow.language.grammar.clauses import UNBOUNDED, Attribute, Clause, ClausePart, PartValue
-from windrow.language.grammar.tokens import WINDOW_WORDS, Words, word_of
+from sqlglot import Token, TokenType, exp
+
+from windrow.errors import Position, QueryError
+from windrow.language.expressions.positions import did_you_mean, pointing
+from windrow.language.grammar.clauses import ORDERED_OUTPUT, UNBOUNDED, Attribute, Clause, ClausePart, PartValue, Suffix
+from windrow.language.grammar.tokens import SUFFIX_WORDS, WINDOW_WORDS, Words, word_of
+from windrow.plan.build.queries import STRATEGIES, choice
+from windrow.plan.nodes import Late, Lateness
 from windrow.semantics.scalars.amounts import Amount
+from windrow.semantics.windows.kinds import Emit
 
 _CANONICAL = {"WA": "WATTR", "PA": "PATTR", "ROWS": "RANGE"}
 _PARTS = ("RANGE", "SLIDE", "WATTR", "PATTR", "ORDER BY", "RATTR", "SATTR", "ORIGIN", "GAP")
@@ -71,3 +79,76 @@ class WindowGrammar(Words):
             self._advance()
             attributes.append(self._attribute("a column"))
         return tuple(attributes)
+
+
+_CHOICES: dict[str, Iterable[Enum]] = {"emit": Emit, "late": Late, "lateness": Lateness, "strategy": STRATEGIES}
+
+
+class SuffixGrammar(Words):
+    """`EMIT EMPTY [UP TO 9]|COMPLETE`, `EMIT EARLY EVERY 1 S`, `LATE DROP|SIDE|REVISE [WITHIN 1 HOUR]`, and so on."""
+
+    def _parse_suffixes(self) -> tuple[Suffix, ...]:
+        found: dict[str, Suffix] = {}
+        while self._curr and self._curr.text.upper() in SUFFIX_WORDS:
+            for suffix in self._parse_suffix():
+                self._refuse_twice(suffix.field, found, suffix.where)
+                found[suffix.field] = suffix
+        return tuple(found.values())
+
+    def _ordered_output_follows(self) -> bool:
+        words = [token.text.upper() for token in self._tokens[self._index : self._index + 2]]
+        return words == ["ORDERED", "OUTPUT"] and self._curr.token_type != TokenType.IDENTIFIER
+
+    def _parse_ordered_output(self, query: exp.Expr | None) -> exp.Expr | None:
+        """ORDERED OUTPUT, the last words of a statement."""
+        if query is None or not self._ordered_output_follows():
+            return query
+        first = self._curr
+        self._advance(2)
+        query.meta[ORDERED_OUTPUT] = self._since(first)
+        if self._curr and self._curr.token_type != TokenType.SEMICOLON:
+            self._refuse_ordered_output(self._since(first))
+        return query
+
+    def _refuse_inner_ordered_output(self) -> None:
+        """Where a parenthesis closes behind it, the query is part of another."""
+        behind = self._tokens[self._index + 2 : self._index + 3]
+        if self._ordered_output_follows() and behind and behind[0].token_type == TokenType.R_PAREN:
+            self._refuse_ordered_output(Position(self.sql, self._curr.start, self._tokens[self._index + 1].end + 1))
+
+    def _refuse_ordered_output(self, where: Position) -> NoReturn:
+        raise QueryError(
+            "must be the last words of a query, and not of a subquery",
+            parameter="ORDERED OUTPUT",
+            hint="windows do not need their rows in order; say it after everything else",
+            position=where,
+        )
+
+    def _parse_suffix(self) -> list[Suffix]:
+        first = self._word("a setting")
+        if first.text.upper() == "EMIT" and self._match_text_seq("EARLY"):
+            self._need("EVERY")
+            return [Suffix("early", self._amount("early"), self._since(first))]
+        if first.text.upper() == "TIMED":
+            self._need("BY")
+            return [Suffix("time", self._attribute("a time of the join"), self._since(first))]
+        field = first.text.lower()
+        word = self._word(f"a word after {first.text.upper()}")
+        with pointing(self._since(word)):
+            value = choice(_CHOICES[field], word.text, field)
+        suffixes = [Suffix(field, value, self._since(first))]
+        if field == "emit" and self._match_text_seq("UP"):
+            suffixes.append(self._parse_most())
+        if field == "late" and self._match_text_seq("WITHIN"):
+            within = self._prev
+            suffixes.append(Suffix("within", self._amount("within"), self._since(within)))
+        return suffixes
+
+    def _parse_most(self) -> Suffix:
+        """`UP TO 5000000`, whose UP was just read: how many empty windows in a row are reported."""
+        first = self._prev
+        self._need("TO")
+        if not self._curr or not self._curr.text.isdigit():
+            self.raise_error("Expected a whole number of windows (as in EMIT EMPTY UP TO 5000000)")
+        number = self._word("a number of windows")
+        return Suffix("most_empty", int(number.text), self._since(first))

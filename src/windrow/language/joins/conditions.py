@@ -19,11 +19,11 @@ _COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
     exp.GT: (">", "<"),
     exp.GTE: (">=", "<="),
 }
-"""Each comparison, and the one that says the same with its sides exchanged."""
+"""Each comparison, and the one that means the same with its sides exchanged."""
 
 
 def sides_of(node: Node | None) -> tuple[Side, ...]:
-    """The inputs of the joins that a plan's columns come from, so that text written later can still say `a.x`."""
+    """The inputs of the joins that a plan's columns come from, so that text written later can still name `a.x`."""
     if isinstance(node, (Filter, Distinct)):
         return sides_of(node.input)
     if not isinstance(node, Join):

@@ -47,7 +47,7 @@ class JoinInput:
 
     @property
     def side(self) -> Side:
-        return self.relation.sides[0]
+        return self.relation.scope.sides[0]
 
 
 @dataclass
@@ -66,7 +66,6 @@ class Joining:
         self.kinds = [kind_of(join, self.text) for join in self.joins]
 
     def read(self) -> Relation:
-        """The relation that all inputs make."""
         inputs = [self._input(syntax) for syntax in (self.select.args["from_"].this, *(j.this for j in self.joins))]
         self._check_aliases(inputs)
         between = self._distribute(inputs)
@@ -78,7 +77,7 @@ class Joining:
 
     def _input(self, syntax: exp.Expr) -> JoinInput:
         relation, clauses = read_input(syntax, self.context, self.read_query)
-        if not relation.sides[0].qualifiers:
+        if not relation.scope.sides[0].qualifiers:
             raise QueryError(
                 "must have a name in a join",
                 parameter="subquery",
@@ -152,7 +151,7 @@ class Joining:
 
     def _counts_rows(self, inputs: Sequence[JoinInput]) -> bool:
         """Whether windows hold the last rows: which those are must not depend on a filter."""
-        return any(one.clause is not None and one.relation.reader.counts_rows(one.clause) for one in inputs)
+        return any(one.clause is not None and one.relation.counts_rows(one.clause) for one in inputs)
 
     def _filtered(self, one: JoinInput, parts: list[exp.Expr]) -> JoinInput:
         predicate = conjunction(read_condition(part, one.relation.scope) for part in parts)
@@ -166,7 +165,7 @@ class Joining:
     def _joined(
         self, left: JoinInput, right: JoinInput, join: exp.Join, kind: JoinKind, where: list[exp.Expr]
     ) -> JoinInput:
-        aliases = "_".join(side.alias for side in left.relation.sides), right.side.alias
+        aliases = "_".join(side.alias for side in left.relation.scope.sides), right.side.alias
         both = Both(left.relation.node, right.relation.node, aliases, kind)
         with pointing(place(self.text, right.syntax)):
             scope = self._scope(left.relation, right.relation, both)
@@ -183,10 +182,10 @@ class Joining:
         sides = [
             Side(side.qualifiers, {own: names[number][name] for own, name in side.columns.items()})
             for number, relation in enumerate((left, right))
-            for side in relation.sides
+            for side in relation.scope.sides
         ]
-        merged = {own: names[LEFT][name] for own, name in left.merged.items()}
-        return Scope(self.text, both.schema, tuple(sides), merged, both.times, left.hidden)
+        merged = {own: names[LEFT][name] for own, name in left.scope.merged.items()}
+        return Scope(self.text, both.schema, tuple(sides), merged, both.times, left.scope.hidden)
 
     def _condition(
         self, join: exp.Join, where: list[exp.Expr], scope: Scope, left: Relation, right: Relation
@@ -199,7 +198,7 @@ class Joining:
     def _equal(self, syntax: exp.Expr, scope: Scope, left: Relation, right: Relation) -> Expression:
         """The equality that a name in USING stands for."""
         columns = []
-        count = len(left.sides)
+        count = len(left.scope.sides)
         with pointing(place(self.text, syntax)):
             for relation, sides in ((left, scope.sides[:count]), (right, scope.sides[count:])):
                 found = Scope(self.text, pa.schema([]), sides, scope.merged).resolve(syntax.name)
@@ -207,7 +206,7 @@ class Joining:
                     raise QueryError(
                         "must be a column of both sides",
                         parameter="using",
-                        value=f"{syntax.name}, which {relation.sides[-1].alias} does not have",
+                        value=f"{syntax.name}, which {relation.scope.sides[-1].alias} does not have",
                         hint="write ON a.key = b.other",
                     )
                 columns.append(Column(found))
@@ -220,7 +219,7 @@ class Joining:
     ) -> tuple[Both, JoinWindow, Expression | None]:
         if left.is_join and (right.clause is None or is_as_of(join)):
             left = replace(left, clause=None)
-        sides = [Windowed(one.side.alias, one.clause, one.relation.reader) for one in (left, right)]
+        sides = [Windowed(one.side.alias, one.clause, one.relation) for one in (left, right)]
         if is_as_of(join):
             return self._as_of(both, sides, join, on)
         window = read_join_window(sides[LEFT], sides[RIGHT], both.domain)
@@ -299,18 +298,19 @@ class Joining:
 
     def _relation(self, node: Join, scope: Scope, left: Relation, join: exp.Join) -> Relation:
         """What the rest of the query sees of a join: the sides whose rows come out."""
-        sides = scope.sides[: len(left.sides)] if node.kind.is_half else scope.sides
+        sides = scope.sides[: len(left.scope.sides)] if node.kind.is_half else scope.sides
         merged = dict(scope.merged)
         for syntax in join.args.get("using") or ():
             known = find_name(syntax.name, merged)
             if known is not None and node.kind is JoinKind.FULL:
                 del merged[known]
             elif known is None or node.kind is JoinKind.RIGHT:
-                merged |= self._merged(syntax.name, scope, node.kind, len(left.sides))
+                merged |= self._merged(syntax.name, scope, node.kind, len(left.scope.sides))
         times = None if node.kind.is_half else scope.times
         gone = [name for side in scope.sides[len(sides) :] for name in side.qualifiers]
-        hidden = tuple(dict.fromkeys([*left.hidden, *gone]))
-        return Relation(self.context, node, shape_of(node), sides, (), merged, times, hidden)
+        hidden = tuple(dict.fromkeys([*left.scope.hidden, *gone]))
+        shape = shape_of(node)
+        return Relation(Scope(self.text, shape.schema, sides, merged, times, hidden), node, shape, self.context)
 
     def _merged(self, name: str, scope: Scope, kind: JoinKind, count: int) -> dict[str, str]:
         """The column that a name of USING stands for: that of the side whose rows all come out."""

@@ -101,7 +101,7 @@ class Aggregation:
     def _read_window(self) -> tuple[Window, tuple[str, ...]]:
         """The one window of the query, and the columns that partition it."""
         written = [clause for tree in self.trees for clause in clauses_of(tree, self.text)]
-        windows = [*self.relation.windows, *(self.relation.reader.read(clause) for clause in written)]
+        windows = [*self.relation.windows, *(self.relation.read(clause) for clause in written)]
         if not windows:
             return self._window_per_value(), ()
         first = windows[0]

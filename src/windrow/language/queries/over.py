@@ -1,6 +1,6 @@
 """SQL's own windows: `sum(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN ... PRECEDING AND CURRENT ROW)`.
 
-Each row closes a window for its partition, as `[RANGE ... RATTR ts SLIDE 1 ROW SATTR row_num PATTR k]` says. SQL's
+Each row closes a window for its partition, as `[RANGE ... RATTR ts SLIDE 1 ROW SATTR row_num PATTR k]` does. SQL's
 frame also holds the row that lies exactly RANGE before.
 """
 

@@ -4,7 +4,7 @@ query goes by: the one its window, its groups or its select list name."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -41,38 +41,23 @@ class QueryContext:
 
 
 @dataclass(frozen=True)
-class Relation:
-    """What a query reads: its node, the inputs whose names qualify its columns, the windows written next to it.
-
-    Of a join, `merged`, `times` and `hidden` are as in `Scope`.
-    """
+class Relation(WindowReader):
+    """What a query reads, and the windows written next to it."""
 
     context: QueryContext
-    node: Node
-    shape: Shape
-    sides: tuple[Side, ...]
     windows: tuple[PlacedWindow, ...] = ()
-    merged: Mapping[str, str] = field(default_factory=dict)
-    times: tuple[str, str] | None = None
-    hidden: tuple[str, ...] = ()
 
     @staticmethod
     def of(context: QueryContext, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
         """A relation of one input."""
-        return Relation(context, node, shape, (Side(qualifiers, {name: name for name in shape.schema.names}),))
-
-    @property
-    def scope(self) -> Scope:
-        return Scope(self.context.text, self.shape.schema, self.sides, self.merged, self.times, self.hidden)
-
-    @property
-    def reader(self) -> WindowReader:
-        return WindowReader(self.scope, self.node, self.shape)
+        side = Side(qualifiers, {name: name for name in shape.schema.names})
+        return Relation(Scope(context.text, shape.schema, (side,)), node, shape, context)
 
     def timed(self, name: str) -> Relation:
         """The relation with its progress on another time of a join below, where the column is one."""
         node = timed_by(self.node, name)
-        return replace(self, node=node, shape=shape_of(node))
+        shape = shape_of(node)
+        return replace(self, node=node, shape=shape, scope=replace(self.scope, schema=shape.schema))
 
     def timed_for(self, clauses: Iterable[Clause]) -> Relation:
         """The relation with its progress on the time that window clauses name."""
@@ -105,7 +90,7 @@ def read_relation(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery
     """The one relation that FROM names, with its window clauses resolved."""
     relation, clauses = read_input(syntax, context, read_query)
     relation = relation.timed_for(clauses)
-    return replace(relation, windows=tuple(relation.reader.read(clause) for clause in clauses))
+    return replace(relation, windows=tuple(relation.read(clause) for clause in clauses))
 
 
 def read_input(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery) -> tuple[Relation, tuple[Clause, ...]]:
@@ -114,9 +99,10 @@ def read_input(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery) -
     if function is not None:
         table, clause = read_window_function(function, context.text)
         relation, _ = read_input(table, context, read_query)
-        side = relation.sides[0]
+        side = relation.scope.sides[0]
         names = (*((syntax.alias,) if syntax.alias else ()), *side.qualifiers)
-        return replace(relation, sides=(replace(side, qualifiers=names),)), (clause,)
+        scope = replace(relation.scope, sides=(replace(side, qualifiers=names),))
+        return replace(relation, scope=scope), (clause,)
     node, names, clauses = _read_source(syntax, context, read_query)
     return Relation.of(context, node, context.shape(node, syntax), names), clauses
 
@@ -187,7 +173,7 @@ def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool)
         return _timed_by_first(group_targets(select, read_items(select, relation.scope), relation.scope), relation)
     trees = [tree.unalias().unnest() for tree in select.expressions]
     names = [name for tree in trees if (name := relation.scope.find(tree))]
-    keeps_time = relation.times is None and any(carries_progress(relation.node, name) for name in names)
+    keeps_time = relation.scope.times is None and any(carries_progress(relation.node, name) for name in names)
     return relation if keeps_time or any(map(is_star, trees)) else _timed_by_first(trees, relation)
 
 

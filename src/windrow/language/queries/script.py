@@ -126,7 +126,7 @@ def _read(text: str, expression: bool = False) -> list[exp.Expr]:
 
 
 def _untokenized(error: TokenError, text: str) -> QueryError:
-    """A quote or comment that does not end: the cause says which and where the text ran out."""
+    """A quote or comment that does not end: the cause names which and where the text ran out."""
     found = re.match(r"Missing (.+) from (\d+):", str(error.__cause__ or error))
     if not found:
         return QueryError("cannot be split into words", parameter="query", position=Position(text, 0, len(text)))

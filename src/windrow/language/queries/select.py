@@ -182,7 +182,7 @@ def _plain(select: exp.Select, relation: Relation) -> Node:
     """SELECT without aggregates: new columns from each row."""
     items = read_items(select, relation.scope)
     if relation.windows:
-        # A misspelled aggregate is the likelier mistake, and reading the items says so.
+        # A misspelled aggregate is the likelier mistake, and reading the items reports it.
         _projected(items, relation)
         raise QueryError(
             "needs an aggregate in the select list",
@@ -191,8 +191,9 @@ def _plain(select: exp.Select, relation: Relation) -> Node:
             position=relation.windows[0].where,
         )
     _refuse_settings_of_windows(select)
-    if len(items) == 1 and is_star(items[0].syntax) and len(_meant(items[0].syntax, relation)) == len(relation.sides):
-        _refuse_after_star(items[0].syntax, relation)
+    first = items[0].syntax
+    if len(items) == 1 and is_star(first) and len(_meant(first, relation)) == len(relation.scope.sides):
+        _refuse_after_star(first, relation)
         return relation.node
     return _projected(items, relation)
 
@@ -238,7 +239,7 @@ def _projected(items: list[Item], relation: Relation) -> Node:
 
 
 def _refuse_after_star(star: exp.Expr, relation: Relation) -> None:
-    """Refuse EXCLUDE, REPLACE and the like after a star, and say which columns would be named instead."""
+    """Refuse EXCLUDE, REPLACE and the like after a star, and name the columns to write instead."""
     inner = star.this if isinstance(star, exp.Column) else star
     for word in _AFTER_STAR:
         parts = inner.args.get(word) or []
@@ -259,13 +260,14 @@ def _refuse_after_star(star: exp.Expr, relation: Relation) -> None:
 def _meant(star: exp.Expr, relation: Relation) -> list[Side]:
     """The inputs whose columns a star stands for."""
     table = star.args.get("table") if isinstance(star, exp.Column) else None
-    return relation.scope.qualified(table.name, place(relation.context.text, table)) if table else [*relation.sides]
+    scope = relation.scope
+    return scope.qualified(table.name, place(scope.text, table)) if table else [*scope.sides]
 
 
 def _shared_names(items: list[Item], relation: Relation) -> set[str]:
     """Names that stars after an input (`a.*`) and other items would give to two columns."""
     stars = [_meant(item.syntax, relation) for item in items if is_star(item.syntax)]
-    parts = [sides for sides in stars if len(sides) < len(relation.sides)]
+    parts = [sides for sides in stars if len(sides) < len(relation.scope.sides)]
     own = [name for sides in parts for side in sides for name in side.columns]
     names = Counter([*own, *(item.name for item in items if item.name is not None)])
     return {name for name in own if names[name] > 1}
@@ -274,7 +276,7 @@ def _shared_names(items: list[Item], relation: Relation) -> set[str]:
 def _starred(star: exp.Expr, relation: Relation, shared: set[str]) -> list[tuple[str, Expression]]:
     """The columns that a star stands for: those of one input under their own names, unless another has the name."""
     sides = _meant(star, relation)
-    if len(sides) == len(relation.sides):
+    if len(sides) == len(relation.scope.sides):
         return [(name, Column(name)) for name in relation.shape.schema.names]
     return [
         (f"{side.alias}_{own}" if own in shared else own, Column(name))

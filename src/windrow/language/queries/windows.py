@@ -30,7 +30,7 @@ _PARAMETERS = {
 
 @dataclass(frozen=True)
 class PlacedWindow:
-    """A window, the columns that partition it, and where the query says so."""
+    """A window, the columns that partition it, and where the query has it."""
 
     window: Window
     partition: tuple[str, ...]
@@ -39,7 +39,7 @@ class PlacedWindow:
 
 @dataclass(frozen=True)
 class WindowReader:
-    """Resolves clauses against one input."""
+    """Reads window clauses over one input."""
 
     scope: Scope
     node: Node

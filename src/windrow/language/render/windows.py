@@ -26,7 +26,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def window_sql(window: Window, domain: Domain) -> str:
-    """The window clause in brackets."""
     if isinstance(window, Session):
         return f"[GAP {units_sql(window.gap, domain)} WATTR {name_sql(window.attribute)}]"
     if isinstance(window, RowsWindow):
@@ -80,7 +79,6 @@ def settings_sql(node: WindowAggregate) -> list[str]:
 
 
 def stream_sql(stream: Stream) -> str:
-    """The CREATE STREAM statement that declares a stream."""
     columns = ", ".join(f"{name_sql(column.name)} {type_sql(column.type)}" for column in stream.schema)
     parts = [f"CREATE STREAM {name_sql(stream.name)} ({columns})"]
     if stream.origin is not None:
