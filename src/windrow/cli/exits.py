@@ -92,20 +92,17 @@ def _signals_raised() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    raised = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+    raised: dict[int, type[KeyboardInterrupt]] = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
     before = {number: signal.getsignal(number) for number in raised}
-    for number, kind in raised.items():
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        raise raised[number]
+
+    for number in raised:
         if before[number] is not signal.SIG_IGN:
-            signal.signal(number, _raising(kind))
+            signal.signal(number, handle)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _raising(kind: type[KeyboardInterrupt]) -> Any:
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        raise kind
-
-    return handle

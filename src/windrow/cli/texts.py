@@ -17,24 +17,14 @@ if TYPE_CHECKING:
 
 _Command: TypeAlias = Callable[..., Any]
 
-_OPTIONS: tuple[Callable[[_Command], _Command], ...] = (
-    click.option(
-        "--set",
-        "bindings",
-        multiple=True,
-        metavar="NAME=PATH",
-        help="Read stream NAME from PATH instead; the text must name it.",
-    ),
-    click.option("-e", "--execute", "text", metavar="TEXT", help="SQL on the command line, instead of FILE."),
-    click.argument("file", required=False),
-)
-
 
 def text_options(function: _Command) -> _Command:
     """The parameters that name the SQL and the data its streams are bound to."""
-    for decorate in _OPTIONS:
-        function = decorate(function)
-    return function
+    bound = "Read stream NAME from PATH instead; the text must name it."
+    function = click.option("--set", "bindings", multiple=True, metavar="NAME=PATH", help=bound)(function)
+    written = "SQL on the command line, instead of FILE."
+    function = click.option("-e", "--execute", "text", metavar="TEXT", help=written)(function)
+    return click.argument("file", required=False)(function)
 
 
 def read_queries(

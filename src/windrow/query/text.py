@@ -85,9 +85,9 @@ class _Binder:
 
     def streams(self) -> dict[str, Stream]:
         """The streams given from Python that the text does not declare itself."""
-        return {name: self._given(name, data) for name, data in self.given.items() if name not in self.declared}
+        return {name: self._stream(name, data) for name, data in self.given.items() if name not in self.declared}
 
-    def _given(self, name: str, data: Any) -> Stream:
+    def _stream(self, name: str, data: Any) -> Stream:
         source = self._open(name, data)
         if isinstance(data, Query):
             assert isinstance(data.plan, Stream)
@@ -114,11 +114,10 @@ class _Binder:
         return path if found is None else self.given[found]
 
     def _open(self, name: str, data: Any, schema: pa.Schema | None = None) -> Source:
-        self.sources[name] = (
-            _source_of(name, data)
-            if isinstance(data, Query)
-            else open_data(data, name=name, schema=schema, in_process=self.in_process)
-        )
+        if isinstance(data, Query):
+            self.sources[name] = _source_of(name, data)
+        else:
+            self.sources[name] = open_data(data, name=name, schema=schema, in_process=self.in_process)
         return self.sources[name]
 
     def sources_of(self, plan: Node) -> dict[str, Source]:

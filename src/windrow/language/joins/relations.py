@@ -19,7 +19,7 @@ from windrow.language.grammar.clauses import SUFFIXES, Clause, Suffix
 from windrow.language.joins.conditions import columns_read, parts_of, read_condition
 from windrow.language.joins.kinds import is_as_of, kind_of
 from windrow.language.joins.windows import Windowed, read_join_window
-from windrow.language.queries.relations import QueryContext, ReadQuery, Relation, read_input
+from windrow.language.queries.relations import QueryContext, Relation, read_input
 from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.build.joins import Both, other_times, sliding
 from windrow.plan.checks.nodes import shape_of
@@ -56,7 +56,6 @@ class Joining:
 
     select: exp.Select
     context: QueryContext
-    read_query: ReadQuery
     above: list[exp.Expr] = field(default_factory=list)
     """The conditions of WHERE that are left for the results of the joins."""
 
@@ -76,7 +75,7 @@ class Joining:
         return left.relation
 
     def _input(self, syntax: exp.Expr) -> JoinInput:
-        relation, clauses = read_input(syntax, self.context, self.read_query)
+        relation, clauses = read_input(syntax, self.context)
         if not relation.scope.sides[0].qualifiers:
             raise QueryError(
                 "must have a name in a join",

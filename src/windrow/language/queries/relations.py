@@ -29,10 +29,11 @@ _BOTH_TIMES = ("earlier", "later")
 
 @dataclass(frozen=True)
 class QueryContext:
-    """The text being read, and the streams and named subqueries it may use."""
+    """The text being read, the streams and named subqueries it may use, and what reads a query inside another."""
 
     text: str
     relations: Mapping[str, Node]
+    read_query: Callable[[exp.Expr, QueryContext], Node]
 
     def shape(self, node: Node, syntax: exp.Expr) -> Shape:
         """The shape of a node; what is wrong with it is shown at the syntax it came from."""
@@ -83,37 +84,32 @@ class Relation(WindowReader):
         return self.scope.attribute(attribute)
 
 
-ReadQuery = Callable[[exp.Expr, QueryContext], Node]
-
-
-def read_relation(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery) -> Relation:
+def read_relation(syntax: exp.Expr, context: QueryContext) -> Relation:
     """The one relation that FROM names, with its window clauses resolved."""
-    relation, clauses = read_input(syntax, context, read_query)
+    relation, clauses = read_input(syntax, context)
     relation = relation.timed_for(clauses)
     return replace(relation, windows=tuple(relation.read(clause) for clause in clauses))
 
 
-def read_input(syntax: exp.Expr, context: QueryContext, read_query: ReadQuery) -> tuple[Relation, tuple[Clause, ...]]:
+def read_input(syntax: exp.Expr, context: QueryContext) -> tuple[Relation, tuple[Clause, ...]]:
     """A relation of FROM and the window clauses written next to it."""
     function = _window_function(syntax)
     if function is not None:
         table, clause = read_window_function(function, context.text)
-        relation, _ = read_input(table, context, read_query)
+        relation, _ = read_input(table, context)
         side = relation.scope.sides[0]
         names = (*((syntax.alias,) if syntax.alias else ()), *side.qualifiers)
         scope = replace(relation.scope, sides=(replace(side, qualifiers=names),))
         return replace(relation, scope=scope), (clause,)
-    node, names, clauses = _read_source(syntax, context, read_query)
+    node, names, clauses = _read_source(syntax, context)
     return Relation.of(context, node, context.shape(node, syntax), names), clauses
 
 
-def _read_source(
-    syntax: exp.Expr, context: QueryContext, read_query: ReadQuery
-) -> tuple[Node, tuple[str, ...], tuple[Clause, ...]]:
+def _read_source(syntax: exp.Expr, context: QueryContext) -> tuple[Node, tuple[str, ...], tuple[Clause, ...]]:
     own: tuple[Clause, ...] = (syntax.meta[CLAUSE],) if CLAUSE in syntax.meta else ()
     names: tuple[str, ...] = (syntax.alias,) if syntax.alias else ()
     if isinstance(syntax, StreamUnion):
-        parts = [_read_source(part, context, read_query) for part in syntax.expressions]
+        parts = [_read_source(part, context) for part in syntax.expressions]
         node: Node = flatten_union(*(part[0] for part in parts))
         # In `a UNION b AS m` the name is that of the union.
         last = (parts[-1][1],) if syntax.expressions[-1].alias else ()
@@ -126,7 +122,7 @@ def _read_source(
                 hint="write them as a subquery: (SELECT * FROM a JOIN b ON ...) AS q",
                 position=place(context.text, join.this),
             )
-        return read_query(syntax.this, context), names, own
+        return context.read_query(syntax.this, context), names, own
     return _named(syntax, context), (*names, syntax.name), own
 
 

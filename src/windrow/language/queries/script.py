@@ -18,7 +18,7 @@ from windrow.language.grammar.clauses import CreateStream, StreamDeclaration
 from windrow.language.grammar.dialect import Misread, WindrowDialect, WindrowParser
 from windrow.language.joins.conditions import condition_scope, read_condition, sides_of
 from windrow.language.queries.relations import QueryContext
-from windrow.language.queries.select import read_statement
+from windrow.language.queries.select import read_query, read_statement
 from windrow.plan.build.joins import Both
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Node, Stream
@@ -58,7 +58,7 @@ def parse(
             replaced = find_name(stream.name, known)
             known = {name: old for name, old in known.items() if name != replaced} | {stream.name: stream}
         else:
-            queries.append(read_statement(statement, QueryContext(text, known)))
+            queries.append(read_statement(statement, QueryContext(text, known, read_query)))
     return ParsedScript(known, tuple(queries))
 
 

@@ -145,8 +145,8 @@ def _read_from(select: exp.Select, context: QueryContext) -> Relation:
         )
     if not select.args.get("joins"):
         _refuse_settings_of_joins(select)
-        return _filtered(read_relation(source.this, context, read_query), [where.this] if where else [])
-    joining = Joining(select, context, read_query)
+        return _filtered(read_relation(source.this, context), [where.this] if where else [])
+    joining = Joining(select, context)
     return _filtered(joining.read(), joining.above)
 
 

@@ -49,21 +49,22 @@ def to_sql(node: Node) -> str:
         return f"{to_sql(node.input)} ORDERED OUTPUT"
     if isinstance(node, WindowAggregate):
         return _aggregate(node)
+    if isinstance(node, Filter) and isinstance(node.input, WindowAggregate):
+        return _aggregate(node.input, having=node.predicate)
     if isinstance(node, Join):
         return _join(node)
-    if isinstance(node, Filter):
-        return _filter(node)
     if isinstance(node, Project):
-        return f"SELECT {_columns(node.columns)} FROM {_source(node.input)}"
+        columns = ", ".join(_column(name, expression) for name, expression in node.columns)
+        return f"SELECT {columns} FROM {_source(node.input)}"
+    if isinstance(node, Distinct) and isinstance(node.input, Project):
+        return to_sql(node.input).replace("SELECT", "SELECT DISTINCT", 1)
     if isinstance(node, Distinct):
-        return _distinct(node)
+        return f"SELECT DISTINCT * FROM {_source(node.input)}"
     if isinstance(node, Union) and not _is_streams(node):
-        return " UNION ALL ".join(_operand(part) for part in node.inputs)
-    return f"SELECT * FROM {_from(node)}"
-
-
-def _columns(columns: tuple[tuple[str, Expression], ...]) -> str:
-    return ", ".join(_column(name, expression) for name, expression in columns)
+        # Parentheses keep a union inside a union, and its own suffixes, apart.
+        texts = [(part, to_sql(part)) for part in node.inputs]
+        return " UNION ALL ".join(text if isinstance(part, (Project, Stream)) else f"({text})" for part, text in texts)
+    return f"SELECT * FROM {_source(node)}"
 
 
 def _column(name: str, expression: Expression) -> str:
@@ -90,40 +91,18 @@ def _is_streams(node: Union) -> bool:
     return all(isinstance(part, Stream) for part in node.inputs)
 
 
-def _operand(node: Node) -> str:
-    """An operand of UNION ALL; parentheses keep a union inside a union, and its own suffixes, apart."""
-    return to_sql(node) if isinstance(node, (Project, Stream)) else f"({to_sql(node)})"
-
-
-def _filter(node: Filter) -> str:
-    if isinstance(node.input, WindowAggregate):
-        return _aggregate(node.input, having=node.predicate)
-    return f"SELECT * FROM {_source(node)}"
-
-
-def _distinct(node: Distinct) -> str:
-    if isinstance(node.input, Project):
-        return to_sql(node.input).replace("SELECT", "SELECT DISTINCT", 1)
-    return f"SELECT DISTINCT * FROM {_source(node.input)}"
-
-
 def _aggregate(node: WindowAggregate, having: Expression | None = None) -> str:
     items = [_column(name, expression) for name, expression in node.keys]
     items += [f"{_call(call)} AS {name_sql(call.name)}" for call in node.aggregates]
-    parts = [f"SELECT {', '.join(items)} FROM {_source(node.input, ' ' + _window(node))}"]
+    attribute = attribute_of(node.window)
+    domain = Domain.INTEGER if attribute is None else replace(shape_of(node.input), time=attribute).domain
+    parts = [f"SELECT {', '.join(items)} FROM {_source(node.input, ' ' + window_sql(node.window, domain))}"]
     if node.keys:
         # Positions, because a name could also be that of another column of the input.
         parts.append("GROUP BY " + ", ".join(str(number) for number in range(1, len(node.keys) + 1)))
     if having is not None:
         parts.append(f"HAVING {expression_sql(having)}")
     return " ".join([*parts, *settings_sql(node)])
-
-
-def _window(node: WindowAggregate) -> str:
-    attribute = attribute_of(node.window)
-    shape = shape_of(node.input)
-    domain = Domain.INTEGER if attribute is None else replace(shape, time=attribute).domain
-    return window_sql(node.window, domain)
 
 
 def _call(call: AggregateCall) -> str:
