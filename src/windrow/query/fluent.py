@@ -127,7 +127,7 @@ def _named(columns: Iterable[Any], schema: pa.Schema) -> Iterator[str]:
             yield name
 
 
-class Groups(WindowSettings):
+class GroupingSteps(WindowSettings):
     """The steps that set for which groups and windows there are results, in either order; go on with `agg(...)`."""
 
     def _grouped(self) -> GroupedQuery:
@@ -174,7 +174,7 @@ class Groups(WindowSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class Query(Groups, Joins):
+class Query(GroupingSteps, Joins):
     """A plan and the data its streams are bound to. Nothing runs until an answer is asked for."""
 
     plan: Node
@@ -329,7 +329,7 @@ def _need(package: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedQuery(Groups):
+class GroupedQuery(GroupingSteps):
     """Rows that wait for their aggregates: groups and a window, in either order, then `agg(...)`."""
 
     query: Query

@@ -34,11 +34,11 @@ def has_aggregate(node: exp.Expr) -> bool:
     return any(is_aggregate(part) for part in node.walk())
 
 
-def clauses_of(node: exp.Expr, text: str) -> list[Clause]:
+def clauses_of(node: exp.Expr) -> list[Clause]:
     """The window clauses after the aggregates of a tree, OVER included."""
     parts = list(node.walk(bfs=False))
     written = [part.meta[CLAUSE] for part in parts if CLAUSE in part.meta]
-    return written + [over_clause(part, text) for part in parts if isinstance(part, exp.Window)]
+    return written + [over_clause(part) for part in parts if isinstance(part, exp.Window)]
 
 
 def calls_of(node: exp.Expr) -> list[exp.Expr]:
@@ -51,13 +51,13 @@ def calls_of(node: exp.Expr) -> list[exp.Expr]:
 def read_call(node: exp.Expr, scalars: Scalars) -> AggregateCall:
     """The aggregate a tree calls; its argument is read over the input's columns."""
     call = _read(node, scalars)
-    with pointing(head(scalars.text, innermost(node))):
+    with pointing(head(innermost(node))):
         kind = None if call.argument is None else type_of(call.argument, scalars.scope.schema)
         lookup(call.function).result_type(kind, call.parameters)
     return call
 
 
-def refuse_over(node: exp.Expr, text: str) -> None:
+def refuse_over(node: exp.Expr) -> None:
     """Refuse OVER after anything but an aggregate: what follows or precedes a row is not known while rows come."""
     for part in node.find_all(exp.Window):
         if not is_aggregate(part):
@@ -66,7 +66,7 @@ def refuse_over(node: exp.Expr, text: str) -> None:
                 parameter="OVER",
                 value=innermost(part).name,
                 hint=f"write sum(x) {EXAMPLE}",
-                position=head(text, innermost(part)),
+                position=head(innermost(part)),
             )
 
 
@@ -78,7 +78,7 @@ def _read(node: exp.Expr, scalars: Scalars) -> AggregateCall:
     if isinstance(node, exp.WithinGroup):
         return _within_group(node, scalars)
     if node.name.lower() == "percentile_cont":
-        raise _needs_order(node, scalars.text)
+        raise _needs_order(node)
     function, arguments = str(canonical(node.name)), node.expressions
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         return _distinct(function, node, arguments[0], scalars)
@@ -89,14 +89,11 @@ def _read(node: exp.Expr, scalars: Scalars) -> AggregateCall:
             "needs a column",
             parameter=node.name,
             hint=f"write {node.name}(x) of a column x; only count takes *",
-            position=head(scalars.text, node),
+            position=head(node),
         )
     if isinstance(arguments[0], exp.Order):
         raise UnsupportedError(
-            "cannot be ordered here",
-            parameter=node.name,
-            hint="collect is ordered by time",
-            position=place(scalars.text, node),
+            "cannot be ordered here", parameter=node.name, hint="collect is ordered by time", position=place(node)
         )
     parameters = tuple(_constant(argument, node, scalars) for argument in arguments[1:])
     return called(function, scalars.read(arguments[0]), parameters)
@@ -109,17 +106,17 @@ def _distinct(function: str, node: exp.Expr, distinct: exp.Distinct, scalars: Sc
             parameter="DISTINCT",
             value=f"{len(distinct.expressions)} of them",
             hint="put them into one text, as in count(DISTINCT concat(a, b))",
-            position=head(scalars.text, node),
+            position=head(node),
         )
     argument = scalars.read(distinct.expressions[0])
     if function not in ("count", "min", "max"):
-        written = spelling(scalars.text, distinct.expressions[0])
+        written = spelling(distinct.expressions[0])
         raise UnsupportedError(
             f"goes with count, min and max, and not with {node.name}",
             parameter="DISTINCT",
             hint=f"group by {written} in an inner query, which has each once a window, and take {node.name}({written}) "
             "in the outer one, with WATTR window_start",
-            position=head(scalars.text, node),
+            position=head(node),
         )
     return called("count_distinct" if function == "count" else function, argument)
 
@@ -132,7 +129,7 @@ def _constant(argument: exp.Expr, node: exp.Expr, scalars: Scalars) -> Any:
             parameter=node.name,
             value=str(value),
             hint=f"write a number, as in {node.name}(x, 0.9)",
-            position=place(scalars.text, argument),
+            position=place(argument),
         )
     return value.value
 
@@ -150,17 +147,17 @@ def _within_group(node: exp.WithinGroup, scalars: Scalars) -> AggregateCall:
     function = canonical(node.this.name)
     ordered = node.expression.expressions
     if function not in ("quantile", "mode") or len(ordered) != 1:
-        raise _needs_order(node.this, scalars.text)
+        raise _needs_order(node.this)
     parameters = tuple(_constant(argument, node.this, scalars) for argument in node.this.expressions)
     if function == "quantile" and ordered[0].args.get("desc"):
         parameters = tuple(1 - q if isinstance(q, (int, float)) else q for q in parameters)
     return called(function, scalars.read(ordered[0].this), parameters)
 
 
-def _needs_order(node: exp.Expr, text: str) -> QueryError:
+def _needs_order(node: exp.Expr) -> QueryError:
     return QueryError(
         "is written with one ORDER BY",
         parameter=node.name,
         hint="write percentile_cont(0.9) WITHIN GROUP (ORDER BY x), or quantile(x, 0.9), of a column x",
-        position=head(text, node),
+        position=head(node),
     )

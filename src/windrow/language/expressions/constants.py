@@ -45,25 +45,25 @@ def cast_name(kind: exp.DataType) -> str | None:
     return _TYPES.get(kind.this, (None, None))[1]
 
 
-def amount_of(argument: exp.Expr, text: str, parameter: str) -> Amount:
+def amount_of(argument: exp.Expr, parameter: str) -> Amount:
     """The amount that an interval or a number is."""
     if isinstance(argument, exp.Interval):
-        return interval_amount(argument, text)
+        return interval_amount(argument)
     if isinstance(argument, exp.Neg):
-        inner = amount_of(argument.this, text, parameter)
+        inner = amount_of(argument.this, parameter)
         return Amount(-inner.number, inner.unit)
     if isinstance(argument, exp.Literal) and not argument.is_string:
         return Amount(Fraction(argument.name))
     raise QueryError(
         "must be an interval or a number",
         parameter=parameter,
-        value=spelling(text, argument),
+        value=spelling(argument),
         hint="write INTERVAL '10' MINUTE",
-        position=place(text, argument),
+        position=place(argument),
     )
 
 
-def interval_amount(node: exp.Interval, text: str) -> Amount:
+def interval_amount(node: exp.Interval) -> Amount:
     """The length an INTERVAL names: one number and unit, or several in one string."""
     number = node.this.name if node.this else ""
     written = f"{number} {node.text('unit')}" if node.args.get("unit") else number
@@ -73,17 +73,17 @@ def interval_amount(node: exp.Interval, text: str) -> Amount:
             parameter="interval",
             value=written,
             hint="write INTERVAL '10' MINUTE",
-            position=place(text, node),
+            position=place(node),
         )
     try:
         pieces = [Amount.of(f"{size} {unit}", "interval") for size, unit in _PIECES.findall(written)]
         units = [piece.resolve(Domain.TIME, "interval") for piece in pieces]
         return pieces[0] if len(pieces) == 1 else Amount(Fraction(sum(units)), "us")
     except QueryError as error:
-        raise error.at(place(text, node)) from None
+        raise error.at(place(node)) from None
 
 
-def moment(node: exp.Expr, text: str) -> datetime:
+def moment(node: exp.Expr) -> datetime:
     """The moment a `TIMESTAMP '...'` or `DATE '...'` literal names, UTC unless it has a zone."""
     found = parse_timestamp(node.name)
     if found is None:
@@ -92,6 +92,6 @@ def moment(node: exp.Expr, text: str) -> datetime:
             parameter="timestamp",
             value=node.name,
             hint="write it like TIMESTAMP '2024-01-31 12:30:00'",
-            position=place(text, node),
+            position=place(node),
         )
     return found.astimezone(timezone.utc)

@@ -54,7 +54,7 @@ def _item(syntax: exp.Expr, scope: Scope, number: int) -> Item:
     if isinstance(syntax, exp.Column) and not is_star(syntax):
         return Item(syntax, syntax.name, number)
     if isinstance(syntax, exp.Sub) and scope.find(syntax):
-        return Item(syntax, spelling(scope.text, syntax), number)
+        return Item(syntax, spelling(syntax), number)
     return Item(syntax, scope.find(syntax) if isinstance(syntax, exp.Anonymous) else None, number)
 
 
@@ -77,7 +77,7 @@ def _group_target(syntax: exp.Expr, items: list[Item], scope: Scope) -> exp.Expr
                 f"must be a position in the select list, from 1 to {len(items)}",
                 parameter="GROUP BY",
                 value=syntax.name,
-                position=place(scope.text, syntax),
+                position=place(syntax),
             )
         return items[number - 1].syntax
     if isinstance(syntax, exp.Column) and not syntax.table and scope.find(syntax) is None:

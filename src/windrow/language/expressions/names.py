@@ -40,7 +40,6 @@ class Scope:
     not come out of a join; `aliases` are what HAVING may name besides.
     """
 
-    text: str
     schema: pa.Schema
     sides: tuple[Side, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
@@ -58,8 +57,8 @@ class Scope:
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return None
         if node.table:
-            self.qualified(node.table, place(self.text, node.args["table"]))
-        with pointing(place(self.text, node)):
+            self.qualified(node.table, place(node.args["table"]))
+        with pointing(place(node)):
             return self.resolve(node.name, node.table or None, exact=bool(node.this.quoted))
 
     def column(self, node: exp.Column) -> str:
@@ -69,7 +68,7 @@ class Scope:
             error = self.unknown(node.name, node.table)
             if self.is_word(node):
                 error.hint = f"{error.hint}; as text it is written {exp.Literal.string(node.name).sql()}"
-            raise error.at(place(self.text, node))
+            raise error.at(place(node))
         return found
 
     def distinct_name(self, node: exp.Expr) -> str:
@@ -182,11 +181,11 @@ class Scope:
 
     def _find_hyphenated(self, node: exp.Sub) -> str | None:
         """`bid-price`, when there is such a column (or `bid_price`) and its parts are not columns themselves."""
-        name = spelling(self.text, node)
+        name = spelling(node)
         known = {*self._own(), *self.schema.names}
         if not _HYPHENATED.match(name) or all(find_name(part, known) for part in name.split("-")):
             return None
-        with pointing(place(self.text, node)):
+        with pointing(place(node)):
             return self.resolve(name) or self.resolve(name.replace("-", "_"))
 
     def qualified(self, qualifier: str, where: Position) -> list[Side]:
@@ -216,9 +215,9 @@ def _look(name: str, names: Collection[str], exact: bool) -> str | None:
     return find_name(name, names)
 
 
-def attribute_at(text: str, syntax: exp.Expr) -> Attribute:
+def attribute_at(syntax: exp.Expr) -> Attribute:
     """The column that a syntax tree names, as an attribute of a window."""
     if isinstance(syntax, exp.Column):
-        return Attribute(syntax.name, place(text, syntax), qualifier=syntax.table or None)
-    qualifier, _, name = spelling(text, syntax).rpartition(".")
-    return Attribute(name, place(text, syntax), qualifier=qualifier or None)
+        return Attribute(syntax.name, place(syntax), qualifier=syntax.table or None)
+    qualifier, _, name = spelling(syntax).rpartition(".")
+    return Attribute(name, place(syntax), qualifier=qualifier or None)

@@ -10,28 +10,34 @@ from sqlglot import exp
 from windrow.errors import Position, WindrowError
 from windrow.plan.types.expressions import nearest
 
+TEXT = "text"
+"""The key under which the root of a syntax tree carries the text that it was read from."""
 
-def place(text: str, node: exp.Expr) -> Position:
+
+def place(node: exp.Expr) -> Position:
     """Where a syntax tree comes from, first word to last; the place of its parent when it knows none."""
     marks = [part.meta for part in node.walk() if part.meta.get("start") is not None]
-    if not marks:
-        return place(text, node.parent) if node.parent else Position(text, 0, 1)
-    return Position(text, min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1)
+    if not marks and node.parent:
+        return place(node.parent)
+    start, end = min((mark["start"] for mark in marks), default=0), max((mark["end"] for mark in marks), default=0)
+    return Position(node.root().meta[TEXT], start, end + 1)
 
 
-def head(text: str, node: exp.Expr) -> Position:
+def head(node: exp.Expr) -> Position:
     """The position of the first word of a tree that knows its own (a function's name), else of the whole tree."""
     mark = node.meta
-    return Position(text, mark["start"], mark["end"] + 1) if mark.get("start") is not None else place(text, node)
+    if mark.get("start") is None:
+        return place(node)
+    return Position(node.root().meta[TEXT], mark["start"], mark["end"] + 1)
 
 
-def spelling(text: str, node: exp.Expr) -> str:
+def spelling(node: exp.Expr) -> str:
     """The text a syntax tree was read from.
 
     For a tree whose end has no place of its own (a closing parenthesis) the text stops before it.
     """
-    where = place(text, node)
-    return text[where.start : where.end]
+    where = place(node)
+    return where.text[where.start : where.end]
 
 
 @contextmanager

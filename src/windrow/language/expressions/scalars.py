@@ -72,7 +72,6 @@ class Scalars:
         self, scope: Scope, special: Special = lambda _: None, *, above: Callable[[], pa.Schema] | None = None
     ) -> None:
         self.scope = scope
-        self.text = scope.text
         self.special = special
         self.above = above
 
@@ -90,15 +89,15 @@ class Scalars:
     def _unavailable(self, node: exp.Expr) -> UnsupportedError:
         return UnsupportedError(
             "is not available in expressions",
-            parameter=spelling(self.text, node) or node.key,
+            parameter=spelling(node) or node.key,
             hint="see the functions and operators in the language reference",
-            position=place(self.text, node),
+            position=place(node),
         )
 
     def call(self, node: exp.Expr, function: str, *arguments: Expression) -> Call:
         """A call, with the number and the types of its arguments checked."""
         call = Call(function, arguments)
-        with pointing(place(self.text, node)):
+        with pointing(place(node)):
             check_arity(call)
             if self.above is None:
                 type_of(call, self.scope.schema)
@@ -153,7 +152,7 @@ class Scalars:
         return Literal(int(node.name) if node.name.isdigit() else float(node.name))
 
     def _interval(self, node: exp.Interval) -> Literal:
-        units = interval_amount(node, self.text).resolve(Domain.TIME, "interval")
+        units = interval_amount(node).resolve(Domain.TIME, "interval")
         return Literal(timedelta(microseconds=units))
 
     def _neg(self, node: exp.Neg) -> Expression:
@@ -177,7 +176,7 @@ class Scalars:
                 "must be a list of constants",
                 parameter="in",
                 hint="write x IN (1, 2, 3); lists from another query are not available",
-                position=place(self.text, node),
+                position=place(node),
             )
         return self.call(node, "in", needle, *values)
 
@@ -198,14 +197,14 @@ class Scalars:
     def _cast(self, node: exp.Cast) -> Expression:
         target = cast_name(node.to)
         if (target == "timestamp" and node.this.is_string) or _is_date(node):
-            return Literal(moment(node.this, self.text))
+            return Literal(moment(node.this))
         if target is None:
             raise QueryError(
                 "must be a type that CAST can make",
                 parameter="type",
                 value=node.to.sql(),
                 allowed=("BOOLEAN", "BIGINT", "DOUBLE", "STRING", "TIMESTAMP"),
-                position=place(self.text, node),
+                position=place(node),
             )
         return self.call(node, "cast", self.read(node.this), Literal(target))
 
@@ -215,9 +214,7 @@ class Scalars:
 
     def _trim(self, node: exp.Trim) -> Expression:
         if node.expression or node.args.get("position"):
-            raise UnsupportedError(
-                "takes one argument and trims spaces", parameter="trim", position=place(self.text, node)
-            )
+            raise UnsupportedError("takes one argument and trims spaces", parameter="trim", position=place(node))
         return self._named(node, "trim", [node.this])
 
     def _function(self, node: exp.Anonymous) -> Expression:
@@ -236,15 +233,15 @@ class Scalars:
                 "is an aggregate and has no place here",
                 parameter=name,
                 hint="aggregates stand in the select list and in HAVING",
-                position=head(self.text, node),
+                position=head(node),
             )
         known = sorted({*(set(FUNCTIONS) - _SYNTAX - _UNCALLABLE - {"%"}), *names(), *_SYNONYMS})
         usual = did_you_mean(name, known, "see the functions and aggregates in the language reference")
         return QueryError(
             "is not a function",
             parameter=name,
-            hint=instead(name, [spelling(self.text, argument) for argument in node.expressions]) or usual,
-            position=head(self.text, node),
+            hint=instead(name, [spelling(argument) for argument in node.expressions]) or usual,
+            position=head(node),
         )
 
 

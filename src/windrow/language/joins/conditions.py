@@ -35,11 +35,11 @@ def sides_of(node: Node | None) -> tuple[Side, ...]:
     return tuple(found)
 
 
-def condition_scope(text: str, both: Both) -> Scope:
+def condition_scope(both: Both) -> Scope:
     """What the condition of a join reads when it is written as text of its own."""
     children = enumerate((both.left, both.right))
     sides = [side for n, child in children for side in _named(child, both.aliases[n], both.called(n))]
-    return Scope(text, both.schema, tuple(sides), {}, both.times)
+    return Scope(both.schema, tuple(sides), {}, both.times)
 
 
 def _named(child: Node, alias: str, called: dict[str, str]) -> Iterator[Side]:

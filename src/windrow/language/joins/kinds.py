@@ -23,9 +23,9 @@ def is_as_of(join: exp.Join) -> bool:
     return bool(join.method == "ASOF")
 
 
-def kind_of(join: exp.Join, text: str) -> JoinKind:
+def kind_of(join: exp.Join) -> JoinKind:
     """The kind that a join asks for, or an error for what there is not."""
-    where = place(text, join.this)
+    where = place(join.this)
     words = " ".join(filter(None, (join.method, join.side, join.kind)))
     kind = _KINDS.get((join.side, join.kind))
     if is_as_of(join) and kind not in (JoinKind.INNER, JoinKind.LEFT):

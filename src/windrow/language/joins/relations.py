@@ -60,9 +60,8 @@ class Joining:
     """The conditions of WHERE that are left for the results of the joins."""
 
     def __post_init__(self) -> None:
-        self.text = self.context.text
         self.joins: list[exp.Join] = self.select.args["joins"]
-        self.kinds = [kind_of(join, self.text) for join in self.joins]
+        self.kinds = [kind_of(join) for join in self.joins]
 
     def read(self) -> Relation:
         inputs = [self._input(syntax) for syntax in (self.select.args["from_"].this, *(j.this for j in self.joins))]
@@ -81,7 +80,7 @@ class Joining:
                 "must have a name in a join",
                 parameter="subquery",
                 hint="write (SELECT ...) AS q",
-                position=place(self.text, syntax),
+                position=place(syntax),
             )
         for clause in clauses[1:]:
             raise QueryError(
@@ -99,7 +98,7 @@ class Joining:
                     "names two sides of the join",
                     parameter=one.side.alias,
                     hint="give each a name of its own: FROM ... AS a JOIN ... AS b",
-                    position=place(self.text, one.syntax),
+                    position=place(one.syntax),
                 )
 
     def _with_common_window(self, inputs: list[JoinInput]) -> list[JoinInput]:
@@ -146,7 +145,7 @@ class Joining:
                     name = find_name(syntax.name, side.columns)
                     if name is not None:
                         merged.setdefault(name, side.columns[name])
-        return Scope(self.text, pa.schema([]), tuple(sides), merged)
+        return Scope(pa.schema([]), tuple(sides), merged)
 
     def _counts_rows(self, inputs: Sequence[JoinInput]) -> bool:
         """Whether windows hold the last rows: which those are must not depend on a filter."""
@@ -166,7 +165,7 @@ class Joining:
     ) -> JoinInput:
         aliases = "_".join(side.alias for side in left.relation.scope.sides), right.side.alias
         both = Both(left.relation.node, right.relation.node, aliases, kind)
-        with pointing(place(self.text, right.syntax)):
+        with pointing(place(right.syntax)):
             scope = self._scope(left.relation, right.relation, both)
         on = self._condition(join, where, scope, left.relation, right.relation)
         both, window, on = self._window(both, left, right, join, on)
@@ -184,7 +183,7 @@ class Joining:
             for side in relation.scope.sides
         ]
         merged = {own: names[LEFT][name] for own, name in left.scope.merged.items()}
-        return Scope(self.text, both.schema, tuple(sides), merged, both.times, left.scope.hidden)
+        return Scope(both.schema, tuple(sides), merged, both.times, left.scope.hidden)
 
     def _condition(
         self, join: exp.Join, where: list[exp.Expr], scope: Scope, left: Relation, right: Relation
@@ -198,9 +197,9 @@ class Joining:
         """The equality that a name in USING stands for."""
         columns = []
         count = len(left.scope.sides)
-        with pointing(place(self.text, syntax)):
+        with pointing(place(syntax)):
             for relation, sides in ((left, scope.sides[:count]), (right, scope.sides[count:])):
-                found = Scope(self.text, pa.schema([]), sides, scope.merged).resolve(syntax.name)
+                found = Scope(pa.schema([]), sides, scope.merged).resolve(syntax.name)
                 if found is None:
                     raise QueryError(
                         "must be a column of both sides",
@@ -251,7 +250,7 @@ class Joining:
                 "needs one comparison of the two times, to say which row is the nearest",
                 parameter="asof",
                 hint=f"add {times[0]} >= {times[1]} for the last row before, or <= for the first after",
-                position=place(self.text, join.args.get("on") or join.this),
+                position=place(join.args.get("on") or join.this),
             )
         return both, self._limited(window, sides[RIGHT], both), rest
 
@@ -280,19 +279,19 @@ class Joining:
             parameter="join",
             hint=f"write {one} [RANGE {length}] and {other} [RANGE {length}]; or {other} [RANGE TUMBLING {length}] for "
             f"both; or AND {other}.{second} BETWEEN {one}.{first} - {amount} AND {one}.{first} + {amount}",
-            position=place(self.text, right.syntax),
+            position=place(right.syntax),
         )
 
     def _join(self, both: Both, window: JoinWindow, on: Expression | None, join: exp.Join, right: JoinInput) -> Join:
         suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
         node = both.join(window, on, **{s.field: s.value for s in suffixes if is_for_joins(s)})
-        with pointing(place(self.text, right.syntax)):
+        with pointing(place(right.syntax)):
             shape_of(node)
         try:
             choose_join(node)
         except WindrowError as error:
             asked = [s.where for s in suffixes if s.field == "strategy" == error.parameter]
-            raise error.at([*asked, place(self.text, join.args.get("on") or join.this)][0]) from None
+            raise error.at([*asked, place(join.args.get("on") or join.this)][0]) from None
         return node
 
     def _relation(self, node: Join, scope: Scope, left: Relation, join: exp.Join) -> Relation:
@@ -309,7 +308,7 @@ class Joining:
         gone = [name for side in scope.sides[len(sides) :] for name in side.qualifiers]
         hidden = tuple(dict.fromkeys([*left.scope.hidden, *gone]))
         shape = shape_of(node)
-        return Relation(Scope(self.text, shape.schema, sides, merged, times, hidden), node, shape, self.context)
+        return Relation(Scope(shape.schema, sides, merged, times, hidden), node, shape, self.context)
 
     def _merged(self, name: str, scope: Scope, kind: JoinKind, count: int) -> dict[str, str]:
         """The column that a name of USING stands for: that of the side whose rows all come out."""

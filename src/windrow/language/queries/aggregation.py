@@ -54,7 +54,6 @@ class Aggregation:
     """Times that are keys, beside a window of their own or another length."""
 
     def __post_init__(self) -> None:
-        self.text = self.relation.context.text
         self.scope = self.relation.scope
         self.scalars = Scalars(self.scope)
         self.items = read_items(self.select, self.scope)
@@ -66,7 +65,7 @@ class Aggregation:
         self._refuse_stars()
         self._refuse_grouping_sets()
         calls = [call for tree in self.trees for call in calls_of(tree)]
-        refuse_beside_over(self.select, calls, self.text)
+        refuse_beside_over(self.select, calls)
         self.over = any(isinstance(call, exp.Window) for call in calls)
         self.group = group_targets(self.select, self.items, self.scope)
         self.window, partition = self._read_window()
@@ -90,7 +89,7 @@ class Aggregation:
                     "does not go with aggregates or GROUP BY",
                     parameter="*",
                     hint="name the group columns and the aggregates",
-                    position=place(self.text, item.syntax),
+                    position=place(item.syntax),
                 )
 
     def _is_time(self, name: str | None) -> TypeGuard[str]:
@@ -100,7 +99,7 @@ class Aggregation:
 
     def _read_window(self) -> tuple[Window, tuple[str, ...]]:
         """The one window of the query, and the columns that partition it."""
-        written = [clause for tree in self.trees for clause in clauses_of(tree, self.text)]
+        written = [clause for tree in self.trees for clause in clauses_of(tree)]
         windows = [*self.relation.windows, *(self.relation.read(clause) for clause in written)]
         if not windows:
             return self._window_per_value(), ()
@@ -126,7 +125,7 @@ class Aggregation:
             "must be given: without one, state would be unbounded and no result would ever be final",
             parameter="window",
             hint=self._window_hint(),
-            position=place(self.text, next(aggregates, otherwise)),
+            position=place(next(aggregates, otherwise)),
         )
 
     def _window_hint(self) -> str:
@@ -148,7 +147,7 @@ class Aggregation:
         if name in self.grouped:
             return None
         if attribute_of(self.window) is None:
-            is_end = name is None and spelling(self.text, syntax).lower().replace("-", "_") == "row_num"
+            is_end = name is None and spelling(syntax).lower().replace("-", "_") == "row_num"
         else:
             is_end = self._is_time(name)
         return Column("window_end") if is_end else None
@@ -172,13 +171,13 @@ class Aggregation:
                     "must be a list of columns and expressions",
                     parameter="GROUP BY",
                     hint="write one query for each grouping and put UNION ALL between them",
-                    position=place(self.text, group),
+                    position=place(group),
                 )
 
     def _spelled(self, syntax: exp.Expr) -> str:
         if isinstance(syntax, exp.Column):
             return syntax.name
-        return spelling(self.text, syntax) if self.scope.find(syntax) else f"key_{len(self.keys) + 1}"
+        return spelling(syntax) if self.scope.find(syntax) else f"key_{len(self.keys) + 1}"
 
     def _add_key(self, expression: Expression, otherwise: str) -> None:
         if all(expression != known for _, known in self.keys):
@@ -252,19 +251,19 @@ class Aggregation:
     def _not_grouped(self, syntax: exp.Expr) -> QueryError:
         if isinstance(syntax, exp.Column):
             self.scope.column(syntax)  # raises when there is no such column at all
-        name = spelling(self.text, syntax)
+        name = spelling(syntax)
         if self.over:
             return QueryError(
                 "must be in PARTITION BY, be the time, or stand inside an aggregate",
                 parameter=name,
                 hint=f"a result has its partition, its window, its aggregates: PARTITION BY {name}, or last({name})",
-                position=place(self.text, syntax),
+                position=place(syntax),
             )
         return QueryError(
             "must be in GROUP BY or inside an aggregate",
             parameter=name,
             hint=f"write GROUP BY {name}, or max({name})",
-            position=place(self.text, syntax),
+            position=place(syntax),
         )
 
     # HAVING and the answer
@@ -305,13 +304,13 @@ class Aggregation:
             if suffix.field in ("within", "early", "most_empty"):
                 with pointing(suffix.where):
                     shape_of(aggregate)
-        with pointing(place(self.text, self.select.expressions[0])):
+        with pointing(place(self.select.expressions[0])):
             schema = shape_of(aggregate).schema
         if isinstance(node, Filter):
-            with pointing(place(self.text, self.select.args["having"])):
+            with pointing(place(self.select.args["having"])):
                 shape_of(node)
         for item, _, expression in columns:
-            with pointing(place(self.text, item.syntax)):
+            with pointing(place(item.syntax)):
                 type_of(expression, schema)
 
     def _projected(self, node: Node, aggregate: WindowAggregate, columns: Columns) -> Node:
@@ -327,6 +326,6 @@ class Aggregation:
         if asked == [(name, Column(name)) for name in shape_of(aggregate).schema.names]:
             return node
         result = Project(node, tuple(asked))
-        with pointing(place(self.text, self.select.expressions[-1])):
+        with pointing(place(self.select.expressions[-1])):
             shape_of(result)
         return result

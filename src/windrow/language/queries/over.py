@@ -20,40 +20,40 @@ from windrow.semantics.scalars.amounts import Amount
 EXAMPLE = "OVER (PARTITION BY symbol ORDER BY ts RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW)"
 
 
-def over_clause(window: exp.Window, text: str) -> Clause:
+def over_clause(window: exp.Window) -> Clause:
     """The window clause that an OVER stands for."""
-    _refuse_other_frames(window, text)
+    _refuse_other_frames(window)
     frame, ordered = window.args["spec"], window.args["order"].expressions[0]
     start = frame.args["start"]
-    time = _attribute(ordered.this, "ORDER BY", text)
-    whole = place(text, window)
+    time = _attribute(ordered.this, "ORDER BY")
+    whole = place(window)
     parts = [
-        ClausePart("RANGE", amount_of(start, text, "range"), place(text, start)),
+        ClausePart("RANGE", amount_of(start, "range"), place(start)),
         ClausePart("RATTR", (time,), time.where),
         ClausePart("SLIDE", Amount.of("1 row"), whole),
         ClausePart("SATTR", (Attribute("row_num", whole),), whole),
     ]
-    partition = tuple(_attribute(column, "PARTITION BY", text) for column in window.args.get("partition_by") or ())
+    partition = tuple(_attribute(column, "PARTITION BY") for column in window.args.get("partition_by") or ())
     if partition:
         parts.append(ClausePart("PATTR", partition, replace(partition[0].where, end=partition[-1].where.end)))
     return Clause(tuple(parts), whole, over=True)
 
 
-def _attribute(syntax: exp.Expr, clause: str, text: str) -> Attribute:
+def _attribute(syntax: exp.Expr, clause: str) -> Attribute:
     if not isinstance(syntax, (exp.Column, exp.Sub)):  # p-max reads as a difference
         raise UnsupportedError(
             "must name columns",
             parameter=clause,
             hint="compute it in a subquery: FROM (SELECT ..., upper(k) AS k FROM s)",
-            position=place(text, syntax),
+            position=place(syntax),
         )
-    return attribute_at(text, syntax)
+    return attribute_at(syntax)
 
 
-def _refuse_other_frames(window: exp.Window, text: str) -> None:
+def _refuse_other_frames(window: exp.Window) -> None:
     """Of all frames, those that a row closes over the time before it."""
     order, frame = window.args.get("order"), window.args.get("spec") or exp.WindowSpec()
-    where, rule = head(text, innermost(window)), ""
+    where, rule = head(innermost(window)), ""
     if window.args.get("alias"):
         rule = "cannot name a window"
     elif order is None or len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
@@ -74,7 +74,7 @@ def innermost(node: exp.Expr) -> exp.Expr:
     return innermost(node.this) if isinstance(node, (exp.Filter, exp.WithinGroup, exp.Window)) else node
 
 
-def refuse_beside_over(select: exp.Select, aggregates: list[exp.Expr], text: str) -> None:
+def refuse_beside_over(select: exp.Select, aggregates: list[exp.Expr]) -> None:
     """Where one aggregate has OVER, rows are not grouped, and every aggregate has one."""
     if not any(isinstance(call, exp.Window) for call in aggregates):
         return
@@ -84,7 +84,7 @@ def refuse_beside_over(select: exp.Select, aggregates: list[exp.Expr], text: str
                 "does not go with OVER",
                 parameter=name,
                 hint="groups are named in PARTITION BY; filter the results in an outer query",
-                position=place(text, select.args[word]),
+                position=place(select.args[word]),
             )
     for call in aggregates:
         if not isinstance(call, exp.Window):
@@ -92,5 +92,5 @@ def refuse_beside_over(select: exp.Select, aggregates: list[exp.Expr], text: str
                 "must have OVER as well, because another aggregate has",
                 parameter=innermost(call).name,
                 hint="write the same OVER (...) after each aggregate",
-                position=head(text, innermost(call)),
+                position=head(innermost(call)),
             )

@@ -29,15 +29,14 @@ _BOTH_TIMES = ("earlier", "later")
 
 @dataclass(frozen=True)
 class QueryContext:
-    """The text being read, the streams and named subqueries it may use, and what reads a query inside another."""
+    """The streams and named subqueries that a query may use, and what reads a query inside another."""
 
-    text: str
     relations: Mapping[str, Node]
     read_query: Callable[[exp.Expr, QueryContext], Node]
 
     def shape(self, node: Node, syntax: exp.Expr) -> Shape:
         """The shape of a node; what is wrong with it is shown at the syntax it came from."""
-        with pointing(place(self.text, syntax)):
+        with pointing(place(syntax)):
             return shape_of(node)
 
 
@@ -52,7 +51,7 @@ class Relation(WindowReader):
     def of(context: QueryContext, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
         """A relation of one input."""
         side = Side(qualifiers, {name: name for name in shape.schema.names})
-        return Relation(Scope(context.text, shape.schema, (side,)), node, shape, context)
+        return Relation(Scope(shape.schema, (side,)), node, shape, context)
 
     def timed(self, name: str) -> Relation:
         """The relation with its progress on another time of a join below, where the column is one."""
@@ -95,7 +94,7 @@ def read_input(syntax: exp.Expr, context: QueryContext) -> tuple[Relation, tuple
     """A relation of FROM and the window clauses written next to it."""
     function = _window_function(syntax)
     if function is not None:
-        table, clause = read_window_function(function, context.text)
+        table, clause = read_window_function(function)
         relation, _ = read_input(table, context)
         side = relation.scope.sides[0]
         names = (*((syntax.alias,) if syntax.alias else ()), *side.qualifiers)
@@ -120,7 +119,7 @@ def _read_source(syntax: exp.Expr, context: QueryContext) -> tuple[Node, tuple[s
             raise UnsupportedError(
                 "joins in parentheses are not available",
                 hint="write them as a subquery: (SELECT * FROM a JOIN b ON ...) AS q",
-                position=place(context.text, join.this),
+                position=place(join.this),
             )
         return context.read_query(syntax.this, context), names, own
     return _named(syntax, context), (*names, syntax.name), own
@@ -132,7 +131,7 @@ def _named(syntax: exp.Expr, context: QueryContext) -> Node:
             "must be a stream, a subquery or a window function",
             parameter="FROM",
             hint="the window functions are TUMBLE, HOP, CUMULATE and SESSION",
-            position=place(context.text, syntax),
+            position=place(syntax),
         )
     found = find_name(syntax.name, context.relations)
     if found is None:
@@ -142,7 +141,7 @@ def _named(syntax: exp.Expr, context: QueryContext) -> Node:
             "is not a stream",
             parameter=syntax.name,
             hint=did_you_mean(syntax.name, context.relations, listed),
-            position=place(context.text, syntax.this),
+            position=place(syntax.this),
         )
     return context.relations[found]
 
@@ -162,7 +161,7 @@ def timed_for_query(select: exp.Select, relation: Relation, *, aggregates: bool)
             return _timed_by(suffix.value, relation)
     if relation.windows:
         return relation
-    clauses = [clause for tree in trees_of(select) for clause in clauses_of(tree, relation.context.text)]
+    clauses = [clause for tree in trees_of(select) for clause in clauses_of(tree)]
     if clauses:
         return relation.timed_for(clauses)
     if aggregates:

@@ -12,7 +12,7 @@ from sqlglot.errors import ParseError, TokenError
 
 from windrow.errors import Position, QueryError, WindrowError
 from windrow.language.expressions.names import Scope
-from windrow.language.expressions.positions import find_name, pointing
+from windrow.language.expressions.positions import TEXT, find_name, pointing
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import CreateStream, StreamDeclaration
 from windrow.language.grammar.dialect import Misread, WindrowDialect, WindrowParser
@@ -58,7 +58,7 @@ def parse(
             replaced = find_name(stream.name, known)
             known = {name: old for name, old in known.items() if name != replaced} | {stream.name: stream}
         else:
-            queries.append(read_statement(statement, QueryContext(text, known, read_query)))
+            queries.append(read_statement(statement, QueryContext(known, read_query)))
     return ParsedScript(known, tuple(queries))
 
 
@@ -93,12 +93,12 @@ def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> 
     >>> print(parse_expression("symbol = 'UBSN'", pa.schema({"symbol": pa.string()})))
     (symbol = 'UBSN')
     """
-    return Scalars(Scope(text, schema, sides_of(plan))).read(_one_tree(text))
+    return Scalars(Scope(schema, sides_of(plan))).read(_one_tree(text))
 
 
 def parse_condition(text: str, both: Both) -> Expression:
     """The condition of a join, over the columns of both sides: `a.key = b.key`."""
-    return read_condition(_one_tree(text), condition_scope(text, both))
+    return read_condition(_one_tree(text), condition_scope(both))
 
 
 def _one_tree(text: str) -> exp.Expr:
@@ -122,7 +122,10 @@ def _read(text: str, expression: bool = False) -> list[exp.Expr]:
         raise _untokenized(error, text) from None
     except ParseError as error:
         raise _misread(error, text) from None
-    return [tree for tree in trees if tree is not None]
+    found = [tree for tree in trees if tree is not None]
+    for tree in found:
+        tree.meta[TEXT] = text
+    return found
 
 
 def _untokenized(error: TokenError, text: str) -> QueryError:

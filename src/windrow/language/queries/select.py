@@ -48,13 +48,13 @@ def read_query(syntax: exp.Expr, context: QueryContext) -> Node:
     if isinstance(syntax, exp.Union):
         return _union(syntax, context)
     if isinstance(syntax, exp.Subquery):
-        _refuse_others(syntax, context.text, frozenset({"this", "alias", "with_"}))
+        _refuse_others(syntax, frozenset({"this", "alias", "with_"}))
         return read_query(syntax.this, context)
     raise UnsupportedError(
         "must be SELECT or UNION of SELECTs",
         parameter="query",
         hint="write SELECT ... FROM stream",
-        position=place(context.text, syntax),
+        position=place(syntax),
     )
 
 
@@ -68,7 +68,7 @@ def _with_named(syntax: exp.Expr, context: QueryContext) -> QueryContext:
 
 
 def _union(syntax: exp.Union, context: QueryContext) -> Node:
-    _refuse_others(syntax, context.text, frozenset({"this", "expression", "distinct", "with_", "by_name"}))
+    _refuse_others(syntax, frozenset({"this", "expression", "distinct", "with_", "by_name"}))
     operands = _operands(syntax, bool(syntax.args.get("distinct")))
     nodes = [read_query(operand, context) for operand in operands]
     names = context.shape(nodes[0], operands[0]).schema.names
@@ -94,23 +94,21 @@ def _renamed(node: Node, names: list[str]) -> Node:
 
 
 def _select(select: exp.Select, context: QueryContext) -> Node:
-    _refuse_others(select, context.text, _UNDERSTOOD)
+    _refuse_others(select, _UNDERSTOOD)
     if not select.expressions:
         raise QueryError(
             "must name at least one column",
             parameter="select",
             hint="write SELECT *, or the columns you want",
-            position=place(context.text, select),
+            position=place(select),
         )
-    refuse_over(select, context.text)
+    refuse_over(select)
     relation = _read_from(select, context)
     aggregates = _is_aggregation(select, relation)
     relation = timed_for_query(select, relation, aggregates=aggregates)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
-        raise UnsupportedError(
-            "is not available", parameter="DISTINCT ON", position=place(context.text, distinct.args["on"])
-        )
+        raise UnsupportedError("is not available", parameter="DISTINCT ON", position=place(distinct.args["on"]))
     node = Aggregation(select, relation).plan() if aggregates else _plain(select, relation)
     if distinct is None:
         return node
@@ -119,12 +117,12 @@ def _select(select: exp.Select, context: QueryContext) -> Node:
     return node
 
 
-def _refuse_others(syntax: exp.Expr, text: str, understood: frozenset[str]) -> None:
+def _refuse_others(syntax: exp.Expr, understood: frozenset[str]) -> None:
     """Refuse every clause that would otherwise be passed over in silence."""
     for word, value in syntax.args.items():
         part = value[0] if isinstance(value, list) and value else value
         if part and word not in understood:
-            where = place(text, part) if isinstance(part, exp.Expr) else place(text, syntax)
+            where = place(part) if isinstance(part, exp.Expr) else place(syntax)
             raise UnsupportedError(
                 "is not available in queries over streams",
                 parameter=_WORDS.get(word, word.rstrip("_").upper()),
@@ -137,12 +135,7 @@ def _read_from(select: exp.Select, context: QueryContext) -> Relation:
     """What FROM names, with WHERE above it."""
     source, where = select.args.get("from_"), select.args.get("where")
     if source is None:
-        raise QueryError(
-            "must be given",
-            parameter="FROM",
-            hint="write SELECT ... FROM stream",
-            position=place(context.text, select),
-        )
+        raise QueryError("must be given", parameter="FROM", hint="write SELECT ... FROM stream", position=place(select))
     if not select.args.get("joins"):
         _refuse_settings_of_joins(select)
         return _filtered(read_relation(source.this, context), [where.this] if where else [])
@@ -233,7 +226,7 @@ def _projected(items: list[Item], relation: Relation) -> Node:
             name = relation.scope.distinct_name(item.syntax) if item.name in shared and item.is_column else item.name
             columns.append((name or unique(item.default_name, taken), scalars.read(item.syntax)))
     node = Project(relation.node, tuple(columns))
-    with pointing(place(relation.context.text, items[-1].syntax)):
+    with pointing(place(items[-1].syntax)):
         shape_of(node)
     return node
 
@@ -247,7 +240,7 @@ def _refuse_after_star(star: exp.Expr, relation: Relation) -> None:
             continue
         gone = [part.name for part in parts] if word == "except_" else []
         kept = [name for side in _meant(star, relation) for name in side.columns if find_name(name, gone) is None]
-        where = place(relation.context.text, parts[0])
+        where = place(parts[0])
         written = re.search(r"(\w+)\s*\(?\s*\Z", where.text[: where.start])
         raise UnsupportedError(
             "is not available after *",
@@ -261,7 +254,7 @@ def _meant(star: exp.Expr, relation: Relation) -> list[Side]:
     """The inputs whose columns a star stands for."""
     table = star.args.get("table") if isinstance(star, exp.Column) else None
     scope = relation.scope
-    return scope.qualified(table.name, place(scope.text, table)) if table else [*scope.sides]
+    return scope.qualified(table.name, place(table)) if table else [*scope.sides]
 
 
 def _shared_names(items: list[Item], relation: Relation) -> set[str]:

@@ -33,7 +33,7 @@ def is_window_function(name: str) -> bool:
     return name.upper() in _ARGUMENTS
 
 
-def read_window_function(call: exp.Expr, text: str) -> tuple[exp.Expr, Clause]:
+def read_window_function(call: exp.Expr) -> tuple[exp.Expr, Clause]:
     """The table that a window function reads, and the clause it stands for."""
     name = call.name.upper()
     if not _is_complete(name, call.expressions):
@@ -41,19 +41,19 @@ def read_window_function(call: exp.Expr, text: str) -> tuple[exp.Expr, Clause]:
             "takes a table, a descriptor and intervals",
             parameter=name,
             hint=f"write {_USAGE[name]}",
-            position=head(text, call),
+            position=head(call),
         )
     table, descriptor, *amounts = call.expressions
-    attribute = attribute_at(text, descriptor.expressions[0])
+    attribute = attribute_at(descriptor.expressions[0])
     parts = [ClausePart("WATTR", (attribute,), attribute.where)]
     for keyword, argument in zip(_ARGUMENTS[name], amounts, strict=False):
-        parts.append(ClausePart(keyword, amount_of(argument, text, "window function argument"), place(text, argument)))
-    partition = tuple(attribute_at(text, column) for column in table.expressions)
+        parts.append(ClausePart(keyword, amount_of(argument, "window function argument"), place(argument)))
+    partition = tuple(attribute_at(column) for column in table.expressions)
     if partition:
-        parts.append(ClausePart("PATTR", partition, place(text, table)))
-    clause = Clause(tuple(parts), place(text, call), tumbling=name == "TUMBLE", function=name)
+        parts.append(ClausePart("PATTR", partition, place(table)))
+    clause = Clause(tuple(parts), place(call), tumbling=name == "TUMBLE", function=name)
     if name == "CUMULATE":
-        _check_cumulate(clause, call, text)
+        _check_cumulate(clause, call)
     return table.this, clause
 
 
@@ -65,7 +65,7 @@ def _is_complete(name: str, arguments: list[exp.Expr]) -> bool:
     return isinstance(table, WindowFunctionTable) and is_descriptor and len(descriptor.expressions) == 1
 
 
-def _check_cumulate(clause: Clause, call: exp.Expr, text: str) -> None:
+def _check_cumulate(clause: Clause, call: exp.Expr) -> None:
     """Steps as long as the window make it a tumbling one; other steps share no window kind with us."""
     step, size = clause.part("SLIDE"), clause.part("RANGE")
     if step is None or size is None or step.value != size.value:
@@ -73,5 +73,5 @@ def _check_cumulate(clause: Clause, call: exp.Expr, text: str) -> None:
             "is available only with a step equal to its size",
             parameter="CUMULATE",
             hint="use TUMBLE for each step, or [RANGE ALL SLIDE 1 MINUTE WATTR ts] for totals that never start over",
-            position=head(text, call),
+            position=head(call),
         )

@@ -175,7 +175,7 @@ class WindowReader:
             raise QueryError(
                 "must be row_num or rank of the range's attribute",
                 parameter="sattr",
-                value=self.scope.text[attribute.where.start : attribute.where.end],
+                value=attribute.where.text[attribute.where.start : attribute.where.end],
                 hint="write SATTR row_num, or SATTR rank(ts) next to RATTR ts",
                 position=attribute.where,
             )
