@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from tests import strategies as streams
-from tests.engines.local.answers.test_lead import CALLS, POLICIES, TIMES, counted
-from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM
+from tests.engines.local.answers.test_lead import early_cases
+from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
 from tests.engines.spark.test_two_levels import Cluster, MicroBatch
 from windrow.errors import DataError
-from windrow.plan.nodes import AggregateCall, Filter, Late, Lateness, Project, Stream, Union, WindowAggregate
-from windrow.semantics.oracle import answers as oracle
+from windrow.plan.nodes import AggregateCall, Filter, Late, Project, Stream, Union, WindowAggregate
 from windrow.semantics.progress.lead import EarlyRow, reach
 from windrow.semantics.progress.policies import LIMIT, START, Lead, Ordered, Policy, Punctuation, Slack, bounds
 from windrow.semantics.scalars.amounts import Amount
@@ -69,36 +68,15 @@ def drive(cluster: Cluster, batches: Sequence[Sequence[MicroBatch]], tasks: int,
 @settings(max_examples=20_000 if SOAK else 120, deadline=None)
 @given(data=st.data())
 def test_two_levels_set_the_same_rows_aside_as_the_oracle(data: st.DataObject) -> None:
-    partition = data.draw(st.sampled_from(((), ("k",))))
-    window = data.draw(st.one_of(streams.windows(), counted(partition)))
-    names = data.draw(KEYS) if not partition else ("k",)
-    rows = data.draw(st.lists(streams.rows(TIMES, extremes=False), min_size=1, max_size=25))
-    policy, lead = data.draw(POLICIES), data.draw(st.integers(1, 90))
-    slack = int(policy.amount.number) if isinstance(policy, Slack) else 0
-    passing = Call(">", (Column("x"), Literal(-3))) if data.draw(st.booleans()) else None
-    stream = replace(STREAM, policy=replace(policy, lead=Lead(Amount.of(lead))))
-    keys = tuple((name, Column(name)) for name in names)
-    emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
-    late = data.draw(st.sampled_from((Late.DROP, Late.SIDE)))
-    below = stream if passing is None else Filter(stream, passing)
-    node = WindowAggregate(below, window, keys, CALLS, emit=emit, late=late, lateness=lateness)
-    batches = pieces(rows, data.draw(st.sets(st.integers(0, 25), max_size=6)))
-    cluster = Cluster(node, shards=data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
+    case = data.draw(early_cases(st.sampled_from((Late.DROP, Late.SIDE))))
+    batches = pieces(case.rows, data.draw(st.sets(st.integers(0, 25), max_size=6)))
+    cluster = Cluster(case.node, shards=data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))
     drive(cluster, [[one] for one in batches], data.draw(st.integers(1, 3)), data.draw(st.sets(st.integers(0, 6))))
-    expected = oracle.answer(
-        judged(batches, policy, slack, lead),
-        window,
-        keys=keys,
-        aggregates=CALLS,
-        where=passing,
-        emit=emit,
-        late=late.value,
-        lateness=lateness.value,
-    )
+    expected = case.answer(judged(batches, case.policy, case.slack, case.lead))
     assert streams.comparable(expected.results) == streams.comparable(cluster.results)
     account = expected.account
     assert (account.late, account.early, account.filtered) == tuple(map(cluster.total, ("late", "early", "filtered")))
-    if late is Late.SIDE:
+    if case.node.late is Late.SIDE:
         early = [row for row in cluster.late if row["late_windows"] == 0]
         assert account.late == len(cluster.late) - len(early)
         assert streams.comparable({n: e.row[n] for n in SCHEMA.names} for e in expected.early) == (

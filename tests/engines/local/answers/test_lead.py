@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,31 +59,46 @@ def counted(partition: tuple[str, ...]) -> st.SearchStrategy[Any]:
     return st.one_of(rows, streams.slide_by_tuple(partition=partition))
 
 
+@dataclass(frozen=True)
+class EarlyCase:
+    """A query over rows of which some are too far ahead; `slack` and `lead` are in units of the time."""
+
+    node: WindowAggregate
+    rows: list[dict[str, Any]]
+    policy: Policy
+    slack: int
+    lead: int
+    passing: Call | None
+
+    def answer(self, elements: Iterable[Any]) -> oracle.OracleAnswer:
+        node = self.node
+        asked: dict[str, Any] = {"keys": node.keys, "aggregates": CALLS, "emit": node.emit, "late": node.late.value}
+        return oracle.answer(elements, node.window, where=self.passing, lateness=node.lateness.value, **asked)
+
+
+@st.composite
+def early_cases(draw: st.DrawFn, late: st.SearchStrategy[Late]) -> EarlyCase:
+    partition = draw(st.sampled_from(((), ("k",))))
+    window = draw(st.one_of(streams.windows(), counted(partition)))
+    names = draw(KEYS) if not partition else ("k",)
+    rows = draw(st.lists(streams.rows(TIMES, extremes=False), min_size=1, max_size=25))
+    policy, lead = draw(POLICIES), draw(st.integers(1, 90))
+    slack = int(policy.amount.number) if isinstance(policy, Slack) else 0
+    passing = Call(">", (Column("x"), Literal(-3))) if draw(st.booleans()) else None
+    stream = replace(STREAM, policy=replace(policy, lead=Lead(Amount.of(lead))))
+    below = stream if passing is None else Filter(stream, passing)
+    keys = tuple((name, Column(name)) for name in names)
+    chosen: dict[str, Any] = {"emit": draw(EMITS), "late": draw(late), "lateness": draw(st.sampled_from(Lateness))}
+    return EarlyCase(WindowAggregate(below, window, keys, CALLS, **chosen), rows, policy, slack, lead, passing)
+
+
 @settings(max_examples=20_000 if SOAK else 120)
 @given(data=st.data())
 def test_any_window_gives_the_answer_of_the_oracle(data: st.DataObject) -> None:
-    partition = data.draw(st.sampled_from(((), ("k",))))
-    window = data.draw(st.one_of(streams.windows(), counted(partition)))
-    names = data.draw(KEYS) if not partition else ("k",)
-    rows = data.draw(st.lists(streams.rows(TIMES, extremes=False), min_size=1, max_size=25))
-    policy, lead = data.draw(POLICIES), data.draw(st.integers(1, 90))
-    slack = int(policy.amount.number) if isinstance(policy, Slack) else 0
-    passing = Call(">", (Column("x"), Literal(-3))) if data.draw(st.booleans()) else None
-    stream = replace(STREAM, policy=replace(policy, lead=Lead(Amount.of(lead))))
-    keys = tuple((name, Column(name)) for name in names)
-    emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
-    node = WindowAggregate(
-        stream if passing is None else Filter(stream, passing),
-        window,
-        keys,
-        CALLS,
-        emit=emit,
-        late=Late.SIDE,
-        lateness=lateness,
-    )
-    asked: dict[str, Any] = {"keys": keys, "aggregates": CALLS, "emit": emit, "late": "side"}
-    expected = oracle.answer(judged(rows, policy, slack, lead), window, where=passing, lateness=lateness.value, **asked)
-    results, late, metrics = answer(node, Split(rows, data.draw(st.sets(st.integers(0, 25)))))
+    case = data.draw(early_cases(st.just(Late.SIDE)))
+    rows = case.rows
+    expected = case.answer(judged(rows, case.policy, case.slack, case.lead))
+    results, late, metrics = answer(case.node, Split(rows, data.draw(st.sets(st.integers(0, 25)))))
     assert streams.comparable(expected.results) == streams.comparable(results)
     account = expected.account
     assert (account.used, account.late, account.early, account.filtered) == (
