@@ -12,7 +12,7 @@ from windrow.language.expressions.function_names import canonical
 from windrow.language.expressions.positions import head, place, pointing, spelling
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import CLAUSE, Clause
-from windrow.language.queries.over import EXAMPLE, innermost, over_clause
+from windrow.language.queries.standard_windows import EXAMPLE, innermost, over_clause
 from windrow.plan.nodes import AggregateCall
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal

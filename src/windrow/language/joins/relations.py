@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.errors import QueryError, WindrowError
+from windrow.errors import QueryError, UnsupportedError, WindrowError
 from windrow.language.expressions.names import Scope, Side
 from windrow.language.expressions.positions import find_name, place, pointing
 from windrow.language.grammar.clauses import SUFFIXES, Clause, Suffix
 from windrow.language.joins.conditions import columns_read, parts_of, read_condition
-from windrow.language.joins.kinds import is_as_of, kind_of
 from windrow.language.joins.windows import Windowed, read_join_window
 from windrow.language.queries.relations import QueryContext, Relation, read_input
 from windrow.physical.rules.choose_joins import choose_join
@@ -30,10 +29,48 @@ from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, JoinWindow
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Call, Column, Expression
 
+_KINDS = {
+    **dict.fromkeys((("", ""), ("", "INNER"), ("", "CROSS")), JoinKind.INNER),
+    **dict.fromkeys((("LEFT", ""), ("LEFT", "OUTER")), JoinKind.LEFT),
+    **dict.fromkeys((("RIGHT", ""), ("RIGHT", "OUTER")), JoinKind.RIGHT),
+    **dict.fromkeys((("FULL", ""), ("FULL", "OUTER"), ("", "OUTER")), JoinKind.FULL),
+    **dict.fromkeys((("", "SEMI"), ("LEFT", "SEMI")), JoinKind.SEMI),
+    **dict.fromkeys((("", "ANTI"), ("LEFT", "ANTI")), JoinKind.ANTI),
+}
+_UNDERSTOOD = frozenset({"this", "side", "kind", "method", "on", "using"})
+
 
 def is_for_joins(suffix: Suffix) -> bool:
     """Whether a setting after a query that joins is one of its joins: their results are never late for a window."""
     return isinstance(suffix.value, (Late, JoinStrategy))
+
+
+def is_as_of(join: exp.Join) -> bool:
+    return bool(join.method == "ASOF")
+
+
+def kind_of(join: exp.Join) -> JoinKind:
+    """The kind that a join asks for, or an error for what there is not."""
+    where = place(join.this)
+    words = " ".join(filter(None, (join.method, join.side, join.kind)))
+    kind = _KINDS.get((join.side, join.kind))
+    if is_as_of(join) and kind not in (JoinKind.INNER, JoinKind.LEFT):
+        raise QueryError(
+            "must be ASOF JOIN or ASOF LEFT JOIN: each left row meets one right row",
+            parameter="join",
+            value=words,
+            hint="exchange the sides, or use a join with a window",
+            position=where,
+        )
+    if kind is None or join.method not in ("", "ASOF"):
+        hint = "there are [INNER], LEFT, RIGHT and FULL JOIN, SEMI and ANTI JOIN, ASOF [LEFT] JOIN and CROSS JOIN"
+        if join.method == "NATURAL":
+            hint = "name the columns: JOIN b USING (key)"
+        raise UnsupportedError("is not available", parameter=f"{words} JOIN", hint=hint, position=where)
+    for word, value in join.args.items():
+        if value and word not in _UNDERSTOOD:
+            raise UnsupportedError("is not available in a join", parameter=word.upper(), position=where)
+    return kind
 
 
 @dataclass(frozen=True)

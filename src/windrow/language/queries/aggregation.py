@@ -20,8 +20,8 @@ from windrow.language.expressions.positions import place, pointing, spelling
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import SUFFIXES, Suffix
 from windrow.language.joins.relations import is_for_joins
-from windrow.language.queries.over import refuse_beside_over
 from windrow.language.queries.relations import Relation
+from windrow.language.queries.standard_windows import refuse_beside_over
 from windrow.plan.build.queries import as_said
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import KEEP_TIME, carries_progress

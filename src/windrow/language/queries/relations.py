@@ -14,7 +14,7 @@ from windrow.language.expressions.items import group_targets, is_star, read_item
 from windrow.language.expressions.names import Scope, Side
 from windrow.language.expressions.positions import did_you_mean, find_name, place, pointing
 from windrow.language.grammar.clauses import CLAUSE, SUFFIXES, Attribute, Clause, StreamUnion
-from windrow.language.queries.table_functions import is_window_function, read_window_function
+from windrow.language.queries.standard_windows import is_window_function, read_window_function
 from windrow.language.queries.windows import PlacedWindow, WindowReader
 from windrow.plan.build.joins import is_timed_by
 from windrow.plan.build.queries import flatten_union
