@@ -18,7 +18,7 @@ import pyarrow.csv as pv
 
 from windrow.errors import SourceError
 from windrow.sources.base import dropped
-from windrow.sources.files.file_source import Format
+from windrow.sources.files.file_source import Format, has_types
 
 _BLOCK = 1 << 22
 _MISFIT = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+?): invalid value '(.*)'", re.S)
@@ -34,7 +34,7 @@ class Delimited(Format):
         if path.stat().st_size == 0:
             return None
         with self._open(path, {}, None) as reader:
-            empty = not any(batch.num_rows for batch in reader) if _is_untyped(reader.schema) else False
+            empty = not has_types(reader.schema) and not any(batch.num_rows for batch in reader)
             kinds = [field.type if empty else _roomy(field.type) for field in reader.schema]
             return pa.schema(list(zip(reader.schema.names, kinds, strict=True)))
 
@@ -72,10 +72,6 @@ def _has_empty_lines(path: Path) -> bool:
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         pairs = (b"\n\n", b"\n\r", b"\r\r") if content.find(b"\r") >= 0 else (b"\n\n",)
         return content[:1] in b"\r\n" or any(content.find(pair) >= 0 for pair in pairs)
-
-
-def _is_untyped(schema: pa.Schema) -> bool:
-    return all(pa.types.is_null(field.type) for field in schema)
 
 
 def _roomy(kind: pa.DataType) -> pa.DataType:

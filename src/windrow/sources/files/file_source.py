@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -99,7 +100,7 @@ def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, diction
     files, kind = find_files(text, name)
     reader = format_of(kind, declared=schema is not None)
     found = _found(files, reader, kind, name)
-    if schema is None and (found is None or not _has_types(found)):
+    if schema is None and (found is None or not has_types(found)):
         raise _untyped(found, str(text), name)
     refuse_repeated(found or schema or pa.schema([]), name)
     if schema is not None and found is not None:
@@ -121,20 +122,16 @@ def _found(files: Sequence[Path], reader: Format, kind: FileKind, name: str) -> 
     """The columns of the first file that has them with their types, else of the first that names them."""
     named: pa.Schema | None = None
     for path in files:
-        try:
+        with _explained(path, kind, name):
             found = reader.schema(path)
-        except SourceError as error:
-            error.parameter = error.parameter or name
-            raise
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(path, kind, name, error) from error
-        if found is not None and _has_types(found):
+        if found is not None and has_types(found):
             return found
         named = named or found
     return named
 
 
-def _has_types(schema: pa.Schema) -> bool:
+def has_types(schema: pa.Schema) -> bool:
+    """Whether more than the names of columns are known."""
     return not all(pa.types.is_null(field.type) for field in schema)
 
 
@@ -194,15 +191,9 @@ class FileReader:
         _note_all(self.before, self.source.files[: self.number])
         for number in range(self.number, len(self.source.files)):
             path = self.source.files[number]
-            try:
+            with _explained(path, self.source.kind, self.source.name, lambda: self.rows):
                 self._turn_to(number, look_of(path))
                 yield from self._file(path)
-            except SourceError as error:
-                error.parameter = error.parameter or self.source.name
-                error.used = self.rows
-                raise
-            except (pa.ArrowException, OSError) as error:
-                raise unreadable(path, self.source.kind, self.source.name, error, self.rows) from error
 
     def _turn_to(self, number: int, look: Look) -> None:
         if number > self.number:
@@ -290,13 +281,20 @@ def _short(digest: hashlib._Hash) -> str:
     return digest.hexdigest()[:16]
 
 
-def unreadable(path: Path, kind: FileKind, name: str, error: Exception, used: int = 0) -> SourceError:
-    """The error for a file that breaks in a way its format does not explain."""
-    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-    return SourceError(
-        f"must be a readable {kind.value} file ({reason})",
-        parameter=name,
-        value=str(path),
-        hint="check that the file is complete and that its ending says what it holds",
-        used=used,
-    )
+@contextmanager
+def _explained(path: Path, kind: FileKind, name: str, used: Callable[[], int] = lambda: 0) -> Iterator[None]:
+    """Errors name the stream, and the file where its format does not explain them; and how many rows were used."""
+    try:
+        yield
+    except SourceError as error:
+        error.parameter, error.used = error.parameter or name, used()
+        raise
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+        raise SourceError(
+            f"must be a readable {kind.value} file ({reason})",
+            parameter=name,
+            value=str(path),
+            hint="check that the file is complete and that its ending says what it holds",
+            used=used(),
+        ) from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -105,16 +104,34 @@ def spooled(source: Source, folder: Path) -> Source:
     """The same elements, readable by other processes as long as the folder is there.
 
     An earlier copy in the folder is replaced, so that a restarted run may use it again; nothing else may be in it.
-    Files can be read anywhere already and are not copied.
+    Files can be read anywhere already and are not copied. Batches are put together in files of about a million rows, so
+    that few are opened and dictionaries are shared.
     """
     if isinstance(source, FileSource):
         return source
     _clear(folder)
-    spool = _Spool(source.schema, folder)
+    marks: list[dict[str, Any]] = []
+    held: list[pa.RecordBatch] = []
+    ends, row = [0], 0
+
+    def flush() -> None:
+        table = pa.Table.from_batches(held, schema=source.schema).unify_dictionaries().combine_chunks()
+        _write(table, _part(folder, len(ends) - 1))
+        ends.append(row)
+        held.clear()
+
     for element in elements_of(source):
-        spool.add(element)
-    spool.close()
-    return SpooledSource(source.name, source.schema, source.describe(), folder, tuple(accumulate(spool.parts)))
+        if isinstance(element, Punctuation):
+            marks.append({"row": row, "value": element.value, "group": _encoded(element.group)})
+            continue
+        held.append(element)
+        row += element.num_rows
+        if row - ends[-1] >= _PART_ROWS:
+            flush()
+    if row > ends[-1]:
+        flush()
+    _write(pa.Table.from_pylist(marks, pa.schema(_MARK_TYPES)), folder / _MARKS)
+    return SpooledSource(source.name, source.schema, source.describe(), folder, tuple(ends[1:]))
 
 
 def _clear(folder: Path) -> None:
@@ -130,40 +147,6 @@ def _clear(folder: Path) -> None:
         )
     for path in found:  # removed, not overwritten: who still reads the earlier copy keeps it
         path.unlink()
-
-
-class _Spool:
-    """Writes batches together in files of about a million rows, so that few are opened and dictionaries are shared."""
-
-    def __init__(self, schema: pa.Schema, folder: Path) -> None:
-        self.schema = schema
-        self.folder = folder
-        self.parts: list[int] = []
-        self.marks: list[tuple[int, int, bytes | None]] = []
-        self.held: list[pa.RecordBatch] = []
-        self.row = self.held_rows = 0
-
-    def add(self, element: Element) -> None:
-        if isinstance(element, Punctuation):
-            self.marks.append((self.row, element.value, _encoded(element.group)))
-            return
-        self.held.append(element)
-        self.row += element.num_rows
-        self.held_rows += element.num_rows
-        if self.held_rows >= _PART_ROWS:
-            self._flush()
-
-    def close(self) -> None:
-        if self.held_rows:
-            self._flush()
-        rows = [dict(zip(_MARK_TYPES, mark, strict=True)) for mark in self.marks]
-        _write(pa.Table.from_pylist(rows, pa.schema(_MARK_TYPES)), self.folder / _MARKS)
-
-    def _flush(self) -> None:
-        table = pa.Table.from_batches(self.held, schema=self.schema).unify_dictionaries().combine_chunks()
-        _write(table, _part(self.folder, len(self.parts)))
-        self.parts.append(self.held_rows)
-        self.held, self.held_rows = [], 0
 
 
 def _part(folder: Path, number: int) -> Path:
