@@ -166,7 +166,7 @@ def fill(join: JoinOperator, side: int, names: tuple[str, str], rate: int) -> No
         times = data["ts"].to_numpy()
         batch = join.columns.renamed(data.to_batches()[0], side)
         rows, picked = join.encoders[side].encode(batch, times), join.columns.pick(batch, times, side)
-        join.stores[side].add(rows, picked.data, int(times.min()))
+        join.held[side].add(rows, picked.data, int(times.min()))
 
 
 def bisected(low: int, high: int, seconds: float, tries: int) -> list[list[object]]:

@@ -40,6 +40,8 @@ SPARE = 1 << 14
 class HandshakeJoin(PairJoin):
     """Pairs that workers find, each on its thread."""
 
+    held: tuple[HandshakeRows, HandshakeRows]
+
     def __init__(
         self,
         node: Join,
@@ -56,7 +58,7 @@ class HandshakeJoin(PairJoin):
         assert not isinstance(node.window, (AsOf, LastRows))
         self.window = node.window
         self.settings = threads, block, local
-        self.kept, self.driver = self._empty()
+        self.held, self.driver = self._empty()
         self.alive = 0
         """Rows within their windows, when last counted."""
         self.unsettled = 0
@@ -87,7 +89,7 @@ class HandshakeJoin(PairJoin):
             self._alone(picked.take(np.flatnonzero(~able)), port)
             chosen = np.flatnonzero(able)
             encoded, probes, picked = encoded.take(chosen), probes.take(chosen), picked.take(chosen)
-        yield from self.driver.put(port, BlockRows.of(self.kept[port].add(picked), encoded, probes))
+        yield from self.driver.put(port, BlockRows.of(self.held[port].add(picked), encoded, probes))
 
     # Pairs out
 
@@ -101,13 +103,13 @@ class HandshakeJoin(PairJoin):
 
     def _pairs(self, lefts: Integers, rights: Integers) -> Iterator[Batch]:
         """What becomes of pairs for which the predicate holds: they are marked, and given."""
-        firsts = self.kept[LEFT].mark(lefts) if self.marks(LEFT) else lefts
+        firsts = self.held[LEFT].mark(lefts) if self.marks(LEFT) else lefts
         if self.marks(RIGHT):
-            self.kept[RIGHT].mark(rights)
+            self.held[RIGHT].mark(rights)
         if not self.node.kind.is_half:
-            yield from self.results.add(self.kept[LEFT].pick(lefts), self.kept[RIGHT].pick(rights))
+            yield from self.results.add(self.held[LEFT].pick(lefts), self.held[RIGHT].pick(rights))
         elif self.node.kind is JoinKind.SEMI and len(firsts):
-            yield from self.results.add(self.kept[LEFT].pick(firsts), None)
+            yield from self.results.add(self.held[LEFT].pick(firsts), None)
 
     def _alone(self, rows: Picked, side: int) -> None:
         """Rows without a partner wait to be given, where that is wanted."""
@@ -146,13 +148,13 @@ class HandshakeJoin(PairJoin):
         return first_met(self.window, 1 - side, self.bounds[1 - side])
 
     def _has_much_to_leave(self) -> bool:
-        leaving = sum(kept.leaving(self._limit(side)) for side, kept in enumerate(self.kept))
-        return 2 * leaving > sum(map(len, self.kept))
+        leaving = sum(kept.leaving(self._limit(side)) for side, kept in enumerate(self.held))
+        return 2 * leaving > sum(map(len, self.held))
 
     def _let_go(self) -> None:
         """Rows that can meet no row to come, once all pairs have met."""
         for side in (LEFT, RIGHT):
-            for rows in self.kept[side].leave(self._limit(side)):
+            for rows in self.held[side].leave(self._limit(side)):
                 self._alone(rows, side)
             self.driver.expire(side, self.bounds[1 - side])
 
@@ -177,11 +179,7 @@ class HandshakeJoin(PairJoin):
 
     @property
     def state_bytes(self) -> int:
-        return sum(kept.nbytes for kept in self.kept) + self.driver.nbytes
-
-    @property
-    def stored_rows(self) -> int:
-        return sum(map(len, self.kept))
+        return super().state_bytes + self.driver.nbytes
 
     def state(self) -> dict[str, pa.Table]:
         """Between two elements, as if all pairs had met; what they gave waits for the next element."""
@@ -211,11 +209,11 @@ class HandshakeJoin(PairJoin):
         for side, name in enumerate(SIDES):
             ids, columns = self.driver.content(side, self._limit(side))
             if len(ids):
-                tables[name] = self.kept[side].saved(ids, columns)
+                tables[name] = self.held[side].saved(ids, columns)
         return tables
 
     def _renew(self, tables: dict[str, pa.Table]) -> None:
-        self.kept, self.driver = self._empty()
+        self.held, self.driver = self._empty()
         for side, name in enumerate(SIDES):
             if name in tables:
                 self.adopt(side, *load_rows(tables[name], self.encoders[side]))
@@ -223,7 +221,7 @@ class HandshakeJoin(PairJoin):
     def adopt(self, side: int, encoded: Encoded, picked: Picked, done: Flags) -> None:
         """Rows of a side that held none, oldest first, all of whose pairs have met."""
         probes = self.encoders[side].probes(encoded, self.window)
-        self.driver.restore(side, BlockRows.of(self.kept[side].add(picked, done), encoded, probes))
+        self.driver.restore(side, BlockRows.of(self.held[side].add(picked, done), encoded, probes))
 
 
 def _joined(found: Iterable[Found]) -> Iterator[Found]:

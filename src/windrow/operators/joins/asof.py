@@ -84,8 +84,8 @@ class AsOfJoinOperator(AnyJoin):
             for side in (LEFT, RIGHT)
         ]
         self.keys = KeyCodes(conditions(node, shapes).equalities, both)
-        no_places = np.empty(0, np.int64)
-        self.held = [RowStore(RowBlock({"place": no_places, "code": NO_CODES}, no_rows(s))) for s in self.schemas]
+        no_keys: dict[str, Any] = {"place": np.empty(0, np.int64), "code": NO_CODES}
+        self.held: list[RowStore] = [RowStore(RowBlock(no_keys, no_rows(schema))) for schema in self.schemas]
         self.bound = START
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -157,14 +157,6 @@ class AsOfJoinOperator(AnyJoin):
             gone |= superseded(right, bound)
         if gone.any():
             self.held[RIGHT].replace(right.take(np.flatnonzero(~gone)))
-
-    @property
-    def state_bytes(self) -> int:
-        return sum(rows.nbytes for rows in self.held)
-
-    @property
-    def stored_rows(self) -> int:
-        return sum(map(len, self.held))
 
     def state(self) -> dict[str, pa.Table]:
         """Rows of both sides by time, and how far they and the results have come."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,9 @@ from windrow.operators.input.lead import as_late_rows
 from windrow.operators.joins.encoding import Encoded, Encoder
 from windrow.operators.joins.progress import Joint
 from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
+from windrow.operators.joins.store import JoinStore
 from windrow.operators.late.judging import Missed, below, late_batch, late_schema_of_join
+from windrow.operators.store.row_store import RowStore
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join, Late
@@ -31,6 +33,8 @@ class AnyJoin(Operator):
     """
 
     makes_results = True
+    held: Sequence[JoinStore | RowStore]
+    """What is kept of each side."""
 
     def __init__(self, node: Join, shapes: tuple[Shape, Shape]) -> None:
         self.node = node
@@ -42,6 +46,14 @@ class AnyJoin(Operator):
 
     def late_rows(self, port: int) -> int:
         return self.late[port]
+
+    @property
+    def stored_rows(self) -> int:
+        return sum(map(len, self.held))
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(rows.nbytes for rows in self.held)
 
     def in_time(self, batch: Batch, port: int, bound: int) -> tuple[Batch, list[LateRows]]:
         """The rows that are in time, and the others as they are given; all of them are counted."""

@@ -46,7 +46,7 @@ class JoinOperator(PairJoin):
         assert not isinstance(node.window, AsOf)
         self.window = node.window
         self.prober = Prober(self.columns, threads, pairs=not node.kind.is_half)
-        self.stores = [self._store(side) for side in (LEFT, RIGHT)]
+        self.held: list[JoinStore] = [self._store(side) for side in (LEFT, RIGHT)]
         self.counts = [0, 0]
         """Rows of each side so far, by which windows of rows are counted."""
 
@@ -70,7 +70,7 @@ class JoinOperator(PairJoin):
         if len(batch) == 0:
             return
         rows, picked = self.taken_in(batch, port)
-        met = np.zeros(len(rows), np.bool_) if self.stores[port].marks else None
+        met = np.zeros(len(rows), np.bool_) if self.held[port].marks else None
         numbers = None if rows.alive is None else np.flatnonzero(rows.alive)
         yield from self._joined(rows, picked, numbers, port, met)
         if self.node.kind is JoinKind.SEMI and met is not None:
@@ -102,7 +102,7 @@ class JoinOperator(PairJoin):
             rows, picked = rows.take(kept), picked.take(kept)
             met = None if met is None else met[kept]
         marks = None if met is None else met.view(np.uint8).copy()
-        self.stores[port].add(rows, picked.data, int(times.min()), marks)
+        self.held[port].add(rows, picked.data, int(times.min()), marks)
 
     def _places(self, rows: Encoded, port: int) -> Integers:
         """Where rows lie in their windows: at their times, or at their numbers, which are given to them here."""
@@ -132,7 +132,7 @@ class JoinOperator(PairJoin):
         self, rows: Encoded, picked: Picked, numbers: Integers | None, port: int, met: Flags | None
     ) -> Iterator[Element]:
         """Pairs of new rows with those that are kept of the other side; `numbers` are the rows that can have any."""
-        store = self.stores[1 - port]
+        store = self.held[1 - port]
         if not store.segments or (numbers is not None and len(numbers) == 0):
             return
         probes = self._probes(rows if numbers is None else rows.take(numbers), port)
@@ -171,7 +171,7 @@ class JoinOperator(PairJoin):
         now = self.bounds[LEFT], self.bounds[RIGHT]
         yield from self._leaving(1 - port)
         yield from self.counted(self.results.flush())
-        self.stores[port].seal(self.counts[port] if isinstance(self.window, LastRows) else self.bounds[port])
+        self.held[port].seal(self.counts[port] if isinstance(self.window, LastRows) else self.bounds[port])
         value = promise(self.node, now, (self._least_of(LEFT), self._least_of(RIGHT)))
         if value > self.promised:
             self.promised = value
@@ -184,7 +184,7 @@ class JoinOperator(PairJoin):
 
     def _leaving(self, side: int) -> Iterator[Element]:
         """Rows of a side that can meet no row to come; those that never met one are given where that is wanted."""
-        for run, rows in self.stores[side].leave(self._limit(side)):
+        for run, rows in self.held[side].leave(self._limit(side)):
             if self.node.kind is not JoinKind.SEMI:
                 yield from self._alone(self.columns.stored(run, rows, side), side)
 
@@ -193,21 +193,13 @@ class JoinOperator(PairJoin):
         if not isinstance(self.window, LastRows):
             return min(self.bounds[side], self._limit(side))
         # By arrival no row is late, so nothing can be promised until a side has ended.
-        return self.stores[side].least if self.bounds[side] == END else START
+        return self.held[side].least if self.bounds[side] == END else START
 
     # State
 
-    @property
-    def state_bytes(self) -> int:
-        return sum(store.nbytes for store in self.stores)
-
-    @property
-    def stored_rows(self) -> int:
-        return sum(map(len, self.stores))
-
     def state(self) -> dict[str, pa.Table]:
-        numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.stores)]
-        kept = {name: store.state() for name, store in zip(SIDES, self.stores, strict=True)}
+        numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.held)]
+        kept = {name: store.state() for name, store in zip(SIDES, self.held, strict=True)}
         tables = {name: table for name, table in kept.items() if table is not None}
         if self.joint is not None:
             tables["joint"] = tabled(time=self.joint.values)
@@ -219,6 +211,6 @@ class JoinOperator(PairJoin):
         if self.joint is not None:
             self.joint.values = tables["joint"]["time"].to_numpy().copy()
         for side, name in enumerate(SIDES):
-            self.stores[side] = self._store(side)
+            self.held[side] = self._store(side)
             if name in tables:
-                self.stores[side].restore(tables[name], numbers[7 + side])
+                self.held[side].restore(tables[name], numbers[7 + side])
