@@ -14,8 +14,8 @@ import windrow as wr
 from tests.strategies import AggregateCall, comparable
 from windrow.aggregates.approx_distinct import RARITY, HyperLogLog, estimates, precision_for
 from windrow.operators.aggregate.grouping import Grouping
+from windrow.operators.aggregate.partials import PaneAggregate, Partials
 from windrow.operators.base import Batch
-from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.operators.state.hashes import hashes
 from windrow.operators.windows.panes import PanedWid
 from windrow.physical.pane_cells import why_not_partial

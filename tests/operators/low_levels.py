@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
 from windrow.operators.aggregate.frame import WindowAggregateOperator
+from windrow.operators.aggregate.partials import PaneAggregate, Partials
 from windrow.operators.base import Batch
-from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.physical.planner import Choice
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Strategy, WindowAggregate

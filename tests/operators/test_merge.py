@@ -28,9 +28,9 @@ from tests.operators.low_levels import (
 from tests.saved import whole_tables
 from windrow.errors import SumOverflowError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
+from windrow.operators.aggregate.partials import PaneAggregate, Partials
 from windrow.operators.base import Batch, Element
 from windrow.operators.divided.routing import shards_of
-from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.physical.pane_cells import why_not_partial
 from windrow.plan.nodes import AggregateCall, Lateness, WindowAggregate
 from windrow.semantics.progress.policies import END, START, Punctuation

@@ -23,8 +23,7 @@ from windrow.semantics.progress.policies import Punctuation
 
 if TYPE_CHECKING:
     from windrow.operators.aggregate.early_results import Early
-    from windrow.operators.panes.partials import Partials
-    from windrow.operators.panes.shared import SharedCells
+    from windrow.operators.aggregate.partials import Partials, SharedCells
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
 _NO_TIMES: Integers = np.empty(0, np.int64)

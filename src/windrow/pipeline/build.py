@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from windrow.operators.aggregate.algorithm import StrategyTrial
 from windrow.operators.aggregate.frame import WindowAggregateOperator
-from windrow.operators.aggregate.trial import StrategyTrial
+from windrow.operators.aggregate.partials import SharedPanesOperator
 from windrow.operators.base import Operator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
@@ -18,7 +19,6 @@ from windrow.operators.input.lead import LeadLimit
 from windrow.operators.joins.asof import AsOfJoinOperator
 from windrow.operators.joins.in_order import InOrderJoinOperator
 from windrow.operators.joins.operator import JoinOperator
-from windrow.operators.panes.shared import SharedPanesOperator
 from windrow.operators.rowwise.distinct import DupElim
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.project import ProjectOperator

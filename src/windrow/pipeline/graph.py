@@ -12,9 +12,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
-from windrow.operators.panes.partials import Partials
-from windrow.operators.panes.shared import SharedCells
 from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.policies import Punctuation
 
@@ -96,7 +95,7 @@ class Pipeline:
     def give_early(self, window: Stage) -> None:
         """Early results of a window aggregate."""
         if window.operator.early is not None:
-            self._hand_on(window, window.operator.early.speak())
+            self._hand_on(window, window.operator.early.emit())
 
     def resume(self) -> None:
         """A slice of the answers that wait, of each window aggregate that gives them in slices."""

@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.late.judging import late_columns
-from windrow.operators.panes.partials import Partials
-from windrow.operators.panes.shared import SharedCells
 from windrow.operators.state.changes import Saved
 from windrow.physical.division.nodes import Divided
 from windrow.physical.how import EAGER, Flush, How

@@ -15,6 +15,7 @@ from windrow.aggregates import UserAggregate, register
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.errors import DataError
+from windrow.operators.aggregate.partials import PaneAggregate, Partials
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
@@ -24,7 +25,6 @@ from windrow.operators.input.lead import LeadLimit
 from windrow.operators.input.policy import lead_among_rows, slack_rows_of
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
-from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.project import ProjectOperator
 from windrow.operators.rowwise.select import SelectOperator

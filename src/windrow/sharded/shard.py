@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.early_results import Early
+from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, Counters, EarlyRows, GroupPunctuations
 from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.input import Input
@@ -22,8 +23,6 @@ from windrow.operators.input.times import to_units
 from windrow.operators.joins.base import AnyJoin
 from windrow.operators.kernels.input import span
 from windrow.operators.late.judging import below
-from windrow.operators.panes.partials import Partials
-from windrow.operators.panes.shared import SharedCells
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.state.changes import Saved
 from windrow.physical.division.nodes import Divided, Exchange
@@ -266,7 +265,7 @@ class Shard:
 
     def _speak(self) -> None:
         """Early results after a micro-batch, once for all inputs of a window that have come far enough."""
-        due = [window for early, window, progress in self._early() if early.hear(progress.latest)]
+        due = [window for early, window, progress in self._early() if early.is_due(progress.latest)]
         for window in dict.fromkeys(due):
             self.pipeline.give_early(window)
 

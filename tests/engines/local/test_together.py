@@ -18,8 +18,8 @@ from tests.engines.local.answers.test_oracle import KEYS, SCHEMA, STREAM, Split,
 from tests.saved import whole_tables
 from windrow.engines.local import LocalOptions, Metrics, Receiver, run
 from windrow.errors import SumOverflowError
+from windrow.operators.aggregate.partials import SharedPanesOperator
 from windrow.operators.base import Batch
-from windrow.operators.panes.shared import SharedPanesOperator
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import (
@@ -360,7 +360,7 @@ def test_panes_are_the_common_divisor_of_all_windows() -> None:
         over(STREAM, Landmark("ts", 40), keys=(("other", Column("k")),)),
     ]
     (panes,) = shared(*plans)
-    assert 2 == panes.windower.pane
+    assert 2 == panes.made.windower.pane
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import InternalError
+from windrow.operators.aggregate.algorithm import windowing_of
 from windrow.operators.aggregate.grouping import Grouping
-from windrow.operators.aggregate.making import windowing_of
 from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Windower
 from windrow.plan.checks.nodes import shape_of
@@ -25,7 +25,8 @@ STREAM = Stream("s", pa.schema([("t", pa.int64())]), "t", External())
 def windower_of(window: Window, strategy: Strategy = Strategy.PANES) -> Windower:
     node = WindowAggregate(STREAM, window, (), (AggregateCall("n", "count"),))
     shape = shape_of(STREAM)
-    return windowing_of(node, shape, Grouping(node, shape)).make(strategy)
+    _, _, make = windowing_of(node, shape, Grouping(node, shape))
+    return make(strategy)
 
 
 def closed_of(windower: Windower, *numbers: int) -> Closed:

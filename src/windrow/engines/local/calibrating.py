@@ -14,8 +14,9 @@ from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.layout import Layout
 from windrow.operators.state.timeline import Timeline
 from windrow.operators.windows.adaptive.windower import AdaptWid
-from windrow.operators.windows.base import GroupedRows, Plan
+from windrow.operators.windows.base import Plan
 from windrow.operators.windows.buffer import Buffer
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.wid import Wid
 from windrow.physical.costs import COLUMN, Constants
@@ -39,7 +40,7 @@ def _rows(groups: int = GROUPS) -> GroupedRows:
     chance = np.random.default_rng(1)
     times = np.sort(chance.integers(0, PANES * 1000, ROWS))
     values = Lifted(chance.integers(0, 1000, ROWS), np.empty(0, np.int64), np.empty(0, np.uint8), times)
-    return GroupedRows(times, chance.integers(0, groups, ROWS).astype(np.int32), {_X: values}, valid={_X: values.valid})
+    return GroupedRows(times, chance.integers(0, groups, ROWS).astype(np.int32), {_X: values})
 
 
 def _nanoseconds(windower: PanedWid | Wid | Buffer, rows: GroupedRows, groups: int) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.base import Batch, Element
 from windrow.operators.state.groups import NO_CODES, Codes
+from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.windows.base import Closed
 from windrow.semantics.progress.policies import START
 from windrow.semantics.windows.kinds import Landmark, ResultKind, Sliding
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Early:
-    """What was given early and not yet taken back, by window and group, and when to speak next.
+    """What was given early and not yet taken back, by window and group, and when the next results are due.
 
-    `by_row` is False where an engine says itself when all rows up to a point have come.
+    `by_row` is False where an engine decides itself when all rows up to a point have come.
     """
 
     def __init__(self, operator: WindowAggregateOperator, every: int) -> None:
@@ -35,34 +36,25 @@ class Early:
         self.every = every
         self.by_row = True
         self.high = START
-        self.windows: Integers = np.empty(0, np.int64)
-        self.codes: Codes = NO_CODES
-        self.rows: pa.RecordBatch | None = None
+        self.nothing = _placed(np.empty(0, np.int64), NO_CODES, no_rows(operator.results.schema))
+        self.given = self.nothing
+        """Rows as they were given, with the number of their window and the code of their group."""
 
     # When
 
-    def hear(self, latest: int) -> bool:
-        """A row of this time came; whether that is a reason to speak."""
-        return len(self._passed(np.array([latest]))) > 0 if latest != START else False
+    def is_due(self, latest: int) -> bool:
+        """A row of this time came; whether early results are due."""
+        return latest != START and len(self._passed(np.array([latest]))) > 0
 
     def among(self, batch: Batch, take: Callable[[Batch], Iterable[Element]]) -> Iterator[Element]:
-        """What comes of rows, with early results after those that are a reason to speak."""
-        for piece, speaks in self.pieces(batch):
-            yield from take(piece)
-            if speaks:
-                yield from self.speak()
-
-    def pieces(self, batch: Batch) -> Iterator[tuple[Batch, bool]]:
-        """The rows up to each point to speak, and whether there is one."""
-        if not self.by_row or len(batch) == 0:
-            yield batch, False
-            return
+        """What comes of rows, with early results after those at which they are due."""
         start = 0
-        for row in self._passed(batch.times).tolist():
-            yield batch.slice(start, row + 1), True
+        for row in self._passed(batch.times).tolist() if self.by_row and len(batch) else ():
+            yield from take(batch.slice(start, row + 1))
+            yield from self.emit()
             start = row + 1
         if start < len(batch):
-            yield batch.slice(start, len(batch)), False
+            yield from take(batch.slice(start, len(batch)))
 
     def _passed(self, times: Integers) -> Integers:
         """The rows with which the largest time passes a multiple of `every`."""
@@ -76,92 +68,73 @@ class Early:
 
     # What
 
-    def speak(self) -> Iterator[Batch]:
+    def emit(self) -> Iterator[Batch]:
         """What is new since the last time: first what is taken back, then the open windows as they are."""
-        answers = list(self.operator.open_answers())
-        windows = np.concatenate([np.empty(0, np.int64), *(c.answers.windows for c in answers)])
-        codes = np.concatenate([NO_CODES, *(c.answers.codes for c in answers)])
-        rows = _joined([self.operator.results.rows(closed) for closed in answers])
-        old, new = self._same(windows, codes, rows)
-        yield from self._taken_back(np.setdiff1d(np.arange(len(self.windows)), old))
-        self.windows, self.codes, self.rows = windows, codes, rows
-        yield from self._given(np.setdiff1d(np.arange(len(windows)), new), ResultKind.EARLY)
+        answers = [
+            _placed(closed.answers.windows, closed.answers.codes, self.operator.results.rows(closed))
+            for closed in self.operator.open_answers()
+        ]
+        now = RowBlock.joined(answers or [self.nothing])
+        old, new = self._places(now["window"], now["code"])
+        same = np.ones(len(old), np.bool_)
+        for before, after in zip(self.given.rows.columns, now.rows.columns, strict=True):
+            same &= equal_values(before.take(arrow(old)), after.take(arrow(new)))
+        yield from self._batches(_others(self.given, old[same]), ResultKind.RETRACT)
+        self.given = now
+        yield from self._batches(_others(now, new[same]), ResultKind.EARLY)
 
     def settle(self, closed: Closed) -> Iterator[Batch]:
         """Final results are about to follow: take back what stood for them."""
         old, _ = self._places(closed.answers.windows, closed.answers.codes)
-        yield from self._withdrawn(old)
+        yield from self._batches(self.given.take(old), ResultKind.RETRACT)
+        self.given = _others(self.given, old)
 
     def finish(self) -> Iterator[Batch]:
         """Nothing follows: no early result stays."""
-        yield from self._withdrawn(np.arange(len(self.windows)))
+        yield from self._batches(self.given, ResultKind.RETRACT)
+        self.given = self.nothing
 
-    def _withdrawn(self, places: Integers) -> Iterator[Batch]:
-        if len(places) == 0:
-            return
-        yield from self._taken_back(places)
-        assert self.rows is not None
-        left = np.setdiff1d(np.arange(len(self.windows)), places)
-        self.windows, self.codes, self.rows = self.windows[left], self.codes[left], self.rows.take(arrow(left))
-
-    def _taken_back(self, places: Integers) -> Iterator[Batch]:
-        return self._given(places, ResultKind.RETRACT)
-
-    def _given(self, places: Integers, kind: ResultKind) -> Iterator[Batch]:
-        if len(places) and self.rows is not None:
-            ends = self.operator.windower.ends_of(self.windows[places])
-            yield self.operator.results.told(self.rows.take(arrow(places)), ends, kind)
+    def _batches(self, rows: RowBlock, kind: ResultKind) -> Iterator[Batch]:
+        if len(rows):
+            yield self.operator.results.of_kind(rows.rows, self.operator.windower.ends_of(rows["window"]), kind)
 
     def _places(self, windows: Integers, codes: Codes) -> tuple[Integers, Integers]:
         """Where the same window and group is among what was given, and among these."""
-        _, ranks = np.unique(np.concatenate([self.windows, windows]), return_inverse=True)
-        keys = ranks * self.operator.grouping.count + np.concatenate([self.codes, codes])
-        _, old, new = np.intersect1d(
-            keys[: len(self.windows)], keys[len(self.windows) :], assume_unique=True, return_indices=True
-        )
+        given = len(self.given)
+        _, ranks = np.unique(np.concatenate([self.given["window"], windows]), return_inverse=True)
+        keys = ranks * self.operator.grouping.count + np.concatenate([self.given["code"], codes])
+        _, old, new = np.intersect1d(keys[:given], keys[given:], assume_unique=True, return_indices=True)
         return old, new
-
-    def _same(self, windows: Integers, codes: Codes, rows: pa.RecordBatch | None) -> tuple[Integers, Integers]:
-        """The places in both where nothing has changed."""
-        old, new = self._places(windows, codes)
-        if self.rows is None or rows is None or len(old) == 0:
-            return old[:0], new[:0]
-        same = np.ones(len(old), np.bool_)
-        for before, now in zip(self.rows.columns, rows.columns, strict=True):
-            same &= equal_values(before.take(arrow(old)), now.take(arrow(new)))
-        return old[same], new[same]
 
     # State
 
     def codes_in_use(self) -> Codes:
-        return self.codes
+        return self.given["code"]
 
     def remap(self, mapping: Codes, groups: int) -> None:
-        self.codes = mapping[self.codes]
+        self.given = self.given.remapped("code", mapping)
 
     def state(self) -> dict[str, pa.Table]:
-        rows = {} if self.rows is None else {"rows": pa.Table.from_batches([self.rows])}
         return {
-            "places": tabled(window=self.windows, code=self.codes),
+            "places": tabled(window=self.given["window"], code=self.given["code"]),
             "high": tabled(high=np.array([self.high])),
-            **rows,
+            "rows": pa.Table.from_batches([self.given.rows]),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        places = tables["places"]
-        self.windows = np.array(places["window"].combine_chunks())
-        self.codes = np.array(places["code"].combine_chunks()).astype(np.int32)
         self.high = tables["high"]["high"][0].as_py()
         if "rows" in tables:
+            windows, codes = (np.array(tables["places"][name].combine_chunks()) for name in ("window", "code"))
             batches = tables["rows"].combine_chunks().to_batches()
-            self.rows = batches[0] if batches else pa.RecordBatch.from_pylist([], tables["rows"].schema)
+            self.given = _placed(windows, codes.astype(np.int32), batches[0]) if batches else self.nothing
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch | None:
-    if not batches:
-        return None
-    table = pa.Table.from_batches(batches).combine_chunks()
-    return table.to_batches()[0] if len(table) else None
+def _placed(windows: Integers, codes: Codes, rows: pa.RecordBatch) -> RowBlock:
+    return RowBlock({"window": windows, "code": codes}, rows)
+
+
+def _others(rows: RowBlock, places: Integers) -> RowBlock:
+    return rows.take(np.setdiff1d(np.arange(len(rows)), places))
 
 
 def equal_values(left: Array, right: Array) -> npt.NDArray[np.bool_]:

@@ -6,41 +6,37 @@ of paned windows and smoothing are parts that are there where they were asked fo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.aggregate import saving
+from windrow.operators.aggregate.algorithm import Algorithm, StrategyTrial, windowing_of
 from windrow.operators.aggregate.early_results import Early
 from windrow.operators.aggregate.grouping import Grouping
-from windrow.operators.aggregate.making import windowing_of
-from windrow.operators.aggregate.merging import merged
-from windrow.operators.aggregate.result_times import promise_of
+from windrow.operators.aggregate.partials import Partials, SharedCells, merged
 from windrow.operators.aggregate.results import WindowResults
-from windrow.operators.aggregate.smoothing import IN_SLICES, check_flush, smoothing_of
-from windrow.operators.aggregate.trial import Algorithm, StrategyTrial
+from windrow.operators.aggregate.smoothing import Smoothing, check_flush
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.input.lead import as_late_rows
-from windrow.operators.late.group_bounds import passed_on
+from windrow.operators.late.bounds import passed_on
 from windrow.operators.late.judging import Verdicts, below, late_batch, late_schema
 from windrow.operators.late.revisions import Revisions
-from windrow.operators.state.changes import Saved
-from windrow.operators.windows.base import Closed, GroupedRows, Keeper, Windower
-from windrow.physical.how import EAGER, Flush
+from windrow.operators.state.changes import Saved, State
+from windrow.operators.state.saving import load_groups, save_groups
+from windrow.operators.windows.base import Closed, Keeper, Windower
+from windrow.operators.windows.grouped_rows import GroupedRows
+from windrow.physical.how import EAGER, Flush, When
 from windrow.physical.planner import Choice
+from windrow.plan.checks.windows import lag_of
 from windrow.plan.nodes import Late, Lateness, WindowAggregate
 from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import END, START, Punctuation
-from windrow.semantics.windows.kinds import Emit, Landmark, Sliding
-from windrow.semantics.windows.kinds import RowsWindow as LastRows
-
-if TYPE_CHECKING:
-    from windrow.operators.panes.partials import Partials
-    from windrow.operators.panes.shared import SharedCells
+from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Sliding
 
 
 class WindowAggregateOperator(Operator):
@@ -68,16 +64,12 @@ class WindowAggregateOperator(Operator):
         """
         self.node = node
         self.grouping = Grouping(node, shape)
-        self.within = within if node.late is Late.REVISE else 0
-        windowing = windowing_of(node, shape, self.grouping, threads=threads, within=self.within)
-        self.bounds, self._rows = windowing.bounds, windowing.rows
-        self.smoothing = smoothing_of(self, flush)
-        if self.smoothing is None:
-            self.algorithm = Algorithm(windowing.make, choice, trial)
-        else:
-            self.algorithm = Algorithm(windowing.make, IN_SLICES, windower=self.smoothing.windower)
+        self.within = within
+        self.bounds, self._rows, make = windowing_of(node, shape, self.grouping, threads=threads, within=within)
+        self.smoothing = smooth = None if flush.when is When.EAGER else Smoothing(self, flush)
+        self.algorithm = Algorithm(make if smooth is None else lambda _: smooth.windower, choice, trial)
         self.late_schema = late_schema(shape.schema, shape.time)
-        self.passes = frozenset() if isinstance(node.window, LastRows) else passes
+        self.passes = frozenset() if isinstance(node.window, RowsWindow) else passes
         self.counters = Counters()
         self.results = WindowResults(node, self.grouping, output.schema, self.counters)
         self.promised = START
@@ -89,11 +81,6 @@ class WindowAggregateOperator(Operator):
     @property
     def windower(self) -> Windower:
         return self.algorithm.windower(self.grouping.count)
-
-    @property
-    def takes_bounds(self) -> bool:
-        """Whether rows that met different bounds may come in one batch."""
-        return self.algorithm.trial is None and self.windower.takes_bounds
 
     # Rows in
 
@@ -126,7 +113,7 @@ class WindowAggregateOperator(Operator):
     def _late(self, batch: Batch, rows: GroupedRows, places: Integers, met: Integers) -> Iterator[Element]:
         """Rows below the bounds they met: into the windows still open, and into the book of what was missed.
 
-        Where the bound has moved since it was last told, the windows below its new place are reported first.
+        Where the bound has moved since the last punctuation, the windows below its new place are reported first.
         """
         moved = batch.bounds is not None and bool(met[-1] > self.bounds.closed)
         if moved:
@@ -162,7 +149,7 @@ class WindowAggregateOperator(Operator):
         if self.node.late is not Late.DROP and verdict.absent.any():
             absent = np.flatnonzero(verdict.absent)
             data = batch.compact().data.take(arrow(places[absent]))
-            yield LateRows(late_batch(data, verdict.told(absent), batch.source, self.late_schema))
+            yield LateRows(late_batch(data, verdict.details(absent), batch.source, self.late_schema))
 
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
         """Rows that are too far ahead: in no window, and given where late ones are."""
@@ -219,19 +206,19 @@ class WindowAggregateOperator(Operator):
             yield from self._given(self.windower.close(self.bounds.closed, self.grouping.count))
 
     def _moved_on(self) -> Iterator[Element]:
-        """Windows were reported: forget what no one asks for any more, and promise what holds now."""
+        """Windows were reported: forget what is no longer needed, and promise what holds now."""
         self.bounds.forget()
         if self.algorithm.trial is None:
             self._compact(self.windower)
         yield from self.promise(self._promise(self.bounds.closed))
 
     def _compact(self, windower: Windower) -> None:
-        """Forget values and groups that no one knows any more; EMIT EMPTY knows the last window of every group."""
+        """Forget values and groups without state; EMIT EMPTY keeps the last window of every group."""
         self.grouping.forget_values(windower)
         windower.forget(self.bounds.closed, self.results.reported.earliest)
         if windower.keeps_groups or (self.node.emit is Emit.EMPTY and windower.has_gaps):
             return
-        ahead = None if isinstance(self.node.window, LastRows) else self.bounds.ahead  # that one knows partitions
+        ahead = None if isinstance(self.node.window, RowsWindow) else self.bounds.ahead  # that one knows partitions
         keepers: tuple[Keeper | None, ...] = (ahead, self.revisions, self.early)
         self.grouping.compact(windower, *(keeper for keeper in keepers if keeper is not None))
 
@@ -263,7 +250,7 @@ class WindowAggregateOperator(Operator):
                 yield chosen
 
     def _promise(self, closed: int) -> int:
-        """The least end of a result to come, when windows up to `closed` are; START when nobody knows."""
+        """The least end of a result to come, when windows up to `closed` are; START when that is not known."""
         if closed == END:
             return END
         following = self.algorithm.next_end(closed, self.grouping.count)
@@ -274,7 +261,7 @@ class WindowAggregateOperator(Operator):
         end = self._held_back(end)
         if end > self.promised:
             self.promised = end
-            yield promise_of(self.node, end)
+            yield Punctuation(end if end == END else end - lag_of(self.node))
 
     def _held_back(self, end: int) -> int:
         """What is left of a promise because empty windows of a group wait for the next row of it."""
@@ -307,14 +294,26 @@ class WindowAggregateOperator(Operator):
 
     @property
     def waiting_and_evicted(self) -> tuple[int, int]:
-        smooth = None if self.smoothing is None else self.smoothing.windower
-        return (0, 0) if smooth is None else (smooth.waiting, smooth.low.collisions)
+        if self.smoothing is None:
+            return 0, 0
+        return self.smoothing.windower.waiting, self.smoothing.windower.low.collisions
 
     # State
 
-    def facts(self) -> dict[str, Any]:
-        """What it knows besides tables, for the saved state."""
-        return {
+    def state(self) -> dict[str, Saved]:
+        """Groups, widths of state columns, counters, the algorithm's own tables and those of the parts there are."""
+        ahead, early = self.bounds.ahead, self.early
+        tables = nested(
+            windower=self.windower.state(),
+            ahead={} if ahead is None else ahead.state(),
+            early={} if early is None else early.state(),
+        )
+        tables["groups"] = save_groups(self.grouping.groups)
+        for i, values in enumerate(self.grouping.plan.values.values()):
+            tables[f"known{i}"] = save_groups(values.known)
+        facts: dict[str, Any] = {
+            "layout": self.grouping.plan.layout.to_json(),
+            "counters": vars(self.counters),
             "choice": self.algorithm.to_json(),
             "bounds": self.bounds.to_json(),
             "first": self.results.first,
@@ -323,19 +322,37 @@ class WindowAggregateOperator(Operator):
             "revisions": self.revisions.to_json() if self.revisions is not None else None,
             "due": self.smoothing.to_json() if self.smoothing is not None else None,
         }
+        tables["facts"] = pa.table({"json": [json.dumps(facts)]})
+        return tables
 
-    def set_facts(self, facts: dict[str, Any], ahead: dict[str, pa.Table]) -> None:
-        self.bounds.restore(facts["bounds"], ahead)
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        check_flush("windower.stripes" in tables, self.smoothing is not None)
+        facts: dict[str, Any] = json.loads(tables["facts"]["json"][0].as_py())
+        plan = self.grouping.plan
+        self.algorithm.take_up(*facts["choice"])
+        plan.layout.from_json(facts["layout"])
+        self.windower.regrow(lambda table: plan.layout.empty(len(table)))
+        vars(self.counters).update(facts["counters"])
+        load_groups(self.grouping.groups, tables["groups"])
+        for i, values in enumerate(plan.values.values()):
+            load_groups(values.known, tables[f"known{i}"])
+        self.windower.restore(under("windower", tables))
+        self.bounds.restore(facts["bounds"], under("ahead", tables))
         self.results.first, self.promised = facts["first"], facts["promised"]
         self.results.reported.windows = np.array(facts["last_reported"], np.int64)
         if self.revisions is not None:
             self.revisions.from_json(facts["revisions"])
         if self.smoothing is not None:
             self.smoothing.from_json(facts["due"])
+        if self.early is not None:
+            self.early.restore(under("early", tables))
 
-    def state(self) -> dict[str, Saved]:
-        return saving.save(self)
 
-    def restore(self, tables: dict[str, pa.Table]) -> None:
-        check_flush("windower.stripes" in tables, self.smoothing is not None)
-        saving.load(self, tables)
+def nested(**parts: State) -> dict[str, Saved]:
+    """The tables of several parts under their names."""
+    return {f"{name}.{inner}": table for name, state in parts.items() for inner, table in state.items()}
+
+
+def under(name: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables of one part."""
+    return {known.removeprefix(f"{name}."): t for known, t in tables.items() if known.startswith(f"{name}.")}

@@ -15,9 +15,10 @@ from windrow.operators.evaluate import evaluate
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes.assign import compress
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
-from windrow.operators.state.keys import as_float64, as_int64, validity
+from windrow.operators.state.keys import as_float64, as_int64
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.windows.base import GroupedRows, Keeper, Plan, Windower
+from windrow.operators.windows.base import Keeper, Plan, Windower
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.schema import Shape
@@ -38,7 +39,7 @@ class Grouping:
         return max(1, self.groups.count)
 
     def rows(self, batch: Batch, regrow: Callable[[Callable[[Table], Table]], None]) -> GroupedRows:
-        """Rows of a batch; where state columns widen, `regrow` is told what to do to stored tables."""
+        """Rows of a batch; where state columns widen, `regrow` is called with what to do to stored tables."""
         chosen = batch.selected
         times = batch.times
         if chosen is not None:
@@ -47,11 +48,9 @@ class Grouping:
         codes = self.groups.encode([_chosen(evaluate(e, batch.data), chosen) for _, e in self.keys])
         arrays = {e: _chosen(evaluate(e, batch.data), chosen) for e in self.plan.layout.arguments}
         lifted = self.plan.layout.lift(arrays, times, regrow)
-        rows = GroupedRows(times, codes, lifted)
-        rows.valid = {e: validity(array) for e, array in arrays.items()}
-        rows.keys = {p: v.keys(arrays[p.argument], times) for p, v in self.plan.values.items()}
-        rows.numbers = {p: _numbers(arrays[p.argument]) for p in self.plan.custom if p.argument is not None}
-        return rows
+        keys = {p: v.keys(arrays[p.argument], times) for p, v in self.plan.values.items()}
+        numbers = {p: _numbers(arrays[p.argument]) for p in self.plan.custom if p.argument is not None}
+        return GroupedRows(times, codes, lifted, keys, numbers)
 
     def translated(self, others: Groups, codes: Codes) -> Codes:
         """The codes here of the groups that have these codes elsewhere; each group is looked up once."""
@@ -69,7 +68,7 @@ class Grouping:
         return table[codes]
 
     def compact(self, *keepers: Keeper) -> None:
-        """Forget groups that no one knows any more, once they are most of all."""
+        """Forget groups without any state left, once they are most of all."""
         found = self.groups.compacted(lambda: np.unique(np.concatenate([k.codes_in_use() for k in keepers])))
         if found is not None:
             self.groups, mapping = found

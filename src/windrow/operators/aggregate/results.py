@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Integers
-from windrow.operators.aggregate.empty_windows import LastReported
+from windrow.aggregates.kinds.arrays import of_type
+from windrow.aggregates.kinds.base import Array, Integers, Part
+from windrow.errors import DataError
 from windrow.operators.aggregate.grouping import Grouping
-from windrow.operators.aggregate.lowering import Lowering
-from windrow.operators.aggregate.result_times import times_of
 from windrow.operators.base import Batch, Counters
+from windrow.operators.state.customs import CustomState
+from windrow.operators.state.groups import NO_CODES, Codes
+from windrow.operators.state.timeline import Answers
+from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.windows.base import Closed, Windower
+from windrow.plan.checks.windows import lag_of
 from windrow.plan.nodes import Late, WindowAggregate
-from windrow.semantics.progress.policies import END
+from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Emit, ResultKind
+
+CHUNK = 1 << 18
+"""Empty windows that are reported at once."""
 
 
 class WindowResults:
@@ -25,7 +33,9 @@ class WindowResults:
     def __init__(self, node: WindowAggregate, grouping: Grouping, output: pa.Schema, counters: Counters) -> None:
         self.node = node
         self.grouping = grouping
-        self.lowering = Lowering(grouping.plan, len(node.keys), output)
+        self.plan = grouping.plan
+        self.schema = pa.schema(list(output)[: len(node.keys) + 2 + len(node.aggregates)])
+        """Keys, window_start, window_end, aggregates."""
         self.counters = counters
         self.first = END
         """The smallest time among rows in time, for EMIT COMPLETE."""
@@ -42,35 +52,116 @@ class WindowResults:
     def batches(self, closed: Closed, windower: Windower) -> Iterator[Batch]:
         """Chosen answers, and the empty windows before them where these are wanted."""
         if self.node.emit is Emit.EMPTY and windower.has_gaps:
-            for empty in self._empties(closed, windower):
-                yield self.result(empty)
+            for empty, codes in self.reported.gaps(closed.answers, windower.ends_of):
+                yield self.result(windower.placed(self._nothing(empty, codes)))
         if len(closed.answers):
             yield self.result(closed)
+
+    def _nothing(self, windows: Integers, codes: Codes) -> Closed:
+        state = self.plan.layout.empty(len(windows))
+        lowered = self.plan.lower(
+            codes, state, lambda _: Multiset.nothing(), lambda part: (NO_CODES, CustomState.nothing(part))
+        )
+        return Closed(Answers(windows, codes, state), lowered)
 
     def result(self, closed: Closed) -> Batch:
         """Answers as a batch of the output stream."""
         assert closed.ends is not None
         data = self.rows(closed)
         if self.node.early is not None:
-            return self.told(data, closed.ends, ResultKind.FINAL)
+            return self.of_kind(data, closed.ends, ResultKind.FINAL)
         if self.node.late is Late.REVISE:
             number = np.zeros(len(data), np.int32) if closed.revisions is None else closed.revisions.astype(np.int32)
             data = data.append_column("revision", pa.array(number))
+        return self._batch(data, closed.ends)
+
+    def of_kind(self, rows: pa.RecordBatch, ends: Integers, kind: ResultKind) -> Batch:
+        """Rows of a query with early results, with what they are."""
+        return self._batch(rows.append_column("kind", pa.array([kind.value] * len(rows), pa.string())), ends)
+
+    def _batch(self, data: pa.RecordBatch, ends: Integers) -> Batch:
         self.counters.results += len(data)
-        return Batch(data, times_of(self.node, closed.ends))
+        return Batch(data, ends - lag_of(self.node))
 
     def rows(self, closed: Closed) -> pa.RecordBatch:
         """Answers as rows: keys, bounds, aggregates."""
         assert closed.ends is not None
-        return self.lowering.batch(closed, self.grouping.groups, closed.starts, closed.ends)
+        answers, kind = closed.answers, self.schema.field(len(self.node.keys)).type
+        start = pa.nulls(len(answers), kind) if closed.starts is None else of_type(closed.starts, kind)
+        keys = self.grouping.groups.decode(answers.codes)
+        arrays = [*keys, start, of_type(closed.ends, kind), *self._aggregates(closed)]
+        arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.schema, strict=True)]
+        return pa.record_batch(arrays, schema=self.schema)
 
-    def told(self, rows: pa.RecordBatch, ends: Integers, kind: ResultKind) -> Batch:
-        """Rows of a query with early results, with what they are."""
-        self.counters.results += len(rows)
-        data = rows.append_column("kind", pa.array([kind.value] * len(rows), pa.string()))
-        return Batch(data, times_of(self.node, ends))
+    def _aggregates(self, closed: Closed) -> list[Array]:
+        layout, size = self.plan.layout, len(closed.answers)
+        known: dict[int, Any] = {}  # by identity: equal parts are one object
 
-    def _empties(self, closed: Closed, windower: Windower) -> Iterator[Closed]:
-        """The windows without rows between two reported ones of the same group."""
-        for empty, codes in self.reported.gaps(closed.answers, windower.ends_of):
-            yield windower.placed(self.lowering.nothing(empty, codes))
+        def get(part: Part) -> Any:
+            if id(part) not in known:
+                known[id(part)] = layout.read(part, closed.answers.state)
+            return known[id(part)]
+
+        return [
+            closed.lowered[place] if place in closed.lowered else layout.lower(place, size, get)
+            for place in range(len(layout.calls))
+        ]
+
+
+class LastReported:
+    """The number of the last window that each group was reported in, for EMIT EMPTY.
+
+    More empty windows in a row than the query allows are refused before the first is written: one row of a wrong clock
+    would otherwise fill the disk.
+    """
+
+    def __init__(self, node: WindowAggregate, grouping: Grouping, output: pa.Schema) -> None:
+        self.node = node
+        self.grouping = grouping
+        self.kind: pa.DataType = output.field("window_end").type
+        self.windows: Integers = np.empty(0, np.int64)
+
+    def gaps(self, answers: Answers, ends: Callable[[Integers], Integers]) -> Iterator[tuple[Integers, Codes]]:
+        """Numbers and group of the windows passed over since each group's last; then these are the last.
+
+        `ends` gives where windows of some numbers end.
+        """
+        windows, codes, groups = answers.windows, answers.codes, self.grouping.count
+        if groups > len(self.windows):
+            self.windows = np.concatenate([self.windows, np.full(2 * groups - len(self.windows), START, np.int64)])
+        order = np.lexsort((windows, codes))
+        before = np.empty(len(order), np.int64)
+        sorted_codes, sorted_windows = codes[order], windows[order]
+        heads = np.ones(len(order), np.bool_)
+        heads[1:] = sorted_codes[1:] != sorted_codes[:-1]
+        before[1:] = sorted_windows[:-1]
+        before[heads] = self.windows[sorted_codes[heads]]
+        self.windows[sorted_codes] = sorted_windows
+        passed = np.where(before == START, 0, sorted_windows - before - 1)
+        worst = int(np.argmax(passed)) if len(passed) else 0
+        if len(passed) and passed[worst] > self.node.most_empty:
+            first, last = ends(np.array([before[worst] + 1, sorted_windows[worst] - 1]))
+            self._refuse(int(passed[worst]), sorted_codes[worst : worst + 1], int(first), int(last))
+        for i in np.flatnonzero(passed).tolist():
+            for first in range(int(before[i]) + 1, int(sorted_windows[i]), CHUNK):
+                empty = np.arange(first, min(first + CHUNK, int(sorted_windows[i])))
+                yield empty, np.full(len(empty), sorted_codes[i], np.int32)
+
+    def _refuse(self, number: int, code: Codes, first: int, last: int) -> NoReturn:
+        names = [name for name, _ in self.node.keys]
+        values = (column[0].as_py() for column in self.grouping.groups.decode(code))
+        group = "".join(f", {name} = {value!r}" for name, value in zip(names, values, strict=True))
+        shown = [str(pa.scalar(end, pa.int64()).cast(self.kind)) for end in (first, last)]
+        raise DataError(
+            f"must fill no more than {self.node.most_empty:,} windows between two rows of a group",
+            parameter="EMIT EMPTY",
+            value=f"{number:,} empty ones, which end from {shown[0]} to {shown[1]}{group}",
+            hint="where a wrong clock made the gap, LEAD 1 HOUR in CREATE STREAM (lead='1 h') sets its rows aside; "
+            f"to have them all, say EMIT EMPTY UP TO {number} (emit('empty', most={number}))",
+        )
+
+    @property
+    def earliest(self) -> int | None:
+        """The earliest of them; None when no group was reported."""
+        known = self.windows[self.windows != START]
+        return int(known.min()) if len(known) else None

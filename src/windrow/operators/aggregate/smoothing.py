@@ -14,16 +14,10 @@ from windrow.errors import ConfigurationError
 from windrow.operators.base import Element
 from windrow.operators.windows.two_level.windower import TwoLevel
 from windrow.physical.how import Flush, When
-from windrow.physical.planner import Choice
-from windrow.plan.nodes import Strategy
 from windrow.semantics.windows.kinds import Emit, Landmark, Sliding
 
 if TYPE_CHECKING:
     from windrow.operators.aggregate.frame import WindowAggregateOperator
-
-
-IN_SLICES = Choice(Strategy.PANES, ("windows are given in slices",))
-"""The algorithm of windows that are smoothed."""
 
 
 @dataclass
@@ -38,12 +32,14 @@ class Due:
 class Smoothing:
     """The closings of one window operator that are under way."""
 
-    def __init__(self, operator: WindowAggregateOperator, windower: TwoLevel, flush: Flush) -> None:
+    def __init__(self, operator: WindowAggregateOperator, flush: Flush) -> None:
+        window = operator.node.window
+        assert isinstance(window, (Sliding, Landmark))
         self.operator = operator
-        self.windower = windower
-        self.delay = flush.windows * windower.window.slide
+        self.windower = TwoLevel(window, operator.grouping.plan, size=flush.rows, places=flush.places)
+        self.delay = flush.windows * window.slide
         """How far behind the last boundary results may be, at most."""
-        self.start = self.delay - windower.window.slide if flush.when is When.LAZY else 0
+        self.start = self.delay - window.slide if flush.when is When.LAZY else 0
         """How far behind they are when work on them begins."""
         self.due: list[Due] = []
         self.answers = 0
@@ -74,15 +70,15 @@ class Smoothing:
     def _until(self, number: int) -> Iterator[Element]:
         while number and not self.windower.is_done(number):
             yield from self._slice(number)
-        yield from self._told()
+        yield from self._promises()
 
     def _slice(self, number: int) -> Iterator[Element]:
         for closed in self.windower.step(number):
             self.answers += len(closed.answers)
             yield from self.operator.given(closed)
-        yield from self._told()
+        yield from self._promises()
 
-    def _told(self) -> Iterator[Element]:
+    def _promises(self) -> Iterator[Element]:
         """The promises that hold now."""
         before = len(self.due)
         while self.due and self.windower.is_done(self.due[0].number):
@@ -93,9 +89,9 @@ class Smoothing:
                 yield from self._forget_groups()
 
     def _forget_groups(self) -> Iterator[Element]:
-        """Groups that no one knows any more are forgotten once they are most of all, and when nothing waits.
+        """Groups without any state left are forgotten once they are most of all, and when nothing waits.
 
-        Groups that were just answered may be unknown only because their next rows have not come yet.
+        Groups that were just answered may have none only because their next rows have not come yet.
         """
         grouping = self.operator.grouping
         if 4 * self.usual > grouping.groups.count or not grouping.groups.is_large:
@@ -104,25 +100,11 @@ class Smoothing:
             yield from self.finish()
             grouping.compact(self.windower)
 
-    @property
-    def waiting_and_evicted(self) -> tuple[int, int]:
-        return self.windower.waiting, self.windower.low.collisions
-
     def to_json(self) -> list[Any]:
         return [[due.number, due.closed, due.promise] for due in self.due]
 
     def from_json(self, saved: list[Any]) -> None:
         self.due = [Due(*entry) for entry in saved]
-
-
-def smoothing_of(operator: WindowAggregateOperator, flush: Flush) -> Smoothing | None:
-    """The part of an operator that gives its windows in slices; None where they are given all at once."""
-    node = operator.node
-    if flush.when is When.EAGER:
-        return None
-    assert isinstance(node.window, (Sliding, Landmark))
-    windower = TwoLevel(node.window, operator.grouping.plan, size=flush.rows, places=flush.places)
-    return Smoothing(operator, windower, flush)
 
 
 def check_flush(saved: bool, smooth: bool) -> None:

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from windrow.errors import InternalError
 from windrow.operators.aggregate.frame import WindowAggregateOperator
+from windrow.operators.aggregate.partials import PaneAggregate, Partials
 from windrow.operators.base import Batch, Element, Operator
 from windrow.operators.divided.operator import DividedOperator, each
 from windrow.operators.divided.routing import Shards
-from windrow.operators.panes.partials import PaneAggregate, Partials
 from windrow.operators.state.changes import Saved
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.schema import Shape

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, concatenated, tabled
-from windrow.operators.aggregate.saving import under
+from windrow.operators.aggregate.frame import under
 from windrow.operators.base import Batch, Element
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.progress import first_met

@@ -1,4 +1,4 @@
-"""Late rows: which of them still count, and the table that tells what each of them missed."""
+"""Late rows: which of them still count, and the table of what each of them missed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.windows.extents import ends, first_windows, in_some_window, last_closed, last_windows
+from windrow.operators.windows.extents import end_of, first_windows, in_some_window, last_closed, last_windows
 from windrow.physical.rules.choose_joins import shapes_below
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.checks.nodes import shape_of
@@ -42,13 +42,13 @@ class Missed:
 class Verdicts:
     """For rows below the bounds they met: which missed a window, which of these for good, which still count in one.
 
-    `told` is what those at some places missed.
+    `details` is what those at some places missed.
     """
 
     missed: Flags
     absent: Flags
     counts: Flags
-    told: Callable[[Integers], Missed]
+    details: Callable[[Integers], Missed]
 
 
 def below(times: Integers, bounds: Integers | int) -> Flags:
@@ -68,8 +68,8 @@ def judge(window: Sliding | Landmark, times: Integers, closed: Integers, *, cons
         counts = np.ones(len(times), np.bool_)
     else:
         counts = (times >= closed + window.slide - window.range) & missed
-    told = lambda rows: missed_windows(window, times[rows], closed[rows], within)  # noqa: E731
-    return Verdicts(missed, missed, counts & ~missed if consistent else counts, told)
+    counts = counts & ~missed if consistent else counts
+    return Verdicts(missed, missed, counts, lambda rows: missed_windows(window, times[rows], closed[rows], within))
 
 
 def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers, within: int = 0) -> Missed:
@@ -78,8 +78,8 @@ def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers
     last = last_closed(window, closed - within)
     if isinstance(window, Sliding):
         last = np.minimum(last, last_windows(window, times))
-    starts = None if isinstance(window, Landmark) else ends(window, first) - window.range
-    return Missed(closed - times, last - first + 1, starts, ends(window, last))
+    starts = None if isinstance(window, Landmark) else end_of(window, first) - window.range
+    return Missed(closed - times, last - first + 1, starts, end_of(window, last))
 
 
 def late_schema(schema: pa.Schema, time: str | None) -> pa.Schema:
@@ -102,7 +102,7 @@ def late_columns(plan: Node) -> pa.Schema:
 
 
 def late_schema_of_join(node: Join, shapes: tuple[Shape, Shape]) -> pa.Schema:
-    """The columns of both sides under their names in the join, then what every late row tells. It missed no windows."""
+    """The columns of both sides under their names in the join, then those of every late row. It missed no windows."""
     both = Shape(schema_of(node, shapes), None).answer
     time = next(c.name for c in node.names if c.side == LEFT and c.source == shapes[LEFT].time)
     return late_schema(both, time)
@@ -123,19 +123,3 @@ def late_batch(data: pa.RecordBatch, missed: Missed, source: str, schema: pa.Sch
 def time_type(kind: pa.DataType) -> pa.DataType:
     """The type of window bounds over an attribute: microsecond timestamps, or int64."""
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.int64()
-
-
-__all__ = [
-    "COLUMNS",
-    "Flags",
-    "Missed",
-    "Verdicts",
-    "below",
-    "judge",
-    "late_batch",
-    "late_columns",
-    "late_schema",
-    "late_schema_of_join",
-    "missed_windows",
-    "time_type",
-]

@@ -7,20 +7,20 @@ make one correction.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch
 from windrow.operators.late.judging import Verdicts
 from windrow.operators.state.groups import Codes
-from windrow.operators.windows.base import Closed, GroupedRows
+from windrow.operators.windows.base import Closed
 from windrow.operators.windows.extents import end_of, first_windows, last_closed, last_windows
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.panes import PanedWid
 from windrow.plan.nodes import Lateness
 from windrow.semantics.windows.kinds import Sliding
@@ -40,7 +40,7 @@ class Revisions:
         self.windower: PanedWid = operator.windower
         self.consistent = operator.node.lateness is Lateness.CONSISTENT
         self.dirty: set[tuple[int, int]] = set()
-        self.numbers: defaultdict[tuple[int, int], int] = defaultdict(int)
+        self.numbers: Counter[tuple[int, int]] = Counter()
 
     def note(self, rows: GroupedRows, verdict: Verdicts, closed: Integers) -> Verdicts:
         """Mark the windows to correct; which rows stay absent from a window for good, and which go into panes.
@@ -53,12 +53,8 @@ class Revisions:
         usable = verdict.missed & ((np.minimum(last, done) >= oldest) | (last > done))
         if self.consistent:
             usable &= ~absent
-        codes, first, last = (
-            rows.group_codes()[usable],
-            np.maximum(first, oldest)[usable],
-            np.minimum(last, done)[usable],
-        )
-        for code, low, high in zip(codes.tolist(), first.tolist(), last.tolist(), strict=True):
+        marked = rows.group_codes(), np.maximum(first, oldest), np.minimum(last, done)
+        for code, low, high in zip(*(column[usable].tolist() for column in marked), strict=True):
             self.dirty.update((number, code) for number in range(low, high + 1))
         return replace(verdict, absent=absent, counts=usable)
 
@@ -67,13 +63,11 @@ class Revisions:
         return last_closed(self.window, closed - self.windower.keep) + 1
 
     def flush(self) -> Iterator[Batch]:
-        """The corrected results."""
         if not self.dirty:
             return
         dirty, self.dirty = self.dirty, set()
         for closed in self._recomputed(dirty):
-            pairs = list(zip(closed.answers.windows.tolist(), closed.answers.codes.tolist(), strict=True))
-            wanted = np.flatnonzero([pair in dirty for pair in pairs])
+            wanted = np.flatnonzero([pair in dirty for pair in _pairs(closed)])
             kept = self.operator.results.chosen(closed.take(wanted), self.windower)
             if len(kept.answers):
                 yield self.operator.results.result(replace(kept, revisions=self._count(kept)))
@@ -82,15 +76,13 @@ class Revisions:
     def _forget_numbers(self) -> None:
         codes = np.array([code for _, code in self.numbers], np.int32)
         oldest = self._oldest(self.operator.bounds.of(codes)).tolist()
-        current = (item for item, first in zip(self.numbers.items(), oldest, strict=True) if item[0][0] >= first)
-        self.numbers = defaultdict(int, current)
+        known = zip(self.numbers.items(), oldest, strict=True)
+        self.numbers = Counter({pair: n for (pair, n), first in known if pair[0] >= first})
 
-    def _count(self, closed: Closed) -> npt.NDArray[np.int64]:
-        counted = []
-        for pair in zip(closed.answers.windows.tolist(), closed.answers.codes.tolist(), strict=True):
-            self.numbers[pair] += 1
-            counted.append(self.numbers[pair])
-        return np.array(counted, np.int64)
+    def _count(self, closed: Closed) -> Integers:
+        pairs = _pairs(closed)
+        self.numbers.update(pairs)
+        return np.array([self.numbers[pair] for pair in pairs], np.int64)
 
     def _recomputed(self, dirty: set[tuple[int, int]]) -> Iterator[Closed]:
         """All windows from the first to the last dirty one, of the dirty groups, from the kept panes."""
@@ -106,12 +98,16 @@ class Revisions:
 
     def remap(self, mapping: Codes, groups: int) -> None:
         self.dirty = {(number, int(mapping[code])) for number, code in self.dirty}
-        renamed = {(number, int(mapping[code])): n for (number, code), n in self.numbers.items()}
-        self.numbers = defaultdict(int, renamed)
+        self.numbers = Counter({(number, int(mapping[code])): n for (number, code), n in self.numbers.items()})
 
     def to_json(self) -> dict[str, Any]:
         return {"dirty": sorted(self.dirty), "numbers": sorted([*pair, n] for pair, n in self.numbers.items())}
 
     def from_json(self, saved: dict[str, Any]) -> None:
         self.dirty = {(number, code) for number, code in saved["dirty"]}
-        self.numbers = defaultdict(int, {(number, code): n for number, code, n in saved["numbers"]})
+        self.numbers = Counter({(number, code): n for number, code, n in saved["numbers"]})
+
+
+def _pairs(closed: Closed) -> list[tuple[int, int]]:
+    """Window and group of each answer."""
+    return list(zip(closed.answers.windows.tolist(), closed.answers.codes.tolist(), strict=True))

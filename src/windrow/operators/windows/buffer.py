@@ -19,9 +19,10 @@ from windrow.operators.state.saving import load_rows, save_rows
 from windrow.operators.state.timeline import Answers
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_store import RowStore
-from windrow.operators.windows.base import Closed, GroupedRows, Plan
-from windrow.operators.windows.extents import end_of, start_of
-from windrow.operators.windows.rowwise import RowWise
+from windrow.operators.windows.base import Closed, Plan
+from windrow.operators.windows.extents import end_of, first_windows, last_closed, start_of
+from windrow.operators.windows.grouped_rows import GroupedRows
+from windrow.operators.windows.numbered import RowWise
 from windrow.semantics.progress.policies import START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
@@ -44,9 +45,6 @@ class Buffer(RowWise):
         self.rows.append(cell_rows(rows.times, rows.group_codes(), table))
         return ()
 
-    def amend(self, rows: GroupedRows, groups: int) -> None:
-        self.add(rows, groups)
-
     def extract(self, chosen: npt.NDArray[np.bool_]) -> Buffer:
         part = Buffer(self.window, self.plan)
         part.rows.append(self.rows.where(lambda rows: chosen[rows["code"]]))
@@ -66,17 +64,16 @@ class Buffer(RowWise):
             self._pass(bound, last)
             return
         self.rows.sort()
-        number = max(self.closed + 1, (self.low - self.window.origin) // self.window.slide + 1)
+        number = max(self.closed + 1, first_windows(self.window, self.low))
         while number <= last:
-            low, high = (
-                self.rows.search(time) for time in (start_of(self.window, number), end_of(self.window, number))
-            )
+            ends = start_of(self.window, number), end_of(self.window, number)
+            low, high = (self.rows.search(time) for time in ends)
             if low < high:
                 yield self._with_values(self._answer(number, low, high))
             elif high == len(self.rows):
                 break
             else:  # nothing in this window: on to the first that holds the next row
-                number = max(number, (self.rows.at(high) - self.window.origin) // self.window.slide)
+                number = max(number, last_closed(self.window, self.rows.at(high)))
             number += 1
         self._pass(bound, last)
         if isinstance(self.window, Sliding):

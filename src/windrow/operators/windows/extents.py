@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import overload
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,32 +11,26 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.semantics.progress.policies import START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
+Number = TypeVar("Number", int, Integers)
 
-def first_windows(window: Sliding | Landmark, times: Integers) -> Integers:
+
+def first_windows(window: Sliding | Landmark, times: Number) -> Number:
     """The first window that ends after each time."""
     return (times - window.origin) // window.slide + 1
 
 
-def last_windows(window: Sliding, times: Integers) -> Integers:
+def last_windows(window: Sliding, times: Number) -> Number:
     """The last window that starts at or before each time; below the first one when the time is in no window."""
     return (times - window.origin + window.range) // window.slide
 
 
-@overload
-def last_closed(window: Sliding | Landmark, bound: int) -> int: ...
-@overload
-def last_closed(window: Sliding | Landmark, bound: Integers) -> Integers: ...
-def last_closed(window: Sliding | Landmark, bound: int | Integers) -> int | Integers:
+def last_closed(window: Sliding | Landmark, bound: Number) -> Number:
     """The last window that ends at or below a bound."""
     return (bound - window.origin) // window.slide
 
 
-def end_of(window: Sliding | Landmark, number: int) -> int:
+def end_of(window: Sliding | Landmark, number: Number) -> Number:
     return window.origin + number * window.slide
-
-
-def ends(window: Sliding | Landmark, numbers: Integers) -> Integers:
-    return window.origin + numbers * window.slide
 
 
 def start_of(window: Sliding | Landmark, number: int) -> int:

@@ -1,28 +1,35 @@
 """Windows that end on a grid, sliding and landmark: what panes, window ids and buffering have in common.
 
-Window k ends at origin + k * slide, so that a time alone tells its windows, and which of them are closed.
+Window k ends at origin + k * slide, so a time alone determines its windows, and which of them are closed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Integers
+from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.late.judging import Verdicts, below, judge
+from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
-from windrow.operators.windows.base import Closed, GroupedRows, Plan, Windower
-from windrow.operators.windows.extents import end_of, ends, last_closed
+from windrow.operators.state.timeline import Answers
+from windrow.operators.state.values.multisets import Multiset
+from windrow.operators.state.values.value_rows import ValueLog, ValueRows
+from windrow.operators.windows.base import Closed, Plan, Windower
+from windrow.operators.windows.extents import end_of, first_windows, last_closed, last_windows, start_of
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.bounds import Bounds
-    from windrow.operators.late.group_bounds import GroupBounds
+    from windrow.operators.late.bounds import Bounds, GroupBounds
 
 
 class NumberedWindows(Windower):
@@ -35,6 +42,7 @@ class NumberedWindows(Windower):
         self.window = window
         self.plan = plan
         self.layout = plan.layout
+        self.length = None if isinstance(window, Landmark) else window.range
 
     # What an algorithm adds
 
@@ -52,6 +60,14 @@ class NumberedWindows(Windower):
 
     def last_window(self, bound: int) -> int:
         """The last window that ends at or below `bound`, and that can hold a row; START when there is none."""
+        raise NotImplementedError
+
+    def _multiset(self, window: int, part: Values) -> Multiset:
+        """The values of a window, by group."""
+        raise NotImplementedError
+
+    def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
+        """The states of a user aggregate in a window, by group."""
         raise NotImplementedError
 
     @property
@@ -89,6 +105,18 @@ class NumberedWindows(Windower):
 
     # Windows out
 
+    def _with_values(self, answers: Answers) -> Closed:
+        """Answers in order of windows, with the aggregates that look at values lowered window by window."""
+        if not self.plan.keeps_values:
+            return Closed(answers)
+        cuts = np.concatenate([[0], np.flatnonzero(np.diff(answers.windows)) + 1, [len(answers)]]).tolist()
+        lowered = []
+        for first, last in pairwise(cuts):
+            window, piece = int(answers.windows[first]), answers.take(slice(first, last))
+            values = partial(self._multiset, window), partial(self._states, window)
+            lowered.append(self.plan.lower(piece.codes, piece.state, *values))
+        return Closed(answers, {place: pa.concat_arrays([one[place] for one in lowered]) for place in lowered[0]})
+
     def close_groups(self, codes: Codes, ahead: GroupBounds, groups: int) -> Iterator[Closed]:
         """From a copy of these groups' state; what no later window of them needs is let go of when all are reported."""
         codes = codes[ahead.boundaries(codes, START) != START]
@@ -123,12 +151,70 @@ class NumberedWindows(Windower):
 
     # What the numbers of windows mean
 
-    @property
-    def length(self) -> int | None:
-        return None if isinstance(self.window, Landmark) else self.window.range
-
     def ends_of(self, numbers: Integers) -> Integers:
-        return ends(self.window, numbers)
+        return end_of(self.window, numbers)
 
-    def end_after(self, number: int) -> int:
-        return end_of(self.window, number + 1)
+
+class RowWise(NumberedWindows):
+    """What WID and buffering share: values kept as rows."""
+
+    def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
+        super().__init__(window, plan)
+        self.rows_kept = ValueRows(list(plan.values), plan.custom)
+        self.high = START
+        self.low = END
+        self.closed = START
+        """The last window reported or passed."""
+
+    def _note(self, rows: GroupedRows) -> None:
+        self.low = min(self.low, rows.span[0])
+        rows.keep_values(self.rows_kept)
+
+    def amend(self, rows: GroupedRows, groups: int) -> None:
+        self.add(rows, groups)
+
+    def witness(self, latest: int) -> None:
+        self.high = max(self.high, latest)
+
+    def last_window(self, bound: int) -> int:
+        if self.high == START:
+            return START
+        window, high = self.window, self.high
+        last = last_windows(window, high) if isinstance(window, Sliding) else first_windows(window, high)
+        return last if bound == END else min(last_closed(window, bound), last)
+
+    def kept_values(self, part: Values) -> ValueLog:
+        return self.rows_kept.logs[part]
+
+    def _starts(self, reported: Integers) -> Integers:
+        """Where the first window of each group begins that is not reported."""
+        assert isinstance(self.window, Sliding)
+        return np.where(reported == START, START, end_of(self.window, reported + 1) - self.window.range)
+
+    def _multiset(self, window: int, part: Values) -> Multiset:
+        return self.rows_kept.multiset(part, start_of(self.window, window), end_of(self.window, window))
+
+    def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
+        return self.rows_kept.states(part, start_of(self.window, window), end_of(self.window, window))
+
+    def _pass(self, bound: int, last: int) -> None:
+        """Windows up to `last` are done; sliding ones up to the bound, whether they held rows or not."""
+        if isinstance(self.window, Sliding) and bound != END:
+            last = max(last, last_closed(self.window, bound))
+        self.closed = max(self.closed, last)
+        if isinstance(self.window, Sliding):
+            self.rows_kept.forget(start_of(self.window, self.closed + 1))
+
+    @property
+    def reported(self) -> int:
+        return self.closed
+
+    @property
+    def first_window(self) -> int:
+        return END if self.low == END else last_closed(self.window, self.low)
+
+    @property
+    def open_windows(self) -> int:
+        if self.high == START:
+            return 0
+        return max(0, self.last_window(END) - max(self.closed, self.first_window))

@@ -29,15 +29,16 @@ from windrow.operators.state.layout import Table
 from windrow.operators.state.timeline import Answers, Timeline
 from windrow.operators.state.values.multisets import KeptValues, Multiset
 from windrow.operators.state.values.paned_values import PanedValues
-from windrow.operators.windows.base import Closed, GroupedRows, Plan, with_values
+from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import last_closed
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.numbered import NumberedWindows
 from windrow.physical.pane_cells import pane_of
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.bounds import Bounds
+    from windrow.operators.late.bounds import Bounds
 
 DENSE_CELLS_PER_ROW = 2
 SMALL = 1 << 12
@@ -105,12 +106,15 @@ class PanedWid(NumberedWindows):
         is_small = cells <= max(SMALL, DENSE_CELLS_PER_ROW * len(rows)) and self.layout.fits_scratch(cells, len(rows))
         return is_small and most - least < SPAN
 
-    def _add_values(self, rows: GroupedRows) -> None:
+    def _add_values(self, rows: GroupedRows, *, late: bool = False) -> None:
+        """Values of rows into open panes, or of late ones into those that are closed."""
         panes = self.panes_of(rows.times)
         for part, store in self.values.items():
-            store.add(*rows.values(part, panes))
+            put = store.amend if late else store.add
+            put(*rows.values(part, panes))
         for custom, states in self.customs.items():
-            states.add(rows.custom_cells(custom, panes))
+            put_cells = states.amend if late else states.add
+            put_cells(rows.custom_cells(custom, panes))
 
     def _add_dense(self, rows: GroupedRows, groups: int, first: int, cells: int, spare: bool) -> None:
         if self._pool is not None and len(rows) >= 4 * cells and len(rows) > 1 << 14:
@@ -135,21 +139,14 @@ class PanedWid(NumberedWindows):
         return table
 
     def amend(self, rows: GroupedRows, groups: int) -> None:
-        panes = self.panes_of(rows.times)
-        self._amend_cells(panes, rows, groups)
-        self._amend_values(panes, rows)
+        self._amend_rows(rows, groups)
+        self._add_values(rows, late=True)
 
-    def _amend_cells(self, panes: Integers, rows: GroupedRows, groups: int) -> None:
+    def _amend_rows(self, rows: GroupedRows, groups: int) -> None:
         late = CellTable(self.layout)
-        self.layout.scatter(rows.lifted, late.slots(panes, rows.codes), late.state)
+        self.layout.scatter(rows.lifted, late.slots(self.panes_of(rows.times), rows.codes), late.state)
         self.layout.settle(late.state)
         self.amend_cells(Cells(*late.content()), groups)
-
-    def _amend_values(self, panes: Integers, rows: GroupedRows) -> None:
-        for part, store in self.values.items():
-            store.amend(*rows.values(part, panes))
-        for custom, states in self.customs.items():
-            states.amend(rows.custom_cells(custom, panes))
 
     def amend_cells(self, cells: Cells, groups: int) -> None:
         """Late cells, settled and each once, that still count in some open window."""
@@ -168,7 +165,6 @@ class PanedWid(NumberedWindows):
             self.put(cells.take(~passed))
 
     def witness(self, latest: int) -> None:
-        """Windows up to this time are to be reported."""
         self.last_pane = max(self.last_pane, (latest - self.window.origin) // self.pane)
 
     def last_window(self, bound: int) -> int:
@@ -238,11 +234,6 @@ class PanedWid(NumberedWindows):
             return
         self.timeline.append(closed.panes, closed.codes, closed.state)
         yield from self.timeline.report(last, groups)
-
-    def _with_values(self, answers: Answers) -> Closed:
-        if not self.plan.keeps_values:
-            return Closed(answers)
-        return with_values(self.plan, answers, self._multiset, self._states)
 
     def _multiset(self, window: int, part: Values) -> Multiset:
         return self.values[part].slide_to(window * self.slide_panes)

@@ -19,9 +19,10 @@ from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_cells, load_rows, save_cells, save_rows
 from windrow.operators.state.timeline import Answers
-from windrow.operators.windows.base import Closed, GroupedRows, Plan
+from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import first_windows, last_windows
-from windrow.operators.windows.rowwise import RowWise
+from windrow.operators.windows.grouped_rows import GroupedRows
+from windrow.operators.windows.numbered import RowWise
 from windrow.semantics.windows.kinds import Sliding
 
 MOST_CELLS = 1 << 28
@@ -50,9 +51,6 @@ class Wid(RowWise):
         else:
             self._add_sparse(rows, firsts, lasts, most)
         return ()
-
-    def amend(self, rows: GroupedRows, groups: int) -> None:
-        self.add(rows, groups)
 
     def _add_dense(
         self, rows: GroupedRows, groups: int, firsts: Integers, lasts: Integers, low: int, cells: int

@@ -10,7 +10,8 @@ from windrow.operators.state.kinds import ADDS, MAXS, PAIRS
 from windrow.operators.state.layout import Table
 from windrow.operators.state.timeline import Answers
 from windrow.operators.store.cell_rows import cell_rows
-from windrow.operators.windows.rows.latecomers import Latecomers
+from windrow.operators.store.row_block import RowBlock
+from windrow.operators.windows.rows.latecomers import Latecomers, PastEnds
 
 Integers = npt.NDArray[np.int64]
 LEAST = -(1 << 63)
@@ -45,3 +46,34 @@ def test_each_answer_gets_the_rows_in_its_window(seed: int) -> None:
         found = np.concatenate(list(out.matrices.values()), axis=1).tolist()
         wanted = zip(ends[piece].tolist(), owners[piece].tolist(), strict=True)
         assert [expected(listed, end, code, reach) for end, code in wanted] == found
+
+
+def end(time: int, code: int) -> RowBlock:
+    return RowBlock({"place": np.array([time]), "code": np.array([code], np.int32)})
+
+
+def known(*pairs: tuple[int, int]) -> PastEnds:
+    past = PastEnds()
+    for time, code in pairs:
+        past.append(end(time, code))
+    return past
+
+
+def test_what_rows_missed_of_their_own_group() -> None:
+    past = known((1, 0), (3, 1), (3, 0), (7, 1), (9, 0))
+    times, bounds = np.array([2, 3, 8, 10, 0]), np.array([10, 10, 10, 10, 9])
+    counts, firsts, lasts = past.missed(times, bounds, np.array([0, 1, 1, 0, 0], np.int32))
+    assert [2, 2, 0, 0, 2] == counts.tolist()
+    assert [3, 3, 8, 10, 1] == firsts.tolist()
+    assert [9, 7, 8, 10, 3] == lasts.tolist()
+
+
+def test_numbers_stay_when_ends_are_forgotten() -> None:
+    past = known(*((time, 0) for time in range(0, 400, 2)))
+    past.forget_below(301)
+    assert (151, [302, 398]) == (past.first, past.gather("place", np.array([151, 199])).tolist())
+    assert 200 == past.count
+    past.forget(1000)
+    assert (200, 0) == (past.first, len(past))
+    past.append(end(500, 0))
+    assert [500] == past.gather("place", np.array([200])).tolist()

@@ -234,7 +234,7 @@ def test_long_streams_in_small_pieces(
 ) -> None:
     """Rows leave in several pieces, runs are merged, groups come and go, late rows meet both stacks."""
     monkeypatch.setattr("windrow.operators.windows.rows.per_row.PIECE", 7)
-    monkeypatch.setattr("windrow.operators.windows.rows.extent_values.EXPANDED", 50)
+    monkeypatch.setattr("windrow.operators.windows.rows.sliding_runs.EXPANDED", 50)
     monkeypatch.setattr("windrow.operators.windows.rows.row_timeline.ANSWERS", 5)
     monkeypatch.setattr("windrow.operators.state.groups.COMPACT_ABOVE", 4)
     elements = arrived(every, 250, late=late)

@@ -14,8 +14,8 @@ import pyarrow as pa
 from windrow.aggregates.one_value import Greatest
 from windrow.aggregates.sums import Counted, Summed
 from windrow.engines.spark.query.types import named
+from windrow.operators.aggregate.partials import Partials
 from windrow.operators.kernels.input import span
-from windrow.operators.panes.partials import Partials
 from windrow.operators.state.columns.base import StateColumn
 from windrow.operators.state.columns.making import GreatestColumn, ValidColumn
 from windrow.operators.state.columns.sums import IntegerSum

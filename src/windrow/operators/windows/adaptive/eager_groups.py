@@ -43,7 +43,6 @@ class Division:
 
     @property
     def eager(self) -> npt.NDArray[np.bool_]:
-        """Whether each row is of an eager group."""
         return self.inner < self.spare
 
 
@@ -53,8 +52,6 @@ class Standings:
     def __init__(self, kept: KeptRows, window: Sliding) -> None:
         self.kept = kept
         self.window = window
-        self.switches = 0
-        """How often a group changed sides."""
         self.look_at = FEW
         self._measured: tuple[tuple[int, int, int], int, Memory] | None = None
         self.outer: Codes = np.empty(0, np.int32)
@@ -69,10 +66,6 @@ class Standings:
         known = self._known(groups)
         if panes is not None:
             self._promote(panes, codes, known)
-        return self.divided(codes, known)
-
-    def divided(self, codes: Codes, known: Codes) -> Division:
-        """Rows divided by what is known of their groups."""
         inner, lazy = np.empty(len(codes), np.int32), np.empty(len(codes) + 1, np.int64)
         found = divide_rows(codes, known, self.count, inner, lazy)
         return Division(inner, lazy[:found], self.count)
@@ -90,7 +83,8 @@ class Standings:
         Measured again when the rows are a quarter more or less.
         """
         size, plan = len(self.kept), self.kept.shape.plan
-        if self._measured is None or self._measured[0] != plan.layout.weights or _differ(self._measured[1], size):
+        weights, before, _ = self._measured or (None, 0, None)
+        if self._measured is None or weights != plan.layout.weights or 4 * abs(size - before) > before:
             weighed = self.kept.nbytes / size if size >= WEIGHED else None
             shape = StateShape(*plan.layout.weights, len(plan.layout.arguments), len(plan.values))
             self._measured = plan.layout.weights, size, shape.memory(self.window, weighed)
@@ -130,7 +124,6 @@ class Standings:
 
     def _raise(self, groups: Codes, known: Codes) -> None:
         """Make lazy groups eager. One that still has cells keeps their code."""
-        self.switches += len(groups)
         before = known[groups]
         self.levels[-2 - before[before < -1]] = PATIENCE
         fresh = groups[before == -1]
@@ -155,7 +148,6 @@ class Standings:
         self.levels[eager & ~sparse] = PATIENCE
         self.levels[eager & sparse] -= 1
         self.levels[cells == 0] = 0
-        self.switches += int(np.count_nonzero(eager) - np.count_nonzero(self.levels))
 
     # Codes
 
@@ -174,16 +166,11 @@ class Standings:
         return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
     def remap(self, mapping: Codes) -> None:
-        """Codes of groups have changed: `mapping[old] = new`."""
         self.outer = mapping[self.outer]
 
     @property
     def nbytes(self) -> int:
         return self.levels.nbytes + self.outer.nbytes
-
-
-def _differ(before: int, now: int) -> bool:
-    return 4 * abs(now - before) > before
 
 
 def volumes(panes: Integers, codes: Codes, groups: int, least: int) -> tuple[Codes, Volumes, Volumes]:

@@ -6,14 +6,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Integers, Values
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.keys import NO_VALIDITY, keys_of_numbers
 from windrow.operators.store.packed import Packed
 from windrow.operators.store.row_block import Chosen, RowBlock
 from windrow.operators.store.row_store import RowStore, Test
-from windrow.operators.windows.base import GroupedRows, Plan
+from windrow.operators.windows.base import Plan
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -49,7 +50,9 @@ class RowShape:
         columns = {"place": pane, "code": Packed.of(rows.group_codes())}
         columns |= {"time": Packed.of(rows.times)} if self.timed else {}
         columns |= {name: Packed.of(self._kept(e, rows)) for e, name in self.names.items()}
-        columns |= {name: _packed_validity(rows.valid[e], len(rows)) for e, name in self.valid.items()}
+        all_valid = Packed.constant(1, len(rows))
+        validity = {name: rows.lifted[e].valid for e, name in self.valid.items()}
+        columns |= {name: Packed.of(valid) if len(valid) else all_valid for name, valid in validity.items()}
         columns |= {name: Packed.of(rows.lifted[e].marks[sketch]) for (e, sketch), name in self.sketched.items()}
         return RowBlock(columns | {name: Packed.of(rows.keys[p]) for p, name in self.values.items()})
 
@@ -66,7 +69,6 @@ class RowShape:
         """The rows again; `starts` stand for their times where no aggregate asks for the times themselves."""
         lifted = self.lift(kept, slice(None))
         rows = GroupedRows(kept["time"] if self.timed else starts, kept["code"].astype(np.int32), lifted)
-        rows.valid = {e: values.valid for e, values in lifted.items()}
         rows.keys = {p: lifted[p.argument].keys for p in self.direct}
         rows.keys.update({p: kept[name] for p, name in self.values.items()})
         for part in self.plan.custom:
@@ -76,7 +78,6 @@ class RowShape:
         return rows
 
     def lift(self, kept: RowBlock, rows: Chosen) -> dict[Expression, Lifted]:
-        """The arguments of some rows."""
         times = kept.part("time", rows) if self.timed else np.empty(0, np.int64)
         found = {}
         for expression in self.arguments:
@@ -98,10 +99,6 @@ class RowShape:
         return kept, keys_of_numbers(kept, self.arguments[expression].kind) if expression in self.keys else nothing
 
 
-def _packed_validity(valid: npt.NDArray[np.uint8], size: int) -> Packed:
-    return Packed.of(valid) if len(valid) else Packed.constant(1, size)
-
-
 def _read_validity(kept: RowBlock, name: str, rows: Chosen) -> npt.NDArray[np.uint8]:
     column = kept.columns[name]
     assert isinstance(column, Packed)
@@ -116,10 +113,7 @@ class KeptRows:
         self.new = RowStore(shape.nothing)
         self.sorted = RowStore(shape.nothing, by="place")
         self.sorted_since = 0
-        """Rows sorted since someone counted."""
-
-    def add(self, panes: Integers, rows: GroupedRows) -> None:
-        self.new.append(self.shape.pack(panes, rows))
+        """Rows sorted since the last `Standings.relieve`."""
 
     def __len__(self) -> int:
         return len(self.new) + len(self.sorted)
@@ -131,15 +125,10 @@ class KeptRows:
         return whole.take(chosen) if len(others) else whole
 
     def sort(self) -> None:
-        """Put new rows into their places."""
-        self._insert(self.new.content())
+        self.insert(self.new.content())
         self.new.replace(self.shape.nothing)
 
-    def amend(self, panes: Integers, rows: GroupedRows) -> None:
-        """Late rows of closed panes."""
-        self._insert(self.shape.pack(panes, rows))
-
-    def _insert(self, rows: RowBlock) -> None:
+    def insert(self, rows: RowBlock) -> None:
         self.sorted_since += len(rows)
         self.sorted.insert(rows)
 
@@ -152,23 +141,12 @@ class KeptRows:
         for store in (self.new, self.sorted):
             store.drop(lambda rows: rows["place"] < first[rows["code"]])
 
-    def forget(self, before: int) -> None:
-        """Panes before this one are in no open window; rows must be sorted."""
-        self.sorted.forget_below(before)
-
-    def remap(self, mapping: Codes) -> None:
-        self._remap("code", mapping)
-
-    def renumber(self, part: Values, mapping: Integers) -> None:
-        """Keys of a part have changed: `mapping[old] = new`."""
-        self._remap(self.shape.values[part], mapping)
-
-    def _remap(self, name: str, mapping: Codes | Integers) -> None:
+    def remap(self, name: str, mapping: Codes | Integers) -> None:
+        """Codes, or keys of a part, have changed: `mapping[old] = new`."""
         for store in (self.new, self.sorted):
             store.remap(name, mapping)
 
     def column(self, name: str) -> Integers:
-        """A column of all rows."""
         return np.concatenate([self.sorted.column(name), self.new.column(name)])
 
     def fill(self, table: pa.Table) -> None:
@@ -177,7 +155,6 @@ class KeptRows:
         self.sorted.replace(self.shape.nothing.like(table).packed())
 
     def table(self) -> pa.Table:
-        """All rows, sorted by pane and group."""
         return self.where(lambda _: True).table()
 
     @property

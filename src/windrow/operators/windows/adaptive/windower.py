@@ -33,8 +33,8 @@ from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.adaptive.eager_groups import Division, Standings
 from windrow.operators.windows.adaptive.kept_rows import KeptRows, RowShape
-from windrow.operators.windows.adaptive.pending_rows import Pending
-from windrow.operators.windows.base import Closed, GroupedRows, Plan
+from windrow.operators.windows.base import Closed, Plan
+from windrow.operators.windows.grouped_rows import GroupedRows, Pending
 from windrow.operators.windows.panes import SPAN, PanedWid
 from windrow.semantics.windows.kinds import Sliding
 
@@ -87,7 +87,7 @@ class BothValues:
 
     def renumber(self, mapping: Integers) -> None:
         self.store.renumber(mapping)
-        self.kept.renumber(self.part, mapping)
+        self.kept.remap(self.kept.shape.values[self.part], mapping)
 
 
 class AdaptWid(PanedWid):
@@ -129,7 +129,8 @@ class AdaptWid(PanedWid):
             self._to_cells(rows, found)
         if len(lazy):
             few = len(lazy) < len(rows)
-            self.kept.add(panes[lazy] if few and len(panes) > 1 else panes, rows.take(lazy) if few else rows)
+            panes = panes[lazy] if few and len(panes) > 1 else panes
+            self.kept.new.append(self.kept.shape.pack(panes, rows.take(lazy) if few else rows))
         if before == 0:
             self.reviewed = len(self.kept.new)
         elif len(self.kept.new) > max(REVIEW_ROWS, REVIEW_GROWTH * self.reviewed):
@@ -173,13 +174,14 @@ class AdaptWid(PanedWid):
 
     def amend(self, rows: GroupedRows, groups: int) -> None:
         found = self.standings.divide(rows.group_codes(), groups)
-        panes, eager = self.panes_of(rows.times), found.eager
+        eager = found.eager
         if not eager.all():
-            self.kept.amend(panes[~eager], rows.take(~eager))
+            lazy = rows.take(~eager)
+            self.kept.insert(self.kept.shape.pack(self.panes_of(lazy.times), lazy))
         if eager.any():
             chosen = rows.take(eager)
-            self._amend_cells(panes[eager], chosen.recoded(found.inner[eager]), found.spare)
-            self._amend_values(panes[eager], chosen)
+            self._amend_rows(chosen.recoded(found.inner[eager]), found.spare)
+            self._add_values(chosen, late=True)
 
     # Windows out
 
@@ -198,7 +200,7 @@ class AdaptWid(PanedWid):
         first = self.timeline.next_window
         cells = self._outer(super()._answers(closed, last, self.standings.count))
         yield from self._merged(first, last, cells, groups)
-        self.kept.forget((self.reported + 1) * self.slide_panes - self.range_panes)
+        self.kept.sorted.forget_below((self.reported + 1) * self.slide_panes - self.range_panes)
         self._judge(closed)
 
     def _judge(self, closed: Cells) -> None:
@@ -214,7 +216,6 @@ class AdaptWid(PanedWid):
         self.standings.judge([(closed.codes, closed.state.adds[:, 0]), (codes, state.adds[:, 0])])
 
     def _outer(self, found: Iterator[Answers]) -> Iterator[Answers]:
-        """Answers under the codes of all groups."""
         for answers in found:
             yield Answers(answers.windows, self.standings.outer[answers.codes], answers.state)
 
@@ -273,7 +274,6 @@ class AdaptWid(PanedWid):
         return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
 
     def _rows(self, window: int) -> GroupedRows:
-        """The kept rows of a window."""
         end = window * self.slide_panes
         kept = self.kept.sorted
         rows = kept.read(kept.search(end - self.range_panes), kept.search(end))
@@ -330,7 +330,7 @@ class AdaptWid(PanedWid):
 
     def remap(self, mapping: Codes, groups: int) -> None:
         self.standings.remap(mapping)
-        self.kept.remap(mapping)
+        self.kept.remap("code", mapping)
         self.pending.remap(mapping)
         self.groups = groups
         for store in self.stores:

@@ -2,13 +2,13 @@
 
 Slide-by-tuple windows: rows wait in a few sorted runs; those that a punctuation releases become the cells of a
 timeline (`row_timeline`), which slides over them by the kernels that slide over panes. Ends of closed windows are
-remembered for one RANGE, and only where someone asks which of them a late row missed (`past_ends`). A batch with late
-rows is not cut where the bound moved: it tells the bound of each row, and the windows that the batch closes get its
-late rows from where they met their bounds on (`latecomers`).
+remembered for one RANGE, and only where it matters which of them a late row missed. A batch with late rows is not cut
+where the bound moved: it has the bound of each row, and the windows that the batch closes get its late rows from where
+they met their bounds on (`latecomers`).
 
 Windows of rows: windows of different keys end at different times, so there is no common timeline. Each group has a
 ring of its own panes (`rings`), a pane being gcd(RANGE, SLIDE) rows of its partition. One kernel numbers the rows of
-a batch and says which windows end after which cells; a second plans visits, in which a partition's groups give up the
+a batch and finds which windows end after which cells; a second plans visits, in which a partition's groups give up the
 panes that left and answer; then each kind of state runs along the visits, as on the timeline.
 
 Values in both (`sliding_runs`): rows that hold values are sorted by group and order; a window slides over their

@@ -8,43 +8,32 @@ depend on RANGE/SLIDE. Values of holistic aggregates are kept as rows; a window 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import gcd
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, numbers_of, tabled
-from windrow.aggregates.kinds.base import Array, Custom, Integers, Part, Values
-from windrow.operators.kernels.rows import last_rows as rows
+from windrow.aggregates.kinds.base import Array, Custom, Integers, Values
+from windrow.operators.kernels.rows import last_rows as kernels
 from windrow.operators.kernels.rows import row_values
-from windrow.operators.kernels.rows.last_rows import (
-    ACTIVE,
-    FRONT,
-    HEAD,
-    NEXT,
-    NEXT_WINDOW,
-    OWNER,
-    PANE,
-    PANE_LEFT,
-    SIZE,
-    WINDOW_LEFT,
-)
 from windrow.operators.kernels.searching import find_runs
 from windrow.operators.state import saving
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Table
 from windrow.operators.state.timeline import ANSWERS, Answers
-from windrow.operators.windows.base import Closed, GroupedRows, Plan, pick
-from windrow.operators.windows.rows.extent_values import pieces
+from windrow.operators.windows.base import Closed, Plan, Windower
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.rows.rings import Rings, values_only
-from windrow.operators.windows.rows.sliding_runs import SlidingRuns
+from windrow.operators.windows.rows.sliding_runs import SlidingRuns, pieces
 from windrow.semantics.windows import kinds as windows
 
 
-class RowWindows:
+class RowWindows(Windower):
     """The last `range` rows, every `slide` rows, of each partition. Rows come in the order in which they count.
 
     Window k ends with the row that makes k * slide of them.
@@ -57,7 +46,7 @@ class RowWindows:
         self.pane = gcd(window.range, window.slide)
         self.panes = window.range // self.pane, window.slide // self.pane
         """Panes of RANGE and of SLIDE."""
-        self.partitions = 0
+        self.known_partitions = 0
         self.progress: Integers = np.zeros((64, 6), np.int64)
         """What is known of each partition; the columns are named in `kernels.rows`."""
         self.rings = Rings(self.layout.empty, sum(self.panes))
@@ -75,14 +64,14 @@ class RowWindows:
         if partitions > len(self.progress):
             more = np.zeros((max(partitions, 2 * len(self.progress)) - len(self.progress), 6), np.int64)
             self.progress = np.concatenate([self.progress, more])
-        fresh = slice(self.partitions, partitions)
-        self.progress[fresh, PANE_LEFT], self.progress[fresh, WINDOW_LEFT] = self.pane, self.window.slide
-        self.progress[fresh, NEXT_WINDOW], self.progress[fresh, HEAD] = 1, -1
-        self.partitions = max(self.partitions, partitions)
+        fresh = self.progress[self.known_partitions : partitions]
+        fresh[:, [kernels.PANE_LEFT, kernels.WINDOW_LEFT]] = self.pane, self.window.slide
+        fresh[:, [kernels.NEXT_WINDOW, kernels.HEAD]] = 1, -1
+        self.known_partitions = max(self.known_partitions, partitions)
 
-    def add(self, rows_in: GroupedRows, partitions: Codes) -> Iterator[Closed]:
-        """Rows in the order in which they count; gives the windows they end. `partitions` empty: there is one."""
-        slots, codes, panes, ends = self._number(rows_in, partitions)
+    def count_rows(self, rows_in: GroupedRows) -> Iterator[Closed]:
+        """Rows in the order in which they count; gives the windows they end."""
+        slots, codes, panes, ends = self._number(rows_in)
         state = self.layout.empty(len(codes))
         self.layout.scatter(rows_in.lifted, slots, state)
         self.layout.settle(state)
@@ -94,14 +83,14 @@ class RowWindows:
         if self.plan.keeps_values:
             self._forget_values(codes[1:])
 
-    def _number(self, rows_in: GroupedRows, partitions: Codes) -> tuple[Codes, Codes, Integers, Integers]:
+    def _number(self, rows_in: GroupedRows) -> tuple[Codes, Codes, Integers, Integers]:
         """Each row's cell, each cell's group and pane, and which windows end after which cells."""
         size = len(rows_in)
-        most = min(size, size // self.window.slide + self.partitions)
+        most = min(size, size // self.window.slide + self.known_partitions)
         slots, codes, panes = np.empty(size, np.int32), np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int64)
         ends = np.empty((most, 3), np.int64)
-        cells, ended = rows.number_rows(
-            partitions, rows_in.codes, self.cells, self.pane, self.window.range, self.window.slide,
+        cells, ended = kernels.number_rows(
+            rows_in.partitions, rows_in.codes, self.cells, self.pane, self.window.range, self.window.slide,
             self.progress, self.rings.groups, slots, codes, panes, ends,
         )  # fmt: skip
         self.cells += cells
@@ -114,12 +103,12 @@ class RowWindows:
         visits = np.empty((min(max(self.layout.rows_in(ANSWERS), groups), len(ends) * groups), 8), np.int64)
         while True:
             before = pushed
-            more, pushed, count, written = rows.plan_visits(
+            more, pushed, count, written = kernels.plan_visits(
                 ends[done:], pushed, len(codes), codes, panes, *self.panes, self.progress,
                 self.rings.groups, self.rings.panes, places, visits,
             )  # fmt: skip
             answers = Answers(np.empty(written, np.int64), np.empty(written, np.int32), self.layout.blank(written))
-            rows.name_answers(visits[:count], ends[done:], answers.windows, answers.codes)
+            kernels.name_answers(visits[:count], ends[done:], answers.windows, answers.codes)
             self._run(visits[:count], (before, pushed, codes, places), state, answers.state)
             done += more
             if written:
@@ -128,7 +117,6 @@ class RowWindows:
                 return
 
     def _run(self, visits: Integers, cells: tuple[int, int, Codes, Integers], fresh: Table, out: Table) -> None:
-        """Each kind of state along the visits."""
         groups, pool, running = self.rings.groups, self.rings.state, self.running
         for kind, states in fresh.matrices.items():
             held = pool.matrices[kind], running.matrices[kind]
@@ -141,7 +129,7 @@ class RowWindows:
         places = panes[slots[slots > 0]]
         for part, ring in self.values.items():
             of_values, codes, keys = kept.values(part, places)
-            rows.count_fresh(codes, ring.groups)
+            kernels.count_fresh(codes, ring.groups)
             ring.reserve(codes)
             row_values.push_values(codes, of_values, keys, ring.groups, ring.panes, ring.state.adds)
         for custom, known in self.customs.items():
@@ -154,17 +142,14 @@ class RowWindows:
         return Closed(answers, {place: pa.concat_arrays([piece[place] for piece in lowered]) for place in lowered[0]})
 
     def _lowered(self, answers: Answers) -> dict[int, Array]:
-        known: dict[Part, Any] = {part: self._runs(part, answers) for part in self.plan.values}
-        for part in self.plan.custom:
-            found, present = pick(*self._states(part, answers), np.arange(len(answers), dtype=np.int32))
-            known[part] = found.columns, present
-        return self.plan.lowered(len(answers), known)
+        values = partial(self._runs, answers), partial(self._states, answers)
+        return self.plan.lower_runs(np.arange(len(answers), dtype=np.int32), *values)
 
-    def _runs(self, part: Values, answers: Answers) -> SlidingRuns:
+    def _runs(self, answers: Answers, part: Values) -> SlidingRuns:
         """The values of each answer, among all that the rings of these groups hold."""
         ring, codes = self.values[part], np.unique(answers.codes)
         starts = np.zeros(len(codes) + 1, np.int64)
-        np.cumsum(ring.groups[codes, SIZE], out=starts[1:])
+        np.cumsum(ring.groups[codes, kernels.SIZE], out=starts[1:])
         keys = np.empty(int(starts[-1]), np.int64)
         row_values.list_values(codes, starts, ring.groups, ring.state.adds, keys)
         firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
@@ -172,7 +157,7 @@ class RowWindows:
         start = starts[np.searchsorted(codes, answers.codes)]
         return SlidingRuns(self.plan.values[part], keys, start + firsts, start + lasts)
 
-    def _states(self, part: Custom, answers: Answers) -> tuple[Codes, CustomState]:
+    def _states(self, answers: Answers, part: Custom) -> tuple[Codes, CustomState]:
         """The state of each answer that has any, under its number."""
         cells = self.customs[part]
         order = np.lexsort((cells.places, cells.codes))
@@ -186,9 +171,12 @@ class RowWindows:
         for ring in self.values.values():
             row_values.forget_values(codes, *self.panes, self.progress, self.rings.groups, ring.groups, ring.panes)
         for custom, cells in self.customs.items():
-            owners = self.rings.groups[cells.codes, OWNER]
-            first = self.progress[owners, NEXT_WINDOW] * self.panes[1] - self.panes[0]
+            owners = self.rings.groups[cells.codes, kernels.OWNER]
+            first = self.progress[owners, kernels.NEXT_WINDOW] * self.panes[1] - self.panes[0]
             self.customs[custom] = cells.keep(cells.places >= first)
+
+    def kept_values(self, part: Values) -> Rings:
+        return self.values[part]
 
     # State
 
@@ -197,13 +185,13 @@ class RowWindows:
 
     def codes_in_use(self) -> Codes:
         """The groups that have cells: values of others are in no window to come."""
-        return np.flatnonzero(self.rings.groups[:, SIZE]).astype(np.int32)
+        return np.flatnonzero(self.rings.groups[:, kernels.SIZE]).astype(np.int32)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         used = np.flatnonzero(mapping >= 0)
         new, old, self.running = mapping[used], self.running.take(used), self.layout.empty(max(64, groups))
         self.running.put(new, old)
-        heads = self.progress[: self.partitions, HEAD]
+        heads = self.progress[: self.known_partitions, kernels.HEAD]
         heads[heads >= 0] = mapping[heads[heads >= 0]]
         for ring in (self.rings, *self.values.values()):
             ring.remap(mapping, groups)
@@ -213,32 +201,31 @@ class RowWindows:
     @property
     def counted(self) -> Integers:
         """How many rows of each partition there were."""
-        known = self.progress[: self.partitions]
-        counted: Integers = known[:, NEXT_WINDOW] * self.window.slide - known[:, WINDOW_LEFT]
+        known = self.progress[: self.known_partitions]
+        counted: Integers = known[:, kernels.NEXT_WINDOW] * self.window.slide - known[:, kernels.WINDOW_LEFT]
         return counted
 
     @counted.setter
     def counted(self, counted: Integers) -> None:
         self.reserve(len(counted), 0)
-        known = self.progress[: self.partitions]
-        known[:, NEXT_WINDOW] = counted // self.window.slide + 1
-        known[:, WINDOW_LEFT] = known[:, NEXT_WINDOW] * self.window.slide - counted
-        known[:, PANE] = counted // self.pane
-        known[:, PANE_LEFT] = (known[:, PANE] + 1) * self.pane - counted
+        known = self.progress[: self.known_partitions]
+        known[:, kernels.NEXT_WINDOW] = counted // self.window.slide + 1
+        known[:, kernels.WINDOW_LEFT] = known[:, kernels.NEXT_WINDOW] * self.window.slide - counted
+        known[:, kernels.PANE] = counted // self.pane
+        known[:, kernels.PANE_LEFT] = (known[:, kernels.PANE] + 1) * self.pane - counted
 
     @property
     def counted_rows(self) -> int:
-        """How many rows there were in all."""
         return int(self.counted.sum())
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         """Cells with whether they are in front of their ring, the partition of each group, the rows of each partition.
 
         They are in order of groups, not of panes.
         """
-        tables = {
+        tables: dict[str, Saved] = {
             "rings": saving.table_of(*self.rings.content()).append_column("front", arrow(self.rings.in_front())),
-            "owners": tabled(partition=self.rings.groups[:, OWNER]),
+            "owners": tabled(partition=self.rings.groups[:, kernels.OWNER]),
             "partitions": tabled(rows=self.counted),
         }
         for i, ring in enumerate(self.values.values()):
@@ -254,8 +241,8 @@ class RowWindows:
         self.reserve(0, len(owners))
         self.rings.fill(panes, codes, state)
         groups, back = self.rings.groups, front == 0
-        groups[: len(owners), OWNER] = owners
-        np.add.at(groups[:, FRONT], codes, front)
+        groups[: len(owners), kernels.OWNER] = owners
+        np.add.at(groups[:, kernels.FRONT], codes, front)
         for kind, matrix in state.matrices.items():
             counted = slice(None) if kind is ADDS else back
             kind.combine(codes[counted], matrix[counted], self.running.matrices[kind])
@@ -270,14 +257,14 @@ class RowWindows:
     def _relink(self) -> None:
         """Chain the groups that have cells to their partitions."""
         groups = self.rings.groups
-        listed = np.flatnonzero(groups[:, SIZE])
-        listed = listed[np.argsort(groups[listed, OWNER], kind="stable")]
-        owners = groups[listed, OWNER]
+        listed = np.flatnonzero(groups[:, kernels.SIZE])
+        listed = listed[np.argsort(groups[listed, kernels.OWNER], kind="stable")]
+        owners = groups[listed, kernels.OWNER]
         first, last = np.ones(len(listed), np.bool_), np.ones(len(listed), np.bool_)
         first[1:] = last[:-1] = owners[1:] != owners[:-1]
-        groups[listed, NEXT] = np.where(last, -1, np.roll(listed, -1))
-        self.progress[owners[first], HEAD] = listed[first]
-        np.add.at(self.progress[:, ACTIVE], owners, 1)
+        groups[listed, kernels.NEXT] = np.where(last, -1, np.roll(listed, -1))
+        self.progress[owners[first], kernels.HEAD] = listed[first]
+        np.add.at(self.progress[:, kernels.ACTIVE], owners, 1)
 
     @property
     def nbytes(self) -> int:
@@ -288,7 +275,7 @@ class RowWindows:
     @property
     def open_windows(self) -> int:
         """Windows that hold a row and have not ended."""
-        known = self.progress[: self.partitions]
+        known = self.progress[: self.known_partitions]
         counted = self.counted
         last = (counted - 1 + self.window.range) // self.window.slide
-        return int(np.maximum(last - known[:, NEXT_WINDOW] + 1, 0)[counted > 0].sum())
+        return int(np.maximum(last - known[:, kernels.NEXT_WINDOW] + 1, 0)[counted > 0].sum())

@@ -1,4 +1,4 @@
-"""Late rows of one batch, for the windows that the same batch closes."""
+"""Late rows where windows end with rows: the ends they missed, the windows of their batch that still hold them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import numpy as np
 
 from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.kernels.rows.latecomers import add_late, greatest_late
-from windrow.operators.state.groups import Codes
+from windrow.operators.kernels.rows.per_row import missed_ends
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.timeline import Answers
 from windrow.operators.store.cell_rows import state_of
 from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.row_store import RowStore
 
 
 class Latecomers:
@@ -31,9 +33,8 @@ class Latecomers:
         self._exits = np.argsort(self.times, kind="stable")
         self._running = np.zeros((len(codes), self.state.adds.shape[1]), np.int64)
         self._position = np.zeros(2, np.int64)
-        self._lists = {
-            kind: _Lists(len(codes), values) for kind, values in self.state.matrices.items() if kind is not ADDS
-        }
+        greatest = {kind: values for kind, values in self.state.matrices.items() if kind is not ADDS}
+        self._lists = {kind: _lists(len(codes), values) for kind, values in greatest.items()}
 
     def join(self, answers: Answers, ends: Integers) -> None:
         """Into the answers of windows with these ends, which never go back from one call to the next."""
@@ -44,12 +45,31 @@ class Latecomers:
         )
         for kind, kept in self._lists.items():
             values, out = state.matrices[kind], answers.state.matrices[kind]
-            greatest_late(ends, owners, *rows, self.reach, kind.together, values, *kept.arrays, out)
+            greatest_late(ends, owners, *rows, self.reach, kind.together, values, *kept, out)
 
 
-class _Lists:
+def _lists(groups: int, values: Numbers) -> tuple[Integers, Codes, Codes, Codes, Codes]:
     """For each group and column the rows that may still be the greatest, chained by time."""
+    links = np.full((4, max(groups, len(values)), values.shape[1]), -1, np.int32)
+    return np.zeros(1, np.int64), links[0], links[1], links[2], links[3]
 
-    def __init__(self, groups: int, values: Numbers) -> None:
-        links = np.full((4, max(groups, len(values)), values.shape[1]), -1, np.int32)
-        self.arrays = np.zeros(1, np.int64), links[0], links[1], links[2], links[3]
+
+class PastEnds(RowStore):
+    """Ends of reported windows in order, numbered on, each with its group; -1: of one that is forgotten."""
+
+    def __init__(self) -> None:
+        super().__init__(RowBlock({"place": np.empty(0, np.int64), "code": NO_CODES}), by="place")
+
+    def missed(
+        self, times: Integers, bounds: Integers, codes: Codes, ahead: RowBlock | None = None
+    ) -> tuple[Integers, Integers, Integers]:
+        """How many ends lie from each time to its bound, of its group; the first and the last, or the time itself.
+
+        `ahead` are further ends, none of them before those known here.
+        """
+        counts, firsts, lasts = np.zeros(len(times), np.int64), times.copy(), times.copy()
+        known = self.read(self.search(int(times.min())) if len(times) else 0, len(self))
+        if ahead is not None and len(ahead):
+            known = RowBlock.joined([known, ahead])
+        missed_ends(times, bounds, codes, known["place"], known["code"], counts, firsts, lasts)
+        return counts, firsts, lasts

@@ -32,18 +32,17 @@ from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.waiting_rows import WaitingRows, pieces
-from windrow.operators.windows.base import Closed, GroupedRows, Plan, Windower
-from windrow.operators.windows.rows.extent_values import ExtentValues
-from windrow.operators.windows.rows.latecomers import Latecomers
-from windrow.operators.windows.rows.past_ends import PastEnds
-from windrow.operators.windows.rows.row_timeline import Ends, RowTimeline
-from windrow.operators.windows.rowwise import keep_values
+from windrow.operators.windows.base import Closed, Plan, Windower
+from windrow.operators.windows.grouped_rows import GroupedRows
+from windrow.operators.windows.rows.latecomers import Latecomers, PastEnds
+from windrow.operators.windows.rows.row_timeline import RowTimeline
+from windrow.operators.windows.rows.sliding_runs import ExtentValues
+from windrow.plan.nodes import Late, Lateness, WindowAggregate
 from windrow.semantics.progress.policies import END, START
-from windrow.semantics.windows.kinds import SlideBy, SlideByTuple
+from windrow.semantics.windows.kinds import Emit, SlideBy, SlideByTuple
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.bounds import Bounds
-    from windrow.operators.late.group_bounds import GroupBounds
+    from windrow.operators.late.bounds import Bounds, GroupBounds
 
 PIECE = 1 << 16
 """Rows that are released at once go through the window in pieces of this size, which stay in the cache."""
@@ -56,15 +55,14 @@ class PerRow(Windower):
     they reach back to it. The windows it missed are known while they end within RANGE of the bound.
     """
 
-    def __init__(
-        self, window: SlideByTuple, plan: Plan, *, shared: bool, past: PastEnds | None, consistent: bool
-    ) -> None:
+    def __init__(self, node: WindowAggregate, window: SlideByTuple, plan: Plan) -> None:
         self.window = window
         self.plan = plan
         self.layout = plan.layout
-        self.shared = shared
+        self.length = window.range
+        self.shared = self.has_gaps = shared = bool(node.keys) and not window.partition
         self.is_marked = window.every > 1 and window.by is SlideBy.ARRIVAL
-        """Whether rows tell what they do to their windows. If not, all of them close one, or it is counted later."""
+        """Whether rows state what they do to their windows. If not, all of them close one, or it is counted later."""
         self.waiting = self._none_waiting()
         self.has_closed = False
         """Whether rows that wait may have closed a window for their group alone."""
@@ -72,11 +70,12 @@ class PerRow(Windower):
         self.rows_kept = ValueRows(list(plan.values), plan.custom)
         self.counters: Integers = np.zeros(1, np.int64)
         """Rows counted since the last window, of each group; of all groups in the first place when `shared`."""
-        self.past = past
-        """Ends of reported windows, where someone asks for them."""
+        asks = node.late is not Late.DROP or window.every > 1 or (shared and node.emit is Emit.EMPTY)
+        self.past = PastEnds() if asks else None
+        """Ends of reported windows, where they are asked for: a late row missed one for sure only if it closes one."""
         self.ended = 0
         """How many windows have ended."""
-        self.consistent = consistent
+        self.consistent = node.lateness is Lateness.CONSISTENT
         """Whether a row that missed a window counts in none."""
         self.expected: Latecomers | None = None
 
@@ -92,14 +91,8 @@ class PerRow(Windower):
         if self.is_marked:
             states = self._counted(self._marked(states, UNCOUNTED), groups, SlideBy.ARRIVAL)
         self.waiting.append(states)
-        keep_values(self.rows_kept, self.plan, rows)
+        rows.keep_values(self.rows_kept)
         return ()
-
-    def add_silent(self, rows: GroupedRows) -> None:
-        """Rows that are late for their group alone: they are in its windows to come, and close none."""
-        self._go_ahead()
-        self.waiting.append(self._marked(self._states_of(rows), SILENT))
-        keep_values(self.rows_kept, self.plan, rows)
 
     def _states_of(self, rows: GroupedRows) -> RowBlock:
         table = self.layout.empty(len(rows))
@@ -111,7 +104,7 @@ class PerRow(Windower):
         return rows.having({"marks": np.full(len(rows), mark, np.uint8)})
 
     def _go_ahead(self) -> None:
-        """From now on, rows tell what they do to their windows, or have done."""
+        """From now on, rows state what they do to their windows, or have done."""
         if not self.is_marked:
             self.waiting.change(lambda rows: self._marked(rows, UNCOUNTED))
         self.is_marked, self.has_closed = True, True
@@ -132,11 +125,6 @@ class PerRow(Windower):
         """Whose windows the rows of these groups close."""
         return np.zeros_like(codes) if self.shared else codes
 
-    def amend(self, rows: GroupedRows, groups: int) -> None:
-        states = self._states_of(rows)
-        self.timeline.amend(states["place"], states["code"], state_of(states), groups)
-        keep_values(self.rows_kept, self.plan, rows)
-
     # Late rows
 
     def judge(self, rows: GroupedRows, met: Integers, *, consistent: bool) -> Verdicts:
@@ -150,8 +138,8 @@ class PerRow(Windower):
             lasts = np.where(counts == 0, times, lasts)
         missed = own | (counts > 0)
         starts = np.where(own, times, firsts) - self.window.range
-        told = Missed(met - times, counts + own, starts, lasts)
-        return Verdicts(missed, missed, ~gone & ~missed if consistent else ~gone, told.take)
+        facts = Missed(met - times, counts + own, starts, lasts)
+        return Verdicts(missed, missed, ~gone & ~missed if consistent else ~gone, facts.take)
 
     def _missed(self, times: Integers, bounds: Integers, codes: Codes) -> tuple[Integers, Integers, Integers]:
         """How many windows ended from each time to its bound, for its group; the first and the last of these ends."""
@@ -163,24 +151,19 @@ class PerRow(Windower):
 
     def take_late(self, rows: GroupedRows, met: Integers, bounds: Bounds, groups: int) -> Iterable[Closed]:
         rows = rows.take(rows.times > self._floor(bounds.closed))
-        passed = below(rows.times, bounds.closed)  # the others are late for their group alone
+        rows.keep_values(self.rows_kept)
+        states, passed = self._states_of(rows), below(rows.times, bounds.closed)
         if passed.any():
-            self.amend(rows.take(passed), groups)
-        if not passed.all():
-            self.add_silent(rows.take(~passed))
+            late = states.take(passed)
+            self.timeline.amend(late["place"], late["code"], state_of(late), groups)
+        if not passed.all():  # late for their group alone: in its windows to come, of which they close none
+            self._go_ahead()
+            self.waiting.append(self._marked(states.take(~passed), SILENT))
         return ()
 
     def _floor(self, closed: int) -> int:
         """Rows up to here are in no window that is still open."""
         return START if closed == START else max(START, closed - self.window.range)
-
-    @property
-    def takes_bounds(self) -> bool:
-        """Not where late rows decide which groups answer, where values are looked up among all rows, or where it
-        depends on the windows before it whether a late row counts.
-        """
-        judged = self.consistent and self.window.every > 1
-        return not (self.shared or self.plan.keeps_values or judged)
 
     def expect(self, rows: GroupedRows, met: Integers, groups: int) -> None:
         counting = met - rows.times < self.window.range
@@ -198,7 +181,7 @@ class PerRow(Windower):
             self.timeline.append(piece["place"], piece["code"], state_of(piece))
             ends = self._ends(piece)
             for answers in self.timeline.slide(ends, groups):
-                ended = ends.times[answers.windows - ends.first]
+                ended = ends["place"][answers.windows - ends.first]
                 if late is not None:
                     late.join(answers, ended)
                 yield from values.closed(answers, ended, self.window.range)
@@ -207,20 +190,22 @@ class PerRow(Windower):
         self.timeline.forget()
         self.rows_kept.forget(END if bound == END else bound - self.timeline.reach + 1)
 
-    def _ends(self, rows: RowBlock) -> Ends:
+    def _ends(self, rows: RowBlock) -> RowBlock:
         """The windows that end with these rows and are still to be reported."""
         ends = self._ends_of(rows, CLOSES)
         if self.past is not None:
             known = self._ends_of(rows, CLOSES, CLOSED) if self.is_marked else ends
-            self.past.add(known)
-            self.ended += len(known.times)
+            self.past.append(known)
+            self.ended += len(known)
         else:
-            self.ended += len(ends.times)
+            self.ended += len(ends)
         return ends
 
-    def _ends_of(self, rows: RowBlock, *marks: int) -> Ends:
+    def _ends_of(self, rows: RowBlock, *marks: int) -> RowBlock:
+        """Where windows end with rows of these marks, and the group each is for; they are numbered on."""
         chosen = np.isin(rows["marks"], marks) if "marks" in rows else slice(None)
-        return Ends(rows["place"][chosen], self._owners(rows["code"][chosen]), self.ended)
+        ends, codes = rows["place"][chosen], self._owners(rows["code"][chosen])
+        return RowBlock({"place": ends, "code": codes}, first=self.ended)
 
     def close_groups(self, codes: Codes, ahead: GroupBounds, groups: int) -> Iterator[Closed]:
         """Their rows wait on for the bound of all, like rows that close nothing: later windows hold them."""
@@ -232,11 +217,11 @@ class PerRow(Windower):
         waiting = self.waiting.take_groups(bounds).ordered("code", "place")
         released = self._counted(waiting, groups, SlideBy.RANK)
         ends = self._ends_of(released, CLOSES)
-        if len(ends.times):
-            alone = self.timeline.of_groups(bounds > START, released, groups)
+        if len(ends):
+            alone = self.timeline.of_groups(bounds > START, released)
             values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
             for answers in alone.slide(ends, groups):
-                yield from values.closed(answers, ends.times[answers.windows - ends.first], self.window.range)
+                yield from values.closed(answers, ends["place"][answers.windows - ends.first], self.window.range)
         self.waiting.append(_remarked(released, CLOSES, CLOSED))
 
     def forget(self, closed: int, reported: int | None) -> None:
@@ -250,20 +235,14 @@ class PerRow(Windower):
 
     # What the numbers of windows mean
 
-    @property
-    def has_gaps(self) -> bool:
-        return self.shared
-
-    @property
-    def length(self) -> int:
-        return self.window.range
-
     def ends_of(self, numbers: Integers) -> Integers:
         assert self.past is not None
-        return self.past.times_of(numbers)
+        return self.past.gather("place", numbers)
 
     def end_after(self, number: int) -> int | None:
-        return None if self.past is None else self.past.from_number(number + 1)
+        if self.past is None or number + 1 >= self.past.count:
+            return None
+        return super().end_after(number)
 
     def is_complete(self, closed: Closed, first: int) -> npt.NDArray[np.bool_]:
         """A window `(start, end]` that begins after the first row."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.sliding import HEAD, TAIL
 from windrow.operators.kernels.rows.per_row import insert_rows, insert_states, plan_ends
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
 from windrow.operators.store.cell_rows import cell_rows, state_of
@@ -20,19 +19,6 @@ from windrow.operators.store.row_block import RowBlock
 
 _FARTHEST = 1 << 62
 """No two times lie this far apart."""
-_NO_CODES: Codes = np.empty(0, np.int32)
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Windows in order of their ends: the number of the first, and for each the group whose row closes it."""
-
-    times: Integers
-    codes: Codes
-    first: int
-
-    def take(self, start: int, end: int) -> Ends:
-        return Ends(self.times[start:end], self.codes[start:end], self.first + start)
 
 
 class RowTimeline(Timeline):
@@ -64,17 +50,17 @@ class RowTimeline(Timeline):
                 state, back = self.cells.matrices[kind], self.running.matrices[kind]
                 stacks.heads[behind], back[behind] = -1, kind.neutral
                 stacks.rebuild(tail, front, self.codes, state, back)
-                stacks.slide(push, self.codes, state, back, front, _NO_CODES, state[:0])
+                stacks.slide(push, self.codes, state, back, front, NO_CODES, state[:0])
             self.lateness = 0
         self.stale = False
 
-    def slide(self, ends: Ends, groups: int) -> Iterator[Answers]:
-        """The answers of windows whose rows have all been appended."""
+    def slide(self, ends: RowBlock, groups: int) -> Iterator[Answers]:
+        """The answers of numbered windows, by where they end and whose row closes them; their rows were appended."""
         self.reserve_groups(groups)
         self._refresh()
         start = 0
-        while start < len(ends.times):
-            piece = ends.take(start, start + self.layout.rows_in(ANSWERS))
+        while start < len(ends):
+            piece = ends.take(slice(start, start + self.layout.rows_in(ANSWERS)))
             answers, taken = self._slide_groups(self._steps(piece), groups) if self.shared else self._slide_one(piece)
             start += taken
             yield answers
@@ -86,20 +72,20 @@ class RowTimeline(Timeline):
         self.reserve_groups(groups)
         self._refresh()
         end = min(bound, int(self.panes[self.count - 1]) + self.reach)
-        steps = self._steps(Ends(np.array([end]), _NO_CODES, 0))
+        steps = self._steps(RowBlock({"place": np.array([end]), "code": np.zeros(1, np.int32)}))
         if self.shared:
             self._slide_groups(steps, groups)
         else:
             steps[:, sliding.OUT_TO] = 0
-            self._follow(steps, _NO_CODES)
+            self._follow(steps, NO_CODES)
 
-    def _steps(self, ends: Ends) -> Integers:
-        steps = np.empty((len(ends.times), 8), np.int64)
-        rows, windows = (self.panes, self.codes, self.count, self.position), (ends.times, ends.codes, ends.first)
+    def _steps(self, ends: RowBlock) -> Integers:
+        steps = np.empty((len(ends), 8), np.int64)
+        rows, windows = (self.panes, self.codes, self.count, self.position), (ends["place"], ends["code"], ends.first)
         plan_ends(*rows, *windows, self.reach, self.by_group, steps)
         return steps
 
-    def of_groups(self, chosen: npt.NDArray[np.bool_], rows: RowBlock, groups: int) -> RowTimeline:
+    def of_groups(self, chosen: npt.NDArray[np.bool_], rows: RowBlock) -> RowTimeline:
         """Another one with the rows of chosen groups that later windows need, and with more of these groups."""
         alone = RowTimeline(self.layout, self.reach, shared=False, by_group=True)
         known = self.content(chosen)
@@ -108,10 +94,9 @@ class RowTimeline(Timeline):
         alone.append(ordered["place"], ordered["code"], state_of(ordered))
         return alone
 
-    def _slide_one(self, ends: Ends) -> tuple[Answers, int]:
-        steps = self._steps(ends)
-        answers = Answers(steps[:, sliding.WINDOW], ends.codes, self._follow(steps, ends.codes))
-        return answers, len(steps)
+    def _slide_one(self, ends: RowBlock) -> tuple[Answers, int]:
+        steps, codes = self._steps(ends), ends["code"]
+        return Answers(steps[:, sliding.WINDOW], codes, self._follow(steps, codes)), len(steps)
 
     def _slide_groups(self, steps: Integers, groups: int) -> tuple[Answers, int]:
         """As many windows as fit into one output."""

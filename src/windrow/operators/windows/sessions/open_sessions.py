@@ -17,7 +17,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.rows.sessions import assign_rows, label_sessions
 from windrow.operators.state.customs import CustomState
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.saving import load_rows_kept, save_rows_kept
 from windrow.operators.state.timeline import Answers
@@ -25,8 +25,8 @@ from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, state_of
 from windrow.operators.store.row_block import RowBlock
-from windrow.operators.windows.base import Closed, GroupedRows, Plan
-from windrow.operators.windows.rowwise import keep_values
+from windrow.operators.windows.base import Closed, Plan
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.progress.policies import END
 from windrow.semantics.windows.kinds import Session
 
@@ -45,7 +45,7 @@ class Sessions:
 
     def _none(self) -> RowBlock:
         none = np.empty(0, np.int64)
-        return self._fresh(none.astype(np.int32), none, none, self.layout.empty(0))
+        return self._fresh(NO_CODES, none, none, self.layout.empty(0))
 
     def _fresh(self, codes: Codes, starts: Integers, lasts: Integers, state: Table) -> RowBlock:
         """Sessions of rows that have come now."""
@@ -64,7 +64,7 @@ class Sessions:
         self.layout.settle(table)
         edges = np.searchsorted(labels, np.arange(count + 1))
         self._merge(self._fresh(sorted_codes[edges[:-1]], times[edges[:-1]], times[edges[1:] - 1], table))
-        keep_values(self.rows_kept, self.plan, rows)
+        rows.keep_values(self.rows_kept)
 
     def _merge(self, fresh: RowBlock) -> None:
         """Take sessions in; those at most a gap apart become one."""
@@ -151,6 +151,33 @@ class Sessions:
         return self.open.nbytes + self.rows_kept.nbytes
 
 
+class RevisedSessions(Sessions):
+    """Sessions that are reported when they are over, and again when late rows have changed them.
+
+    For every session: how often it, or one that it covers, was reported, and whether it has changed since. A late row
+    can only make a session longer or join several into one. So a correction covers all that it replaces, and results
+    that a newer one of their group overlaps are void.
+    """
+
+    def _fresh(self, codes: Codes, starts: Integers, lasts: Integers, state: Table) -> RowBlock:
+        rows = super()._fresh(codes, starts, lasts, state)
+        return rows.having({"reports": np.zeros(len(rows), np.int64), "changed": np.ones(len(rows), np.bool_)})
+
+    def _merged(self, rows: RowBlock, labels: Integers, first: Integers) -> RowBlock:
+        reports, changed = np.maximum.reduceat(rows["reports"], first), np.logical_or.reduceat(rows["changed"], first)
+        return super()._merged(rows, labels, first).having({"reports": reports, "changed": changed})
+
+    def report(self, bounds: Integers, moved: npt.NDArray[np.bool_]) -> Iterator[Closed]:
+        """The sessions of groups whose bound moved that are over and have changed; they stay."""
+        chosen = self.over(bounds) & self.open["changed"] & moved[self.open["code"]]
+        if not chosen.any():
+            return
+        closed, reports = self._answers(chosen, leave=False), self.open["reports"]
+        closed.revisions = reports[chosen]
+        self.open = self.open.having({"reports": reports + chosen, "changed": self.open["changed"] & ~chosen})
+        yield closed.by_end()
+
+
 @dataclass(frozen=True)
 class Spans:
     """The groups, first and last values of sessions, sorted by (code, start)."""
@@ -162,33 +189,23 @@ class Spans:
     def take(self, chosen: npt.NDArray[np.bool_]) -> Spans:
         return Spans(self.codes[chosen], self.starts[chosen], self.lasts[chosen])
 
-    def lowest(self) -> tuple[Codes, Integers]:
-        """Each group that has any, and the place of its earliest session."""
-        places = np.flatnonzero(np.diff(self.codes, prepend=-1))
-        return self.codes[places], places
+    def lowest(self) -> Spans:
+        """The earliest session of each group that has any."""
+        return self.take(np.diff(self.codes, prepend=-1) != 0)
 
-    def highest(self) -> tuple[Codes, Integers]:
-        """Each group that has any, and the place of its latest session."""
-        places = np.flatnonzero(np.diff(self.codes, append=-1))
-        return self.codes[places], places
+    def highest(self) -> Spans:
+        """The latest session of each group that has any."""
+        return self.take(np.diff(self.codes, append=-1) != 0)
 
     def rows(self, codes: Codes, times: Integers) -> tuple[Integers, Integers]:
         """The rows that lie in these sessions, and the session of each. Only rows of their groups are sorted."""
         concerned = np.zeros(max(int(codes.max(initial=0)), int(self.codes.max(initial=0))) + 1, np.bool_)
         concerned[self.codes] = True
         some = np.flatnonzero(concerned[codes])
-        owner = self._owners(codes[some], times[some])
-        inside = owner >= 0
-        return some[inside], owner[inside]
-
-    def _owners(self, codes: Codes, times: Integers) -> Integers:
-        """The session each row lies in, or -1."""
-        order = np.lexsort((times, codes))
-        found = np.empty(len(codes), np.int64)
-        assign_rows(codes[order], times[order], self.codes, self.starts, self.lasts, found)
-        result = np.empty(len(codes), np.int64)
-        result[order] = found
-        return result
+        some = some[np.lexsort((times[some], codes[some]))]
+        owners = np.empty(len(some), np.int64)
+        assign_rows(codes[some], times[some], self.codes, self.starts, self.lasts, owners)
+        return some[owners >= 0], owners[owners >= 0]
 
 
 def _without(size: int, leaving: Integers) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Sessions of all groups, with what tells which rows are too late for one.
+"""Sessions of all groups, with what decides which rows are too late for one.
 
 Under LATE REVISE sessions are reported at the bounds themselves; they stay, and take rows in, until `within` later. So
 there are two floors: below that of the bounds themselves a row is late and makes corrections, below the final one it is
@@ -14,20 +14,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers, Values
-from windrow.operators.late.judging import Verdicts, below
-from windrow.operators.late.session_floors import SessionFloors
+from windrow.operators.late.judging import Missed, Verdicts, below
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.values.value_rows import ValueLog
-from windrow.operators.windows.base import Closed, GroupedRows, Plan, Windower
-from windrow.operators.windows.sessions.open_sessions import Sessions
-from windrow.operators.windows.sessions.revised_sessions import RevisedSessions
+from windrow.operators.windows.base import Closed, Plan, Windower
+from windrow.operators.windows.grouped_rows import GroupedRows
+from windrow.operators.windows.sessions.open_sessions import RevisedSessions, Sessions, Spans
+from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Session
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.bounds import Bounds
-    from windrow.operators.late.group_bounds import GroupBounds
+    from windrow.operators.late.bounds import Bounds, GroupBounds
+
+
+_COLUMNS = ("bounds", "floors", "firsts", "lasts")
 
 
 class SessionWindows(Windower):
@@ -35,6 +38,8 @@ class SessionWindows(Windower):
 
     With `within`, results are corrected for that long; None: never.
     """
+
+    has_gaps = False
 
     def __init__(self, window: Session, plan: Plan, bounds: Bounds, within: int | None) -> None:
         self.plan = plan
@@ -102,10 +107,6 @@ class SessionWindows(Windower):
         spans, over = revised.spans, revised.over(bounds)
         self.judging.advance(bounds, spans.take(over & moved[spans.codes]), spans.take(~over))
 
-    @property
-    def has_gaps(self) -> bool:
-        return False
-
     # Groups and state
 
     def _floors(self) -> dict[str, SessionFloors]:
@@ -142,3 +143,81 @@ class SessionWindows(Windower):
     @property
     def open_windows(self) -> int:
         return len(self.sessions.open)
+
+
+class SessionFloors:
+    """Which rows are too late for a session: `semantics.windows.session.Past` of all groups, on whole arrays.
+
+    By the code of a group: the bound in force (that of the stream less `within`), the value below which rows are late,
+    the session reported last. Of groups without an open session it is kept only while the bound is not two gaps past
+    its last row: `Past` proves that this is enough.
+    """
+
+    def __init__(self, gap: int, within: int = 0) -> None:
+        self.gap = gap
+        self.within = within
+        self.bounds: Integers = np.empty(0, np.int64)
+        self.floors: Integers = np.empty(0, np.int64)
+        self.firsts: Integers = np.empty(0, np.int64)
+        """END where none was reported, which no row belongs to."""
+        self.lasts: Integers = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def final(self, bounds: Integers) -> Integers:
+        """Bounds of the stream as those meant here."""
+        return _lowered(bounds, self.within)
+
+    def grow(self, bounds: Integers) -> None:
+        """Groups that are new have no session: a row counts if it would not be over by itself."""
+        fresh = self.final(bounds[len(self) :])
+        self.floors = np.concatenate([self.floors, _lowered(fresh, self.gap)])
+        self.firsts = np.concatenate([self.firsts, np.full(len(fresh), END)])
+        self.lasts = np.concatenate([self.lasts, np.full(len(fresh), START)])
+        self.bounds = np.concatenate([self.bounds, fresh])
+
+    def advance(self, bounds: Integers, closed: Spans, still_open: Spans) -> None:
+        """Bounds of the stream have moved, which closed some sessions and left others open."""
+        bounds = self.final(bounds)
+        lowest = bounds.copy()
+        first = still_open.lowest()
+        lowest[first.codes] = np.minimum(lowest[first.codes], first.starts)
+        lowest[bounds == END] = END
+        np.maximum(self.floors, _lowered(lowest, self.gap), out=self.floors)
+        self.bounds = bounds
+        last = closed.highest()
+        self.firsts[last.codes], self.lasts[last.codes] = last.starts, last.lasts
+        self.floors[last.codes] = np.maximum(self.floors[last.codes], last.lasts + self.gap + 1)
+
+    def missed(self, times: Integers, codes: Codes) -> Missed:
+        """What late rows are late for: the session reported last, or what each of them is by itself."""
+        bounds, firsts, lasts = self.bounds[codes], self.firsts[codes], self.lasts[codes]
+        belongs = (times >= firsts - self.gap) & (lasts + self.gap >= bounds - self.gap)
+        starts, ends = np.where(belongs, firsts, times), np.where(belongs, lasts, times) + self.gap
+        return Missed(bounds + self.within - times, np.ones(len(times), np.int64), starts, ends)
+
+    def codes_in_use(self) -> Codes:
+        """The groups whose last session makes more rows late than the bound alone."""
+        return np.flatnonzero(self.floors > _lowered(self.bounds, self.gap)).astype(np.int32)
+
+    def remap(self, mapping: Codes) -> None:
+        used = np.flatnonzero(mapping[: len(self)] >= 0)
+        for name in _COLUMNS:
+            setattr(self, name, getattr(self, name)[used])
+
+    @property
+    def nbytes(self) -> int:
+        return 4 * self.bounds.nbytes
+
+    def state(self) -> pa.Table:
+        return tabled(**{name: getattr(self, name) for name in _COLUMNS})
+
+    def restore(self, table: pa.Table) -> None:
+        for name in _COLUMNS:
+            setattr(self, name, np.array(table[name].combine_chunks()))
+
+
+def _lowered(values: Integers, amount: int) -> Integers:
+    """So much below each; the ends of all times stay where they are."""
+    return np.where(values == END, END, np.maximum(values, START + amount) - amount)

@@ -10,23 +10,26 @@ that wait to be closed, and late rows wait behind them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
+from windrow.errors import ConfigurationError
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.changes import Saved
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.kinds import LEAST
 from windrow.operators.state.layout import Table
-from windrow.operators.windows.base import Closed, GroupedRows, Plan
+from windrow.operators.state.saving import from_table, scalars, table_of
+from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import last_closed
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.panes import PanedWid
-from windrow.operators.windows.two_level.fixed_table import LowTable, pieces
-from windrow.operators.windows.two_level.group_slices import ClosingSlices, Stripe
-from windrow.operators.windows.two_level.saving import load_two_level, save_two_level
+from windrow.operators.windows.two_level.levels import ClosingSlices, LowTable, Stripe, pieces
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
@@ -195,14 +198,15 @@ class TwoLevel(PanedWid):
     def content(self) -> tuple[Cells, Cells]:
         """Open cells, and those in closed panes that later windows need."""
         self._settle()
-        nothing = Cells(np.empty(0, np.int64), np.empty(0, np.int32), self.layout.empty(0))
-        both = [stripe.content() for stripe in self.stripes]
-        return Cells.joined([nothing, *(opened for opened, _ in both)]), Cells.joined(
-            [nothing, *(held for _, held in both)]
-        )
+        both = zip(*((self._nothing(), self._nothing()), *(stripe.content() for stripe in self.stripes)), strict=True)
+        opened, held = (Cells.joined(parts) for parts in both)
+        return opened, held
+
+    def _nothing(self) -> Cells:
+        return Cells(np.empty(0, np.int64), NO_CODES, self.layout.empty(0))
 
     def fill(self, opened: Cells, held: Cells, done: Integers, next_windows: Integers) -> None:
-        """Hold exactly these cells, in as many stripes as `done` and `next_windows` tell of."""
+        """Hold exactly these cells, in as many stripes as `done` and `next_windows` are long."""
         self.stripes = []
         self._grow(len(done) * self.size)
         closed = dict(self.by_stripe(held)) if len(held) else {}
@@ -213,14 +217,9 @@ class TwoLevel(PanedWid):
         self._up(opened)
         self._deliver()
 
-    def extract(self, chosen: npt.NDArray[np.bool_], *, kept: bool = False) -> PanedWid:
-        part = PanedWid(self.window, self.plan)
+    def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:
         opened, held = self.content()
-        cells = Cells.joined([held.take(chosen[held.codes]), opened.take(chosen[opened.codes])])
-        if len(cells):
-            part.put(cells)
-            part.last_pane = self.last_pane if self.forever else int(cells.panes.max())
-        return part
+        return Cells.joined([held.take(chosen[held.codes]), opened.take(chosen[opened.codes])])
 
     def forget_reported(self, reported: Integers) -> None:
         self._settle()
@@ -239,27 +238,74 @@ class TwoLevel(PanedWid):
     def remap(self, mapping: Codes, groups: int) -> None:
         """Only when nothing waits."""
         opened, held = self.content()
-        moved = [Cells(cells.panes, mapping[cells.codes], cells.state) for cells in (opened, held)]
+        opened, held = (replace(cells, codes=mapping[cells.codes]) for cells in (opened, held))
         stripes = -(-groups // self.size)
         last = max((stripe.next_window for stripe in self.stripes), default=int(LEAST))
-        self.fill(moved[0], moved[1], np.full(stripes, self.asked), np.full(stripes, last))
+        self.fill(opened, held, np.full(stripes, self.asked), np.full(stripes, last))
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         super().regrow(convert)
         self.low.regrow(convert)
-        self.log = [Cells(cells.panes, cells.codes, convert(cells.state)) for cells in self.log]
+        self.log = [replace(cells, state=convert(cells.state)) for cells in self.log]
         for stripe in self.stripes:
             stripe.regrow(convert)
 
     # State
 
     def state(self) -> dict[str, Saved]:
-        return save_two_level(self)
+        """Cells by group, wherever they are, and how far stripes are. All go up first, which changes no answer."""
+        opened, held = self.content()
+        closings = np.array(self.closings, np.int64).reshape(-1, 2)
+        stripes = np.array([(stripe.done, stripe.next_window) for stripe in self.stripes], np.int64).reshape(-1, 2)
+        return {
+            "cells": _sorted_table(opened),
+            "held": _sorted_table(held),
+            "late": self._late_table(),
+            "stripes": tabled(done=stripes[:, 0].copy(), next=stripes[:, 1].copy()),
+            "closings": tabled(bound=closings[:, 0].copy(), last=closings[:, 1].copy()),
+            "facts": scalars(
+                first=self.first_pane,
+                last=self.last_pane,
+                next=self.timeline.next_window,
+                asked=self.asked,
+                size=self.size,
+                collisions=self.low.collisions,
+            ),
+        }
+
+    def _late_table(self) -> pa.Table:
+        """Late cells with how many closings they wait for, in the order in which they came to their stripe."""
+        waiting = [(turn, cells) for stripe in self.stripes for turn, cells in stripe.late]
+        cells = Cells.joined([self._nothing(), *(cells for _, cells in waiting)])
+        turns = np.repeat(*np.array([(0, 0), *((turn, len(cells)) for turn, cells in waiting)], np.int64).T)
+        return table_of(cells.panes, cells.codes, cells.state).append_column("turn", arrow(turns))
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_two_level(self, tables)
+        facts = tables["facts"].to_pylist()[0]
+        if facts["size"] != self.size:
+            raise ConfigurationError(
+                "must be as large as in the run that wrote the checkpoint",
+                parameter="flush_rows",
+                value=self.size,
+                allowed=(facts["size"],),
+            )
+        self.first_pane, self.last_pane, self.asked = facts["first"], facts["last"], facts["asked"]
+        self.swept, self.low.collisions = self.asked, facts["collisions"]
+        self.timeline.skip_to(facts["next"])
+        self.closings = [ClosingSlices(row["bound"], row["last"]) for row in tables["closings"].to_pylist()]
+        opened, held, late = (Cells(*from_table(tables[name], self.layout)) for name in ("cells", "held", "late"))
+        self.fill(opened, held, *(tables["stripes"][name].to_numpy() for name in ("done", "next")))
+        turns = tables["late"]["turn"].to_numpy()
+        for turn in np.unique(turns).tolist():
+            for place, cells in self.by_stripe(late.take(turns == turn)):
+                self.stripes[place].late.append((turn, cells))
 
     @property
     def nbytes(self) -> int:
         on_the_way = sum(c.state.nbytes + c.panes.nbytes + c.codes.nbytes for c in self.log)
         return self.low.nbytes + on_the_way + sum(stripe.nbytes for stripe in self.stripes)
+
+
+def _sorted_table(cells: Cells) -> pa.Table:
+    order = np.lexsort((cells.codes, cells.panes))
+    return table_of(cells.panes[order], cells.codes[order], cells.state.take(order))

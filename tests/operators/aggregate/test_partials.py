@@ -12,7 +12,7 @@ from tests.operators.low_levels import ALL, SLIDING, TUMBLING, WILD, batch_of, c
 from windrow.aggregates import register
 from windrow.aggregates.kinds.base import Numbers
 from windrow.aggregates.kinds.custom import Columns, UserAggregate
-from windrow.operators.panes.partials import Partials
+from windrow.operators.aggregate.partials import Partials
 from windrow.physical.pane_cells import why_not_partial
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
 from windrow.semantics.progress.policies import START

@@ -1,24 +1,96 @@
-"""The high level of a two-level aggregation in process: windows of some groups, closed when it is their turn."""
+"""The low level's table and the high level's stripes of a two-level aggregation (thesis section 8.3.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.operators.kernels.panes import cells as kernels
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.columns.base import Lifted
+from windrow.operators.state.groups import Codes
 from windrow.operators.state.kinds import LEAST
-from windrow.operators.state.layout import Table
+from windrow.operators.state.layout import Layout, Table
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.panes import PanedWid
 from windrow.semantics.progress.policies import START
+from windrow.semantics.scalars.expressions import Expression
+
+SPILL = 1 << 15
+"""Rows taken at once: each of them may drive out a cell, whose slot is free only when its rows are added up."""
 
 
-@dataclass(frozen=True)
-class ClosingSlices:
+class LowTable:
+    """Cells of fixed number, however many groups there are. `places` is a power of two.
+
+    A cell has one place, by its hash. When another cell needs that place, the one that is there is driven out, as a
+    partial for the level above.
+    """
+
+    def __init__(self, layout: Layout, places: int) -> None:
+        self.layout = layout
+        self.index = np.full(places, -1, np.int32)
+        room = places + SPILL
+        self.panes, self.codes = np.zeros(room, np.int64), np.zeros(room, np.int32)
+        self.state = layout.empty(room)
+        self.free = np.arange(room, dtype=np.int32)
+        self.left = room
+        self.collisions = 0
+        """Cells driven out by others so far."""
+        self._gone = np.empty(max(places, SPILL), np.int32)
+
+    def admit(self, panes: Integers, codes: Codes, lifted: dict[Expression, Lifted]) -> Cells:
+        """Rows, at most `SPILL`, into their cells; returns the cells driven out."""
+        slots = np.empty(len(panes), np.int32)
+        self.left, gone = kernels.admit(
+            panes, codes, self.index, self.panes, self.codes, self.free, self.left, slots, self._gone
+        )
+        self.layout.scatter(lifted, slots, self.state)
+        self.collisions += gone
+        return self._taken(gone)
+
+    def sweep(self, start: int, end: int, below: int) -> Cells:
+        """Take out the cells of panes below `below` that have their places from `start` to `end`."""
+        return self._taken(kernels.sweep(start, end, below, self.index, self.panes, self._gone))
+
+    def _taken(self, gone: int) -> Cells:
+        slots = self._gone[:gone]
+        cells = Cells(self.panes[slots], self.codes[slots], self.state.take(slots))
+        self.state.reset(slots)
+        self.layout.settle(cells.state)
+        self.free[self.left : self.left + gone] = slots
+        self.left += gone
+        return cells
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def below(self, pane: int) -> int:
+        """How many cells of lower panes it holds."""
+        return int(np.count_nonzero(self.panes[self.index[self.index >= 0]] < pane))
+
+    def codes_in_use(self) -> Codes:
+        return self.codes[self.index[self.index >= 0]]
+
+    def regrow(self, convert: Callable[[Table], Table]) -> None:
+        self.state = convert(self.state)
+
+    @property
+    def nbytes(self) -> int:
+        return self.state.nbytes + sum(a.nbytes for a in (self.index, self.panes, self.codes, self.free, self._gone))
+
+
+def pieces(rows: int) -> Iterator[slice]:
+    """Rows in as many pieces as the table takes."""
+    return (slice(start, min(start + SPILL, rows)) for start in range(0, rows, SPILL))
+
+
+class ClosingSlices(NamedTuple):
     """All windows that end at or below `bound` are over; `last_pane` is that of the last row known then."""
 
     bound: int
@@ -26,7 +98,7 @@ class ClosingSlices:
 
 
 class Stripe:
-    """The groups with codes from `base` on, as many as a slice of work has.
+    """A part of the high level: the windows of the groups with codes from `base` on, as many as a slice of work has.
 
     Cells in time may come before a closing that was asked for earlier is done: they are of later panes. Late cells
     wait for it, because they must not count in the windows that it closes.
@@ -49,7 +121,6 @@ class Stripe:
         self.posted += len(cells)
 
     def read(self) -> None:
-        """Take in what was posted."""
         if self.letters:
             cells = Cells.joined(self.letters)
             self.wid.put(replace(cells, codes=cells.codes - np.int32(self.base)))

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import DataError
-from windrow.operators.aggregate.bounds import Bounds
 from windrow.operators.base import Batch, GroupPunctuations
+from windrow.operators.late.bounds import Bounds
 from windrow.operators.state.groups import Groups
-from windrow.operators.windows.base import GroupedRows
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import RowsWindow as LastRows
 from windrow.semantics.windows.kinds import Session, Sliding, Window

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from tests.engines.local.answers.test_oracle import SCHEMA, STREAM
 from windrow.operators.aggregate.grouping import Grouping
+from windrow.operators.aggregate.partials import SharedCells, SharedPanesOperator
 from windrow.operators.base import Batch, Element, GroupPunctuations
-from windrow.operators.panes.shared import SharedCells, SharedPanesOperator
 from windrow.operators.windows.panes import PanedWid
 from windrow.physical.rules.share_panes import shared_node, windows_of
 from windrow.plan.checks.nodes import shape_of

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tests import strategies as streams
 from tests.engines.local.answers.test_oracle import EMITS, KEYS, SCHEMA, STREAM, Split, answer
 from tests.saved import whole_tables
-from windrow.operators.aggregate import trial as choosing
+from windrow.operators.aggregate import algorithm as choosing
+from windrow.operators.aggregate.algorithm import measured
 from windrow.operators.aggregate.frame import WindowAggregateOperator
-from windrow.operators.aggregate.trial import measured
 from windrow.operators.base import Batch
-from windrow.operators.windows.base import GroupedRows
+from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.physical.how import How
 from windrow.physical.planner import Choice
 from windrow.pipeline.build import build

@@ -4,39 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
 from math import gcd
+from typing import TypeAlias
 
 import numpy as np
 
+from windrow.operators.aggregate.grouping import Grouping
+from windrow.operators.base import Batch
+from windrow.operators.late.bounds import Bounds
 from windrow.operators.state.layout import Table
-from windrow.operators.windows.adaptive.pending_rows import Pending
-from windrow.operators.windows.base import Closed, GroupedRows, Windower
+from windrow.operators.windows.base import Closed, Windower
 from windrow.operators.windows.extents import first_windows, last_windows
+from windrow.operators.windows.grouped_rows import GroupedRows, Pending
+from windrow.operators.windows.rows.counted_rows import CountedRows
+from windrow.operators.windows.rows.per_row import PerRow
+from windrow.operators.windows.sessions.windower import SessionWindows
 from windrow.physical.costs import Constants, Statistics
 from windrow.physical.planner import Choice, choose
-from windrow.plan.nodes import Strategy, WindowAggregate
+from windrow.plan.nodes import Late, Strategy, WindowAggregate
+from windrow.plan.types.schema import Shape
 from windrow.semantics.progress.policies import START
-from windrow.semantics.windows.kinds import Sliding
+from windrow.semantics.scalars.expressions import Column
+from windrow.semantics.windows.kinds import RowsWindow, Session, SlideByTuple, Sliding
 
 ENOUGH = 1 << 15
 """Rows from which the statistics of a stream are taken, if no window closes before."""
 FEW = 1 << 8
-"""Fewer rows than this say nothing about a stream."""
+"""Fewer rows than this have no statistics worth using."""
+Make: TypeAlias = Callable[[Strategy], Windower]
+ToRows: TypeAlias = Callable[[Batch, Callable[[Callable[[Table], Table]], None]], GroupedRows]
+
+
+def windowing_of(
+    node: WindowAggregate, shape: Shape, grouping: Grouping, *, threads: int = 1, within: int = 0
+) -> tuple[Bounds, ToRows, Make]:
+    """The bounds of an operator, how rows of a batch are made ready, and what makes its algorithm for a strategy.
+
+    `within` is for how long results are corrected, under LATE REVISE.
+    """
+    window, plan = node.window, grouping.plan
+    if isinstance(window, RowsWindow):
+        counted = CountedRows(node, shape, grouping)
+        partitions = Bounds(window, counted.names, lambda: counted.partitions)
+        return partitions, lambda batch, _: counted.rows(batch), lambda _: counted
+    names = [e.name if isinstance(e, Column) else None for _, e in node.keys]
+    bounds = Bounds(window, names, lambda: grouping.groups)
+
+    def make(strategy: Strategy) -> Windower:
+        if isinstance(window, Session):
+            return SessionWindows(window, plan, bounds, within if node.late is Late.REVISE else None)
+        if isinstance(window, SlideByTuple):
+            return PerRow(node, window, plan)
+        algorithm = import_module(f"windrow.operators.windows.{strategy.value}")
+        made: Windower = algorithm.make(window, plan, threads=threads, keep=within)
+        return made
+
+    return bounds, grouping.rows, make
 
 
 @dataclass
 class StrategyTrial:
-    """The first rows of a stream, which wait until they tell how its windows are best computed."""
+    """The first rows of a stream, which wait until they show how its windows are best computed."""
 
     node: WindowAggregate
     constants: Constants
     rows: Pending = field(default_factory=Pending)
     passed: int = START
     """Windows that end up to here closed before the first row."""
-
-    @property
-    def is_over(self) -> bool:
-        return self.rows.count >= ENOUGH
 
     def choice(self, rows: GroupedRows | None) -> Choice:
         """By the statistics of these rows, where they are enough to have any."""
@@ -57,8 +92,7 @@ class StrategyTrial:
 def measured(rows: GroupedRows, window: Sliding) -> Statistics:
     """Groups, their rows a pane, and the kinds of groups there are, from the rows of one window.
 
-    Where rows reach over less than a pane, they are taken for all of it: how many groups and rows are still to come in
-    it, nobody knows.
+    Where rows reach over less than a pane, they are taken for all of it.
     """
     least, most = rows.span
     inside = rows.times < least + window.range
@@ -74,31 +108,24 @@ def measured(rows: GroupedRows, window: Sliding) -> Statistics:
 class Algorithm:
     """What computes the windows of one operator. With a trial, the first rows wait until they have chosen it."""
 
-    def __init__(
-        self,
-        make: Callable[[Strategy], Windower],
-        choice: Choice,
-        trial: StrategyTrial | None = None,
-        windower: Windower | None = None,
-    ) -> None:
+    def __init__(self, make: Make, choice: Choice, trial: StrategyTrial | None = None) -> None:
         self._make = make
         self.choice = choice
         self.trial = trial
-        self._windower = windower or (make(choice.strategy) if trial is None else None)
+        self._windower = make(choice.strategy) if trial is None else None
 
     def windower(self, groups: int) -> Windower:
-        """Whoever needs it first ends the trial."""
+        """The first use of it ends the trial."""
         if self.trial is not None:
             self._settle(self.trial, groups)
         assert self._windower is not None
         return self._windower
 
     def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
-        """Rows in time."""
         if self.trial is None:
             return self._put(rows, groups)
         self.trial.rows.put(rows)
-        if self.trial.is_over:
+        if self.trial.rows.count >= ENOUGH:
             self._settle(self.trial, groups)
         return ()
 
@@ -148,12 +175,10 @@ class Algorithm:
 
     @property
     def nbytes(self) -> int:
-        if self.trial is not None:
-            return self.trial.rows.nbytes
-        return 0 if self._windower is None else self._windower.nbytes
+        known = self._windower if self.trial is None else self.trial.rows
+        return 0 if known is None else known.nbytes
 
     @property
     def open_windows(self) -> int:
-        if self.trial is not None:
-            return self.trial.open_windows
-        return 0 if self._windower is None else self._windower.open_windows
+        known = self._windower if self.trial is None else self.trial
+        return 0 if known is None else known.open_windows
