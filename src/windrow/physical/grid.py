@@ -24,7 +24,7 @@ class Grid:
     by_arrival: bool = False
     """Rows are counted as they come, so that it matters which source is read first."""
     together: bool = False
-    """Rows that came under different bounds may come in one batch, which tells the bound of each."""
+    """Rows that came under different bounds may come in one batch, which has the bound of each."""
     keys: frozenset[str] = frozenset()
     """The columns that windows above group by: promises for groups of other columns say nothing to them."""
 

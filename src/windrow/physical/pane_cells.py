@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from math import gcd
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds.base import Custom, Part, Values
+from windrow.aggregates.kinds.base import Custom, Values
 from windrow.errors import ConfigurationError
 from windrow.physical.how import Flush, When
 from windrow.physical.planner import choose
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import AggregateCall, Late, Node, Strategy, WindowAggregate, walk
+from windrow.plan.nodes import Late, Node, Strategy, WindowAggregate, walk
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
@@ -23,19 +22,25 @@ def pane_of(window: Sliding | Landmark) -> int:
 
 def why_not_partial(node: WindowAggregate) -> str | None:
     """Why rows must reach the window operator themselves; None when cells give the same answers."""
-    return next(_not_partial(node), None)
+    if isinstance(node.window, (Sliding, Landmark)) and node.late is not Late.DROP:
+        return f"LATE {node.late.name} keeps the rows themselves"
+    if isinstance(node.window, (Sliding, Landmark)) and node.emit is Emit.COMPLETE:
+        return "EMIT COMPLETE asks for the time of the first row, not only for its pane"
+    return _why_no_cells(node)
 
 
 def why_not_shared(node: WindowAggregate) -> str | None:
     """Why the cells of a window aggregate cannot be those of others too; None when they can."""
-    if node.early is not None:
-        return "EMIT EARLY speaks after single rows"
-    return why_not_partial(node)
+    return why_not_partial(node) if node.early is None else "EMIT EARLY gives results after single rows"
 
 
 def why_not_smooth(node: WindowAggregate) -> str | None:
     """Why the windows of a node are given all at once whatever is asked; None when they can be given in slices."""
-    return next(_not_smooth(node), None)
+    if node.late is Late.REVISE:
+        return "LATE REVISE looks at closed windows of all groups"
+    if node.early is not None:
+        return "EMIT EARLY looks at open windows of all groups"
+    return _why_no_cells(node)
 
 
 def check_smooth(plan: Node, flush: Flush) -> None:
@@ -52,27 +57,6 @@ def check_smooth(plan: Node, flush: Flush) -> None:
         )
 
 
-def keeps_values(node: WindowAggregate) -> bool:
-    """Whether an aggregate keeps more than a number of fixed size."""
-    return any(True for _ in _keeping_values(node))
-
-
-def _not_partial(node: WindowAggregate) -> Iterator[str]:
-    if isinstance(node.window, (Sliding, Landmark)) and node.late is not Late.DROP:
-        yield f"LATE {node.late.name} keeps the rows themselves"
-    if isinstance(node.window, (Sliding, Landmark)) and node.emit is Emit.COMPLETE:
-        yield "EMIT COMPLETE asks for the time of the first row, not only for its pane"
-    yield from _without_cells(node)
-
-
-def _not_smooth(node: WindowAggregate) -> Iterator[str]:
-    if node.late is Late.REVISE:
-        yield "LATE REVISE looks at closed windows of all groups"
-    if node.early is not None:
-        yield "EMIT EARLY looks at open windows of all groups"
-    yield from _without_cells(node)
-
-
 _WITHOUT_PANES: dict[type, str] = {
     Session: "session windows have no panes",
     RowsWindow: "windows of rows count them one by one",
@@ -80,26 +64,24 @@ _WITHOUT_PANES: dict[type, str] = {
 }
 
 
-def _without_cells(node: WindowAggregate) -> Iterator[str]:
+def _why_no_cells(node: WindowAggregate) -> str | None:
     """Why windows are not put together from pane cells alone."""
     if not isinstance(node.window, (Sliding, Landmark)):
-        yield _WITHOUT_PANES[type(node.window)]
-        return
+        return _WITHOUT_PANES[type(node.window)]
     strategy = choose(node).strategy
     if strategy is not Strategy.PANES:
-        yield f"STRATEGY {strategy.value} {'keeps rows' if strategy is Strategy.ADAPTIVE else 'has no panes'}"
-    yield from _keeping_values(node)
+        return f"STRATEGY {strategy.value} {'keeps rows' if strategy is Strategy.ADAPTIVE else 'has no panes'}"
+    return why_values_kept(node)
 
 
-def _keeping_values(node: WindowAggregate) -> Iterator[str]:
+def why_values_kept(node: WindowAggregate) -> str | None:
+    """The aggregate that keeps more than a number of fixed size, if there is one."""
+    schema = shape_of(node.input).schema
     for call in node.aggregates:
-        parts = _parts(node, call)
+        kind = None if call.argument is None else type_of(call.argument, schema)
+        parts = lookup(call.function).parts(call.argument, kind, call.parameters)
         if any(isinstance(part, Custom) for part in parts):
-            yield f"{call} keeps a state of its own"
-        elif any(isinstance(part, Values) for part in parts):
-            yield f"{call} keeps values"
-
-
-def _parts(node: WindowAggregate, call: AggregateCall) -> Sequence[Part]:
-    kind = None if call.argument is None else type_of(call.argument, shape_of(node.input).schema)
-    return lookup(call.function).parts(call.argument, kind, call.parameters)
+            return f"{call} keeps a state of its own"
+        if any(isinstance(part, Values) for part in parts):
+            return f"{call} keeps values"
+    return None

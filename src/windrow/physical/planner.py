@@ -72,7 +72,6 @@ def decided(plan: Node, statistics: Statistics | None, constants: Constants = ME
 
 
 def _usual(node: WindowAggregate, window: Sliding) -> Choice:
-    """The choice where nothing is known of the stream."""
     if window.is_tumbling:
         return Choice(Strategy.PANES, ("RANGE equals SLIDE: each window is one pane",))
     pane = render(gcd(window.range, window.slide), shape_of(node.input).domain)
@@ -246,7 +245,6 @@ def describe_estimates(node: WindowAggregate, stats: Statistics, constants: Cons
 
 
 def brief(found: Estimate) -> str:
-    """An estimate in a few words."""
     return f"{_short(found.time / 1e3)} us a window, {_short(found.memory / 1e3)} kB of state"
 
 

@@ -18,7 +18,6 @@ _DECIDED = frozenset({"asked", "inputs", "reasons", "exchanges"})
 
 
 def logical_text(plan: Node) -> str:
-    """A logical plan, top down."""
     return "\n".join(_logical(plan))
 
 

@@ -93,7 +93,6 @@ class Pipeline:
             self._hand_on(window, window.operator.merge(partials))
 
     def give_early(self, window: Stage) -> None:
-        """Early results of a window aggregate."""
         if window.operator.early is not None:
             self._hand_on(window, window.operator.early.emit())
 

@@ -32,7 +32,6 @@ class SourceMetrics:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> SourceMetrics:
-        """What `asdict` gave."""
         jump = values.get("jump")
         return SourceMetrics(**{**values, "jump": jump and Jump(**jump)})
 
@@ -95,7 +94,6 @@ class Metrics:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Metrics:
-        """What `to_dict` gave."""
         sources = {name: SourceMetrics.from_dict(source) for name, source in values["sources"].items()}
         return Metrics(**{**values, "sources": sources})
 

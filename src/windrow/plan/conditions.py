@@ -88,7 +88,6 @@ class _Half:
 
 
 def conjuncts(expression: Expression | None) -> Iterator[Expression]:
-    """The parts of a predicate that must all hold."""
     if isinstance(expression, Call) and expression.function == "and":
         for argument in expression.arguments:
             yield from conjuncts(argument)

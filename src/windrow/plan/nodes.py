@@ -104,8 +104,8 @@ class WindowAggregate:
     `kind` says what a row is: early, retract (takes an early one back) or final.
     `Emit.EMPTY` reports no more than `most_empty` windows in a row that are empty; a longer gap is an error.
     With `Late.REVISE` a last column `revision` follows: 0 for the first result, n for the n-th correction.
-    `late_chosen` tells whether someone said what becomes of late rows, or it is the default: a run that loses rows
-    nobody chose to lose warns of them. It changes nothing that is computed, so it is no part of what a node is.
+    `late_chosen`: what becomes of late rows was asked for, and is not the default; a run that loses rows by default
+    warns of them. It changes nothing that is computed, so it is no part of what a node is.
     """
 
     input: Node
@@ -197,7 +197,6 @@ class Join:
 
     @property
     def columns(self) -> tuple[JoinedColumn, ...]:
-        """The columns that come out, in order."""
         given = [c for c in self.names if not (self.kind.is_half and c.side == RIGHT)]
         out = None if self.out is None else frozenset(self.out)
         return tuple(c for c in given if out is None or c.name in out)
@@ -220,7 +219,6 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
 
 
 def map_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
-    """The node over changed inputs."""
     if isinstance(node, Stream):
         return node
     if isinstance(node, Join):

@@ -171,7 +171,7 @@ LAST = (
             "SELECT count(*) AS n FROM packets [RANGE 10] LATE REVISE ORDERED OUTPUT",
         ),
         (
-            "`ordered output` does not go with EMIT EARLY: a window is told before earlier ones have closed. "
+            "`ordered output` does not go with EMIT EARLY: a window is reported before earlier ones have closed. "
             "Hint: leave one of them out.",
             "SELECT count(*) AS n FROM packets [RANGE 10] EMIT EARLY EVERY 5 ORDERED OUTPUT",
         ),

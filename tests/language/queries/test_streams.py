@@ -151,7 +151,7 @@ ERRORS = [
     ),
     (
         "CREATE STREAM x (a INT) PROGRESS ON a SLACK 5 LEAD 5 SECONDS WALL CLOCK",
-        "`lead` must be ahead of the stream where the time is an integer: a clock tells no such numbers, "
+        "`lead` must be ahead of the stream where the time is an integer: a clock has no such numbers, "
         "got 5 seconds by the wall clock. "
         "Hint: leave out WALL CLOCK (wall_clock=True), or progress on a timestamp column.",
         "LEAD 5 SECONDS WALL CLOCK",

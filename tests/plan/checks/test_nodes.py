@@ -357,9 +357,8 @@ def early_counts() -> WindowAggregate:
 
 def test_early_results_keep_their_kind() -> None:
     number, kind = ("number", Column("number")), ("kind", Column("kind"))
-    pattern = (
-        r"\A`select` must keep the column kind, which tells early results from final ones, got number\. Hint: .*\Z"
-    )
+    rule = "must keep the column kind, which distinguishes early results from final ones"
+    pattern = rf"\A`select` {rule}, got number\. Hint: .*\Z"
     with pytest.raises(QueryError, match=pattern):
         check_supported(Project(early_counts(), (number,)))
     check_supported(Project(early_counts(), (number, kind)))
@@ -403,7 +402,7 @@ def test_ordered_output_comes_last(around: Any) -> None:
             {"late": Late.REVISE},
         ),
         (
-            r"EMIT EARLY: a window is told before earlier ones have closed\. Hint: leave one of them out\.",
+            r"EMIT EARLY: a window is reported before earlier ones have closed\. Hint: leave one of them out\.",
             {"early": Amount.of("5 s")},
         ),
     ],

@@ -42,20 +42,15 @@ def equal_to(node: Join, expression: Expression) -> tuple[Expression, Expression
     Where rows without a partner are given, the side that may be NULL says nothing of where a row lives. What the
     expression is cast to, for a join above, both sides are cast to.
     """
-    expression, wanted = _uncast(expression)
+    wanted = None
+    if isinstance(expression, Call) and expression.function == "cast":
+        value, target = expression.arguments
+        if isinstance(target, Literal):
+            expression, wanted = value, str(target.value)
     for equality in looked_up(node).equalities:
         if any(expression == equality.of(side) for side in _ALWAYS.get(node.kind, (LEFT,))):
             return _alike(node, equality, wanted)
     return None
-
-
-def _uncast(expression: Expression) -> tuple[Expression, str | None]:
-    """What is cast, and to which type."""
-    if isinstance(expression, Call) and expression.function == "cast":
-        value, target = expression.arguments
-        if isinstance(target, Literal):
-            return value, str(target.value)
-    return expression, None
 
 
 def over_input(node: Join, side: int, expression: Expression) -> Expression:
@@ -114,7 +109,6 @@ class BandCells:
     """From where to where, around its own value, a row of the copied side finds values; None for the other side."""
 
     def describe(self) -> str:
-        """Where rows go, in words."""
         if self.reach is None:
             return f"divided by cells of {self.value} that are {self.width:g} wide"
         return f"by the same cells of {self.value}, copied into those that the band around a row reaches"
@@ -132,14 +126,12 @@ class Lanes:
     divided: int | None
 
     def table(self, count: int) -> tuple[int, int]:
-        """Lines and columns."""
         if self.divided is not None:
             return (count, 1) if self.divided == LEFT else (1, count)
         lines = math.isqrt(count)
         return lines, count // lines
 
     def describe(self) -> str:
-        """Where rows go, in words."""
         if self.divided is None:
             part = "line" if self.side == LEFT else "column"
             return f"copied to one {part} of the shards as a table, for there is no equality or band to divide by"

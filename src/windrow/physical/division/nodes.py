@@ -45,7 +45,7 @@ class Divided(Physical):
     one_shard: str | None = None
     """Why what runs in the shards cannot be divided, when it cannot."""
     in_order: bool = False
-    """Whether the order in which rows came says something: windows count them."""
+    """Whether the order in which rows came matters: windows count them."""
     own: tuple[UserAggregate, ...] = field(default=(), compare=False, repr=False)
     """The user's own aggregates, which the workers do not know by name."""
 

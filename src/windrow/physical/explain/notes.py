@@ -20,7 +20,6 @@ _BETWEEN = "SLIDE {} is larger than RANGE {}: rows between windows are in none o
 
 
 def notes_of(node: Node) -> Iterator[str]:
-    """Notes on a plan, top down."""
     waiting = list(_waits(node))
     for part in walk(node):
         for kind, rule in _RULES:

@@ -53,7 +53,6 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
 
 
 def title_of(node: Node) -> str:
-    """A node in one line."""
     return _described(node)[0]
 
 

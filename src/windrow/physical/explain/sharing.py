@@ -63,23 +63,15 @@ def _panes(made: Mapping[int, Physical]) -> Iterator[str]:
     over: dict[int, list[tuple[Window, list[int]]]] = {}
     for node, numbers in users.values():
         if isinstance(node, Window):
-            over.setdefault(id(_rows_of(node)), []).append((node, numbers))
+            (below,) = node.inputs
+            rows = below.inputs[0] if isinstance(below, SharedPanes) else below
+            over.setdefault(id(rows), []).append((node, numbers))
     for windows in over.values():
         for panes in {id(node.inputs[0]): node.inputs[0] for node, _ in windows}.values():
             if isinstance(panes, SharedPanes):
-                yield _pane_line(panes, users[id(panes)][1])
+                size, queries = render(panes.pane, shape_of(panes.asked.input).domain), _queries(users[id(panes)][1])
+                yield f"the windows of {queries} share panes of {size}: each row goes into one, for all of them"
         for node, numbers in windows:
             if not isinstance(node.inputs[0], SharedPanes):
                 why = why_apart(node.asked, [other.asked for other, _ in windows])
                 yield f"{_queries(numbers)}: no shared panes: {why}"
-
-
-def _rows_of(node: Window) -> Physical:
-    """What a window reads from, shared panes or not."""
-    (below,) = node.inputs
-    return below.inputs[0] if isinstance(below, SharedPanes) else below
-
-
-def _pane_line(panes: SharedPanes, numbers: Sequence[int]) -> str:
-    size = render(panes.pane, shape_of(panes.asked.input).domain)
-    return f"the windows of {_queries(numbers)} share panes of {size}: each row goes into one, for all of them"

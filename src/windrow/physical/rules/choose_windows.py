@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windrow.physical import nodes
 from windrow.physical.how import How, When
-from windrow.physical.pane_cells import keeps_values, pane_of, why_not_smooth
+from windrow.physical.pane_cells import pane_of, why_not_smooth, why_values_kept
 from windrow.physical.planner import Choice, choose, is_open
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import every_of, within_of
@@ -21,7 +21,6 @@ _COSTED = (Strategy.PANES, *_KINDS)
 
 
 def choose_windows(plans: nodes.Plans, how: How) -> nodes.Plans:
-    """Choose the algorithm of every window aggregate."""
     return nodes.rewrite(plans, lambda _, node: _chosen(node, how) if isinstance(node, nodes.Undecided) else node)
 
 
@@ -67,4 +66,4 @@ def _takes_bounds(asked: WindowAggregate, window: SlideByTuple) -> bool:
     """
     shared = bool(asked.keys) and not window.partition
     judged = asked.lateness is Lateness.CONSISTENT and window.every > 1
-    return not (shared or judged or keeps_values(asked))
+    return not (shared or judged or why_values_kept(asked) is not None)

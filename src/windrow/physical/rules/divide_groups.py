@@ -30,7 +30,7 @@ def divide_groups(plans: nodes.Plans, how: How) -> nodes.Plans:
 
 
 def _divided(node: nodes.Physical, how: How, *, counted: bool) -> nodes.Physical:
-    """`counted` says that something above counts rows as they come, so that their order must stay."""
+    """`counted`: something above counts rows as they come, so that their order must stay."""
     below = counted or _counts_rows(node)
     node = replace(node, inputs=tuple(_divided(child, how, counted=below) for child in node.inputs))
     routes = None if counted else _routes(node)

@@ -91,12 +91,10 @@ def sliding(left: Length, right: Length, domain: Domain) -> Between:
 
 
 def tumbling(length: Length, domain: Domain, origin: Length | datetime | date | None = None) -> SameWindow:
-    """Both rows in the same window."""
     return SameWindow(_positive(length, domain, "range"), 0 if origin is None else origin_units(origin, domain))
 
 
 def last_rows(left: Length, right: Length) -> LastRows:
-    """The last rows of each side, by arrival."""
     counts = [Amount(Amount.of(size, "rows").number) for size in (left, right)]
     return LastRows(*(_positive(count, Domain.INTEGER, "rows") for count in counts))
 
@@ -126,7 +124,7 @@ def _positive(length: Length, domain: Domain, parameter: str) -> int:
 
 
 def other_times(node: Node) -> list[tuple[str, Node]]:
-    """Columns by which the progress of a join could be told instead, each with the plan that does so."""
+    """Columns that the progress of a join could be on instead, each with the plan that has it there."""
     made = ((name, timed_by(node, name)) for name in shape_of(node).schema.names)
     return [(name, timed) for name, timed in made if timed != node and is_timed_by(timed, name)]
 

@@ -59,7 +59,6 @@ class WindowSpec:
     align: Align | str | None = None
 
     def window(self, shape: Shape) -> Window:
-        """The window over an input of that shape."""
         if self.gap is not None:
             return self._session(shape)
         if self.range is None:
@@ -212,7 +211,6 @@ def rename_streams(node: Node, names: Mapping[str, str]) -> Node:
 
 
 def is_aggregated(node: Node) -> bool:
-    """Whether the rows of a plan are results of windows."""
     if isinstance(node, Stream):
         return False
     return isinstance(node, WindowAggregate) or all(map(is_aggregated, inputs_of(node)))

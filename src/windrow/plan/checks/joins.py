@@ -55,7 +55,6 @@ def schema_of(node: Join, shapes: tuple[Shape, Shape]) -> pa.Schema:
 
 
 def conditions(node: Join, shapes: tuple[Shape, Shape]) -> Conditions:
-    """The predicate of a join, taken apart."""
     left, right = (set(node.names_of(side)) for side in (LEFT, RIGHT))
     return conditions_of(node.on, left, right, schema_of(node, shapes))
 

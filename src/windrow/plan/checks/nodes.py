@@ -68,12 +68,9 @@ def loses_unasked(node: Node, plan: Node) -> bool:
         return node.within is None
     if isinstance(node, (WindowAggregate, Join)):
         return node.late is Late.DROP and not node.late_chosen
-    return isinstance(node, (Distinct, OrderedOutput)) and not _says_drop(plan)
-
-
-def _says_drop(plan: Node) -> bool:
-    asked = (node for node in walk(plan) if isinstance(node, (WindowAggregate, Join)))
-    return any(node.late is Late.DROP and node.late_chosen for node in asked)
+    choices = (part for part in walk(plan) if isinstance(part, (WindowAggregate, Join)))
+    dropped = any(part.late is Late.DROP and part.late_chosen for part in choices)
+    return isinstance(node, (Distinct, OrderedOutput)) and not dropped
 
 
 def check_supported(node: Node) -> None:
@@ -96,7 +93,7 @@ def _check_above_early(node: Project | Distinct) -> None:
         )
     if ("kind", Column("kind")) not in node.columns:
         raise QueryError(
-            "must keep the column kind, which tells early results from final ones",
+            "must keep the column kind, which distinguishes early results from final ones",
             parameter="select",
             value=", ".join(name for name, _ in node.columns),
             hint="select kind too, or leave EMIT EARLY out",
@@ -355,20 +352,14 @@ def _ordered(node: OrderedOutput) -> Shape:
     hint = KEEP_TIME.replace("inner ", "")
     shape = _timed(node.input, "ordered output", "the columns, or nobody could see the order", hint)
     for part in walk(node):
-        if isinstance(part, WindowAggregate) and (part.late is Late.REVISE or part.early is not None):
-            _refuse_disorder(part)
+        # A result that is corrected, or comes before its window closes, has no place in the order.
+        if isinstance(part, WindowAggregate) and part.late is Late.REVISE:
+            rule = "does not go with LATE REVISE: a correction follows results of later windows"
+            raise UnsupportedError(rule, parameter="ordered output", hint="use LATE SIDE")
+        if isinstance(part, WindowAggregate) and part.early is not None:
+            rule = "does not go with EMIT EARLY: a window is reported before earlier ones have closed"
+            raise UnsupportedError(rule, parameter="ordered output", hint="leave one of them out")
     return Shape(shape.answer, shape.time)
-
-
-def _refuse_disorder(node: WindowAggregate) -> None:
-    """A result that is corrected, or comes before its window closes, has no place in the order."""
-    revised = node.late is Late.REVISE
-    what = "LATE REVISE: a correction follows results of later windows" if revised else "EMIT EARLY: a window is told"
-    raise UnsupportedError(
-        f"does not go with {what}{'' if revised else ' before earlier ones have closed'}",
-        parameter="ordered output",
-        hint="use LATE SIDE" if revised else "leave one of them out",
-    )
 
 
 _RULES: dict[type, Callable[[Any], Shape]] = {

@@ -69,7 +69,7 @@ def _check_policy(stream: Stream, kind: pa.DataType) -> None:
 def _check_lead(lead: Lead, domain: Domain) -> None:
     if lead.wall_clock and domain is Domain.INTEGER:
         raise QueryError(
-            "must be ahead of the stream where the time is an integer: a clock tells no such numbers",
+            "must be ahead of the stream where the time is an integer: a clock has no such numbers",
             parameter="lead",
             value=f"{lead.amount} by the wall clock",
             hint="leave out WALL CLOCK (wall_clock=True), or progress on a timestamp column",

@@ -89,7 +89,6 @@ def every_of(node: WindowAggregate, domain: Domain) -> int:
 
 
 def row_count(number: int) -> str:
-    """A number of rows in words."""
     return "1 row" if number == 1 else f"{number} rows"
 
 

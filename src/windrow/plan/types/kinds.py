@@ -71,12 +71,10 @@ def normal_time(kind: pa.DataType) -> pa.DataType:
 
 
 def microseconds(zone: str | None) -> pa.DataType:
-    """A timestamp in microseconds, with a time zone or naive."""
     return pa.timestamp("us", tz=zone) if zone else pa.timestamp("us")
 
 
 def zone_of(kind: Any) -> str | None:
-    """The time zone of a timestamp type; None when it is naive."""
     zone: str | None = kind.tz
     return zone
 
