@@ -52,7 +52,7 @@ def test_ordered_output_settles_ties_across_shards() -> None:
 class Folder:
     """A ledger as Spark's file sink writes it: a file of bodies for each micro-batch, and a log that names them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, keep: bool = True) -> None:
         self.path = path
         self.log = path / "given" / "_spark_metadata"
         self.log.mkdir(parents=True)
@@ -63,7 +63,7 @@ class Folder:
         )
         spark: Any = None
         given = {RESULT: self._take(self.results), LATE: self._take(self.late)}
-        self.ledger = SparkLedger(spark, path, [frame], [given])
+        self.ledger = SparkLedger(spark, path, [frame], [given], keep=keep)
 
     @staticmethod
     def _take(into: list[Any]) -> Callable[[pa.RecordBatch], None]:
@@ -85,14 +85,14 @@ class Folder:
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_each_micro_batch_is_handed_over_once(tmp_path: Path, keep: bool) -> None:
-    folder = Folder(tmp_path)
-    folder.ledger.hand_over(keep=keep)
+    folder = Folder(tmp_path, keep=keep)
+    folder.ledger.hand_over()
     first = folder.add(0, body(RESULT, "b", [10, 30]), body(RESULT, "a", [10, 20]), body(LATE, "late", [1]))
-    folder.ledger.hand_over(keep=keep)
+    folder.ledger.hand_over()
     assert ([10, 10, 20, 30], [1]) == (folder.results, folder.late)
     folder.add(1, body(RESULT, "a", [40]))
-    folder.ledger.hand_over(keep=keep)
-    folder.ledger.hand_over(keep=keep)
+    folder.ledger.hand_over()
+    folder.ledger.hand_over()
     assert ([10, 10, 20, 30, 40], [1]) == (folder.results, folder.late)
     assert keep == first.exists()
     folder.ledger.check([5])
@@ -106,5 +106,5 @@ def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     path.write_bytes(b"PAR2" + content[4:-4] + b"PAR2")
     with pytest.raises(ConfigurationError, match=rf"{path} cannot be read"):
-        folder.ledger.hand_over(keep=True)
+        folder.ledger.hand_over()
     assert [] == folder.results

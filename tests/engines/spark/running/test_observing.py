@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from windrow.engines.run import Stopped
-from windrow.engines.spark.running.following import _watched
 from windrow.engines.spark.running.observing import Watch, metrics_of, observed
+from windrow.engines.spark.running.run import _watched
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics
 

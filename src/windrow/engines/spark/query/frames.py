@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from windrow.durable.temporary_folders import temporary_folder
+from windrow.engines.base import INNER
 from windrow.engines.spark.connect.end_of_stream import check_closing, end_class
 from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.connect.replay import RowSpan, replay_class
@@ -37,21 +38,19 @@ from windrow.sources.replayed.spool import spooled
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-BATCH_ROWS = 1 << 22
-"""Rows of one micro-batch of a replayed source, unless the caller asks otherwise."""
-
 
 @dataclass(frozen=True)
 class Settings:
     """How a query runs on Spark."""
 
-    batch_rows: int = BATCH_ROWS
-    partitions: int | None = None
+    batch_rows: int = 1 << 22
+    """Of one micro-batch of a replayed source."""
+    partitions: int | None = field(default=None, metadata=INNER)
     """Tasks that read a micro-batch of a replayed source; as many as shards unless given."""
     rate: float | None = None
-    close: bool = False
+    close: bool = field(default=False, metadata=INNER)
     """End the streams once all that is there has been read, whatever may still come."""
-    spool: Path | None = None
+    spool: Path | None = field(default=None, metadata=INNER)
     """Where data in memory is put for the workers to read."""
     flush: str = EAGER.when.value
     """When closed windows are given: `slow` and `lazy` give those of `flush_rows` groups of a shard a micro-batch."""
@@ -110,7 +109,7 @@ def frames(
     All of them are made of the same outcomes.
     """
     names = dict.fromkeys(node.name for plan in plans for node in walk(plan) if isinstance(node, Stream))
-    static = [name for name in names if _is_static(sources[name])]
+    static = [name for name in names if is_static(sources[name])]
     if static and len(static) < len(names):
         _refuse_mix(static)
     # Of static frames Spark itself makes the panes of each window.
@@ -129,7 +128,7 @@ def frames(
     return [Frames(bundle, outcomes, query) for query in range(len(plans))]
 
 
-def _is_static(source: Source) -> bool:
+def is_static(source: Source) -> bool:
     return isinstance(source, FrameSource) and not source.is_streaming
 
 

@@ -34,7 +34,7 @@ from windrow.sharded.wire import damaged
 MANIFEST = "windrow.json"
 METRICS = "metrics.json"
 """What the last micro-batch told, for a run that is restored and finds nothing left to do."""
-SPARK, LATE = "spark", "late"
+SPARK, LATE_CHECKPOINT = "spark", "late"
 GIVEN = "given"
 
 
@@ -104,7 +104,7 @@ def _inspect(folder: Path, restore: bool) -> None:
                 hint="go on from it with restore, or choose an empty folder",
             )
         has_ledger = _manifest(folder).get("ledger", False)
-        for name, given in ((SPARK, folder / GIVEN if has_ledger else None), (LATE, None)):
+        for name, given in ((SPARK, folder / GIVEN if has_ledger else None), (LATE_CHECKPOINT, None)):
             check_logs(folder / name, given)
             relocate(folder / name)
 
@@ -137,7 +137,7 @@ def _refuse_others(folder: Path) -> None:
             value=str(folder),
             hint="go on with engine='local', or choose an empty folder",
         )
-    remains = [name for name in (SPARK, LATE, GIVEN) if (folder / name).exists()]
+    remains = [name for name in (SPARK, LATE_CHECKPOINT, GIVEN) if (folder / name).exists()]
     if remains:
         raise Damaged(folder / MANIFEST, f"is missing where {folder / remains[0]} is there")
 

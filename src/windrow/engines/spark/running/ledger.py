@@ -42,29 +42,42 @@ class SparkLedger:
     """The ledger of one run, in its folder."""
 
     def __init__(
-        self, spark: SparkSession, folder: Path, made: Sequence[Frames], deliveries: Sequence[Mapping[int, Deliver]]
+        self,
+        spark: SparkSession,
+        folder: Path,
+        made: Sequence[Frames],
+        deliveries: Sequence[Mapping[int, Deliver]],
+        *,
+        keep: bool,
     ) -> None:
+        """What need not be kept is removed once it was handed over, and from Spark's log after a day."""
         self.spark = spark
         self.folder = folder
         self.made = made
-        self.counting = [_Counting(given[RESULT]) for given in deliveries]
+        self.keep = keep
         self.deliveries: list[dict[int, Deliver]] = [
-            {**given, RESULT: counting} for given, counting in zip(deliveries, self.counting, strict=True)
+            {**given, RESULT: partial(self._count, query, given[RESULT])} for query, given in enumerate(deliveries)
         ]
+        self.results = [0] * len(made)
+        """How many of each query were handed over."""
         self.handed: set[Path] = set()
 
-    def writer(self, outcomes: DataFrame, *, keep: bool) -> DataStreamWriter:
-        """The ledger as a sink of what the queries give; what need not be kept is forgotten after a day."""
+    def _count(self, query: int, deliver: Deliver, batch: pa.RecordBatch) -> None:
+        self.results[query] += batch.num_rows
+        deliver(batch)
+
+    def writer(self, outcomes: DataFrame) -> DataStreamWriter:
+        """The ledger as a sink of what the queries give."""
         given = outcomes.filter(f"kind <> {COUNTS}").select("query", "kind", "time", "body")
         return (
             given.writeStream.format("parquet")
             .outputMode("append")
-            .options(**({} if keep else {"retention": "1d"}))
+            .options(**({} if self.keep else {"retention": "1d"}))
             .option("path", str(self.folder / GIVEN))
             .option("checkpointLocation", str(self.folder / SPARK))
         )
 
-    def hand_over(self, *, keep: bool) -> None:
+    def hand_over(self) -> None:
         """What is in files that were not handed over yet."""
         with whole(self.folder):
             found = given_files(self.folder / GIVEN, but=self.handed)
@@ -72,7 +85,7 @@ class SparkLedger:
         if new:
             self._deliver(self._reading(new))
         self.handed = set(found)
-        for path in () if keep else new:
+        for path in () if self.keep else new:
             forget(path)
 
     def hand_over_from_afar(self) -> None:
@@ -99,9 +112,9 @@ class SparkLedger:
 
     def check(self, results: Sequence[int]) -> None:
         """Refuse a ledger that does not have as many results of each query as it gave."""
-        for counted, known in zip(self.counting, results, strict=True):
-            if counted.rows != known:
-                raise damaged(f"its ledger has {counted.rows:,} of {known:,} results")
+        for counted, known in zip(self.results, results, strict=True):
+            if counted != known:
+                raise damaged(f"its ledger has {counted:,} of {known:,} results")
 
 
 def _rows(table: pa.Table, query: int) -> Iterator[Any]:
@@ -115,18 +128,6 @@ def _read(path: Path) -> pa.Table:
         return pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
         raise damaged(f"{path} cannot be read") from error
-
-
-class _Counting:
-    """Hands batches on and counts their rows."""
-
-    def __init__(self, deliver: Deliver) -> None:
-        self.deliver = deliver
-        self.rows = 0
-
-    def __call__(self, batch: pa.RecordBatch) -> None:
-        self.rows += batch.num_rows
-        self.deliver(batch)
 
 
 def has_ties(job: Job) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.engines.base import INNER
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.engines.spark.query.frames import BATCH_ROWS, Settings
+from windrow.engines.spark.query.frames import Settings
 from windrow.engines.spark.session.sessions import check, embedded
 from windrow.errors import ConfigurationError
 from windrow.physical.costs import Statistics
@@ -20,24 +19,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SparkOptions:
-    """How to run: rows a micro-batch, where the checkpoint is, the session (an embedded one unless given)."""
+class SparkOptions(Settings):
+    """How to run: where the checkpoint is, the session (an embedded one unless given)."""
 
     shards: int | None = None
     memory: str | None = None
-    rate: float | None = None
     spark: SparkSession | None = None
     json_lines: str | None = None
     """Where to write the metrics of each micro-batch."""
-    batch_rows: int = BATCH_ROWS
     checkpoint: str | None = None
     restore: bool = False
     statistics: Statistics | None = None
     """Of the stream, to choose strategies by."""
-    flush: str = Settings.flush
-    flush_rows: int = Settings.flush_rows
-    flush_windows: int = Settings.flush_windows
-    flush_cells: int = Settings.flush_cells
     output: str | None = field(default=None, metadata=INNER)
     """An address that Spark itself writes results to; they are not handed over then."""
     late_output: str | None = field(default=None, metadata=INNER)
@@ -51,11 +44,6 @@ class SparkOptions:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
         if self.restore and not self.checkpoint:
             raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
-
-    def settings(self, folder: Path) -> Settings:
-        """What the frames of a run are told."""
-        flush = {name: getattr(self, name) for name in ("flush", "flush_rows", "flush_windows", "flush_cells")}
-        return Settings(self.batch_rows, rate=self.rate, spool=folder / "spool", **flush)
 
     def session(self) -> SparkSession:
         if self.spark is None:

@@ -1,6 +1,8 @@
 """Run plans on Spark: streams to their end or for as long as they are followed, static frames as a whole.
 
-What a micro-batch of a stream gave is handed over when that micro-batch has ended, from the ledger.
+What a micro-batch of a stream gave is handed over from the ledger when that micro-batch has ended. With an address to
+write to, Spark writes, and nothing is handed over; late rows are a second query then, with a checkpoint of its own, so
+that each sink is written exactly once.
 """
 
 from __future__ import annotations
@@ -8,30 +10,43 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
+from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from windrow.durable.sealed_files import read_json, write_json
 from windrow.engines.base import within
 from windrow.engines.run import Outcome, Receiver, Requests
+from windrow.engines.spark.connect.connectors import Output, writer
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.engines.spark.query.frames import Frames, frames
-from windrow.engines.spark.running.checkpoint import METRICS, SPARK, claim, whole, working_folder
-from windrow.engines.spark.running.following import run_to_addresses
+from windrow.engines.spark.query.frames import Frames, frames, is_static
+from windrow.engines.spark.running.checkpoint import (
+    LATE_CHECKPOINT,
+    METRICS,
+    SPARK,
+    claim,
+    refuse_moved_output,
+    whole,
+    working_folder,
+)
 from windrow.engines.spark.running.ledger import Deliver, SparkLedger, deliver_in_order, has_ties
 from windrow.engines.spark.running.logs import last
-from windrow.engines.spark.running.observing import OBSERVED, Watch, metrics_of
+from windrow.engines.spark.running.observing import OBSERVED, OnProgress, Watch, metrics_of
 from windrow.engines.spark.running.options import SparkOptions, session_of
 from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.pipeline.metrics import Metrics
+from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.wire import COUNTED, COUNTS, LATE, RESULT
+from windrow.sources.addresses import FILES
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 def run(
@@ -41,28 +56,20 @@ def run(
     options: SparkOptions,
     requests: Requests,
 ) -> Outcome:
-    """Run plans over sources they share, in one query of Spark.
+    """Run plans over sources they share: those over static frames in one query of Spark, all others in another.
 
-    Streams are drained and closed unless they are followed, static frames are read whole. With an address to write to,
-    Spark writes, and nothing is handed over.
+    Streams are drained and closed unless they are followed, static frames are read whole.
     """
-    if options.output is not None:
-        (plan,) = plans
-        metrics = run_to_addresses(plan, sources, receiver.on_progress, options, requests)
-        return [metrics], metrics
     found: dict[int, Metrics] = {}
-    kinds = [_is_static(plan, sources) for plan in plans]
-    for kind in dict.fromkeys(kinds):  # static frames are read whole, and all else is a stream
+    used = [{n.name: sources[n.name] for n in walk(plan) if isinstance(n, Stream)} for plan in plans]
+    kinds = [all(map(is_static, own.values())) for own in used]
+    for kind in dict.fromkeys(kinds):
         places = [place for place, one in enumerate(kinds) if one is kind]
-        each = _run([plans[i] for i in places], sources, within(receiver, places), options, requests)
+        own = {name: source for place in places for name, source in used[place].items()}
+        each = _run([plans[i] for i in places], own, within(receiver, places), options, requests)
         found.update(zip(places, each, strict=True))
     each = [found[place] for place in range(len(plans))]
     return each, replace(reduce(Metrics.plus, each), elapsed=max(metrics.elapsed for metrics in each))
-
-
-def _is_static(plan: Node, sources: Mapping[str, Source]) -> bool:
-    used = [sources[node.name] for node in walk(plan) if isinstance(node, Stream)]
-    return all(isinstance(source, FrameSource) and not source.is_streaming for source in used)
 
 
 def _run(
@@ -73,23 +80,58 @@ def _run(
     requests: Requests,
 ) -> list[Metrics]:
     started = time.perf_counter()
-    names = {node.name for plan in plans for node in walk(plan) if isinstance(node, Stream)}
-    sources = {name: source for name, source in sources.items() if name in names}
-    given = [_deliveries(receiver, query) for query in range(len(plans))]
     with clear_words(), working_folder(options.checkpoint, restore=options.restore) as folder:
         spark = session_of(sources) or options.session()
-        settings = options.settings(folder)
+        settings = replace(options, spool=folder / "spool")
 
         def work() -> list[Metrics]:
             made = frames(spark, plans, sources, settings)
+            framed = any(isinstance(source, FrameSource) for source in sources.values())
+            if options.output is not None:
+                (plan,) = plans
+                claim(folder, made[0], ledger=False)
+                running = _started(made[0], options, folder, early=gives_early(plan), now=options.once or not framed)
+                return [_watched(running, receiver.on_progress, options.json_lines, requests.stop)]
+            given = [_deliveries(receiver, query) for query in range(len(plans))]
             if not made[0].outcomes.isStreaming:
                 return _whole(made, given)
-            closing = partial(frames, spark, plans, sources, replace(settings, close=True))
-            ledger = SparkLedger(spark, folder, made, given)
-            return _Streaming(made, closing, sources, ledger, options, requests, receiver.on_progress).run()
+            closing = partial(frames, spark, plans, sources, replace(settings, close=True)) if framed else None
+            ledger = SparkLedger(spark, folder, made, given, keep=options.checkpoint is not None)
+            return _Streaming(made, closing, ledger, options, requests, receiver.on_progress).run()
 
         each = on_own_thread(spark, work, requests.stop)
     return [replace(metrics, elapsed=time.perf_counter() - started) for metrics in each]
+
+
+def _started(made: Frames, options: SparkOptions, folder: Path, *, early: bool, now: bool) -> list[StreamingQuery]:
+    """The queries that write to addresses; with `now` they end when all that is there has been read."""
+    assert options.output is not None
+    started = [_start(writer(made.results, options.output, {}, early=early), folder / SPARK, now=now)]
+    if options.late_output is not None:
+        started.append(_start(writer(made.late, options.late_output, {}), folder / LATE_CHECKPOINT, now=now))
+    return started
+
+
+def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
+    if output.place.format in FILES:
+        refuse_moved_output(output.place.target)
+    prepared = output.writer.option("checkpointLocation", str(checkpoint))
+    return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
+
+
+def _watched(
+    running: list[StreamingQuery], on_progress: OnProgress | None, json_lines: str | None, stop: Event
+) -> Metrics:
+    """To the end of all queries; a request to stop or the fault of one stops them all in good order."""
+    first = Watch(running[0], on_progress, json_lines=json_lines, stop=stop)
+    watches = [first, *(Watch(query, stop=stop) for query in running[1:])]
+    try:
+        while sum(not watch.has_ended() for watch in watches):  # each of them is asked, each time
+            pass
+    finally:
+        for query in running:
+            query.stop()
+    return first.metrics
 
 
 def _deliveries(receiver: Receiver, query: int) -> dict[int, Deliver]:
@@ -106,54 +148,46 @@ def _whole(made: Sequence[Frames], deliveries: Sequence[Mapping[int, Deliver]]) 
         rest = (row for row in mine if row["kind"] != COUNTS)
         deliver_in_order(rest, given, frame.job.time, ties=has_ties(frame.job))
         sums: dict[str, Any] = {name: sum(row[name] for row in counts) for name in COUNTED}
-        told = next((row["sources"] for row in counts if row["sources"] is not None), "{}")
-        each.append(metrics_of({"observedMetrics": {OBSERVED: {**sums, "sources": told}}}))
+        sums["sources"] = next((row["sources"] for row in counts if row["sources"] is not None), "{}")
+        each.append(metrics_of({"observedMetrics": {OBSERVED: sums}}))
     return each
 
 
+@dataclass(frozen=True)
 class _Streaming:
     """One run of a streaming query, and of its end."""
 
-    def __init__(
-        self,
-        made: Sequence[Frames],
-        closing: Callable[[], Sequence[Frames]],
-        sources: Mapping[str, Source],
-        ledger: SparkLedger,
-        options: SparkOptions,
-        requests: Requests,
-        on_progress: Callable[[Metrics], None] | None,
-    ) -> None:
-        self.made = made
-        self.closing = closing
-        self.framed = [source for source in sources.values() if isinstance(source, FrameSource)]
-        self.ledger = ledger
-        self.folder = ledger.folder
-        self.options = options
-        self.requests = requests
-        self.on_progress = on_progress
-        self.told = ledger.folder / METRICS
-        self.keep = options.checkpoint is not None
+    made: Sequence[Frames]
+    closing: Callable[[], Sequence[Frames]] | None
+    """Makes the query that ends the streams, where they do not end by themselves."""
+    ledger: SparkLedger
+    options: SparkOptions
+    requests: Requests
+    on_progress: OnProgress | None
+
+    @property
+    def folder(self) -> Path:
+        return self.ledger.folder
 
     def run(self) -> list[Metrics]:
         """Follow where that is wanted; then drain and, where the streams do not end by themselves, end them."""
         claim(self.folder, self.made[0], ledger=True)
         outcomes = self.made[0].outcomes
-        if self.requests.follow and self.framed:
-            self.ledger.hand_over(keep=self.keep)  # what was given before a restore: nothing may come for long
+        if self.requests.follow and self.closing is not None:
+            self.ledger.hand_over()  # what was given before a restore: nothing may come for long
             self._hand_over_until_end(outcomes, follow=True)
         self._hand_over_until_end(outcomes)
-        if self.framed:
+        if self.closing is not None:
             self._hand_over_until_end(self.closing()[0].outcomes)
         return self._checked()
 
     def _hand_over_until_end(self, outcomes: DataFrame, *, follow: bool = False) -> None:
         """Hand over what each micro-batch gave once it has ended; until the run is closed, or all is read."""
-        prepared = self.ledger.writer(outcomes, keep=self.keep)
+        prepared = self.ledger.writer(outcomes)
         query = (prepared if follow else prepared.trigger(availableNow=True)).start()
         watch = Watch(
             query,
-            lambda metrics: self._tell(metrics, watch),
+            lambda metrics: self._note(metrics, watch),
             json_lines=self.options.json_lines,
             queries=len(self.made),
             stop=self.requests.stop,
@@ -163,17 +197,17 @@ class _Streaming:
             while not watch.has_ended() and not (follow and self.requests.close.is_set()):
                 if watch.batch != handed:
                     handed = watch.batch
-                    self.ledger.hand_over(keep=self.keep)
+                    self.ledger.hand_over()
         except BaseException:
             with suppress(Exception):  # a JVM that is gone has nothing to stop
                 query.stop()
             raise
         query.stop()
-        self.ledger.hand_over(keep=self.keep)
+        self.ledger.hand_over()
 
-    def _tell(self, metrics: Metrics, watch: Watch) -> None:
+    def _note(self, metrics: Metrics, watch: Watch) -> None:
         with whole(self.folder):
-            write_json(self.told, {"batch": watch.batch, "each": [one.to_dict() for one in watch.each]})
+            write_json(self.folder / METRICS, {"batch": watch.batch, "each": [one.to_dict() for one in watch.each]})
         if self.on_progress is not None:
             self.on_progress(metrics)
 
@@ -182,13 +216,14 @@ class _Streaming:
 
         A run that was killed may have missed to write them; then nobody knows how many there should be.
         """
-        if not self.told.exists():
+        path = self.folder / METRICS
+        if not path.exists():
             return [Metrics() for _ in self.made]
         with whole(self.folder):
-            told = read_json(self.told)
-        each = [Metrics.from_dict(one) for one in told["each"]]
+            noted = read_json(path)
+        each = [Metrics.from_dict(one) for one in noted["each"]]
         if any(metrics.results for metrics in each):
             self.ledger.hand_over_from_afar()
-        if told["batch"] == last(self.folder / SPARK / "commits"):
+        if noted["batch"] == last(self.folder / SPARK / "commits"):
             self.ledger.check([metrics.results for metrics in each])
         return each

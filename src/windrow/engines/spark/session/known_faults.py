@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from windrow.errors import ConfigurationError, SourceError, WindrowError
@@ -53,7 +53,7 @@ def _fault(pattern: str, says: str, hint: str, kind: type[WindrowError] = Config
 
     def explain(found: Match) -> WindrowError:
         parts = [" ".join(found[0].split()).rstrip("."), *(_path(part or "") for part in found.groups())]
-        texts = {name: text.format(*parts) for name, text in fields.groupdict().items() if text}
+        texts: dict[str, Any] = {name: text.format(*parts) for name, text in fields.groupdict().items() if text}
         return kind(**texts, hint=hint.format(*parts))
 
     return re.compile(pattern, re.M), explain

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 import windrow as wr
 from windrow.cli import main
-from windrow.engines.run import Requests
-from windrow.engines.spark.running.following import run_to_addresses
+from windrow.engines.run import Receiver, Requests
 from windrow.engines.spark.running.logs import last
 from windrow.engines.spark.running.options import SparkOptions
+from windrow.engines.spark.running.run import run
 from windrow.errors import ConfigurationError
 from windrow.sinks.text import JsonLinesSink
 
@@ -51,10 +51,10 @@ def test_results_and_late_rows_go_to_folders_that_spark_writes(
     answer, late = tmp_path / "answer", tmp_path / "late"
     told: list[int] = []
     options = SparkOptions(spark=spark, batch_rows=10, checkpoint=str(tmp_path / "state"))
-    metrics = run_to_addresses(
-        query.plan,
+    _, metrics = run(
+        [query.plan],
         query.sources,
-        lambda metrics: told.append(metrics.rows_in),
+        Receiver(lambda *_: None, on_progress=lambda metrics: told.append(metrics.rows_in)),
         replace(options, output=f"parquet:{answer}", late_output=f"parquet:{late}"),
         Requests(),
     )
@@ -65,7 +65,7 @@ def test_results_and_late_rows_go_to_folders_that_spark_writes(
     assert list(range(10, 101, 10)) == told
     again = SparkOptions(spark=spark, checkpoint=str(tmp_path / "state"), output="console:")
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` holds a run already, got .*\. Hint: go on from it"):
-        run_to_addresses(query.plan, query.sources, None, again, Requests())
+        run([query.plan], query.sources, Receiver(lambda *_: None), again, Requests())
 
 
 def test_windrow_run_is_on_spark_and_says_what_sparks_own_window_would_do(
