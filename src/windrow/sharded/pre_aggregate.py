@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from windrow.aggregates import UserAggregate, register
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers
-from windrow.errors import DataError
 from windrow.operators.aggregate.partials import PaneAggregate, Partials
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
@@ -36,8 +35,7 @@ from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, P
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.sharded.replication import places
-from windrow.sharded.task_progress import Sighting
-from windrow.sharded.time_stretches import Stretches
+from windrow.sharded.task_progress import Sighting, Stretches
 from windrow.sharded.wire import bodies_batch, pack
 
 FLUSH_BYTES = 64 << 20
@@ -64,11 +62,13 @@ class PreAggregation:
         """What every body says: for whom it is and what it holds."""
         return {"to": self.to or [(0, self.place)], "kind": kind, "wall": wall, "shared": self.shared}
 
-    def bodies(
-        self, elements: Iterable[pa.RecordBatch | Punctuation], *, order: int = 0, ends: bool = False
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows for the shards as they come, and to every shard at the end what was seen."""
-        return bodies_of([self], elements, order=order, ends=ends)
+    def to_all(self, data: pa.Table, note: dict[str, Any]) -> pa.RecordBatch:
+        """The same body for every shard."""
+        return bodies_batch(list(self.shards), [pack(data.to_batches(), data.schema, note)] * len(self.shards))
+
+    def report(self, seen: Sighting) -> pa.RecordBatch:
+        """What was seen, for every shard."""
+        return self.to_all(pa.table({}), {**self.note("seen", seen.wall), "seen": asdict(seen)})
 
 
 def bodies_of(
@@ -79,7 +79,8 @@ def bodies_of(
     numbers: tuple[int, int] | None = None,
     ends: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The low levels of several queries over one stream, which is read once.
+    """The low levels of several queries over one stream, which is read once: rows for the shards as they come, and to
+    every shard at the end what was seen.
 
     Where its rows have numbers, these are those of the first that is read and of the one behind the last.
     """
@@ -219,9 +220,7 @@ class Task:
         data = groups.append_column("promised", arrow(promises.values))
         if route and {name for e in route for name in columns_of(e)} <= set(groups.schema.names):
             return self._divided(data, self._shards([evaluate(e, groups) for e in route], len(groups)), "promises")
-        note = self.lowering.note("promises", self.seen.wall)
-        body = pack([data], data.schema, note)
-        return bodies_batch(list(self.lowering.shards), [body] * len(self.lowering.shards))
+        return self.lowering.to_all(pa.Table.from_batches([data]), self.lowering.note("promises", self.seen.wall))
 
     def _shards(self, keys: Sequence[Array], rows: int) -> Shards:
         return shards_of(keys, rows, len(self.lowering.shards))
@@ -248,9 +247,10 @@ class Task:
         self.seen.latest = self.seen.high
         return self._cells(partials)
 
-    def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str, **told: Any) -> pa.RecordBatch:
-        """One body for each shard that gets something."""
-        note = {**self.lowering.note(kind, self.seen.wall), "order": self._next(), **told}
+    def _divided(self, data: pa.RecordBatch, shards: Shards, kind: str, **more: Any) -> pa.RecordBatch:
+        """One body for each shard that gets something, with its place among all that is sent in the micro-batch."""
+        self.sent += 1
+        note = {**self.lowering.note(kind, self.seen.wall), "order": [self.seen.order, self.sent], **more}
         if len(self.lowering.shards) == 1:
             return bodies_batch([self.lowering.shards[0]], [pack([data], data.schema, note)])
         order = np.argsort(shards, kind="stable")
@@ -259,11 +259,6 @@ class Task:
         present = [shard for shard in range(len(self.lowering.shards)) if cuts[shard + 1] > cuts[shard]]
         bodies = [pack([ordered.slice(cuts[s], cuts[s + 1] - cuts[s])], data.schema, note) for s in present]
         return bodies_batch([self.lowering.shards[s] for s in present], bodies)
-
-    def _next(self) -> list[int]:
-        """Where what is sent next stands among all that is sent in the micro-batch."""
-        self.sent += 1
-        return [self.seen.order, self.sent]
 
     def finish(self, ends: bool) -> Iterator[pa.RecordBatch]:
         """The rest, then what was seen, to every shard."""
@@ -276,7 +271,7 @@ class Task:
         self.seen.ends = ends
         if self.stretches is not None and self.passed is not None:
             self.seen.stretches, self.seen.passed = self.stretches.found, self.passed.found
-        yield told(self.lowering, self.seen)
+        yield self.lowering.report(self.seen)
 
 
 def _limit(stream: nodes.Stream, wall: float) -> LeadLimit | None:
@@ -289,28 +284,10 @@ def _limit(stream: nodes.Stream, wall: float) -> LeadLimit | None:
     return LeadLimit(lead.amount.resolve(Domain.TIME, "lead"), wall_clock=True, clock=lambda: wall)
 
 
-def refuse_nulls(times: Array, stream: nodes.Stream) -> None:
-    """A row without a time belongs to no window."""
-    if times.null_count:
-        raise DataError(
-            "must not be null: a row without a time belongs to no window",
-            parameter=stream.time,
-            value=f"{times.null_count} nulls in {stream.name}",
-            hint=f"filter the source, or fill it: coalesce({stream.time}, ...)",
-        )
-
-
 def make_known(aggregates: Sequence[UserAggregate]) -> None:
     """Register a user's aggregates in a process that has not seen them."""
     for aggregate in aggregates:
         register(aggregate)
-
-
-def told(lowering: PreAggregation, seen: Sighting) -> pa.RecordBatch:
-    """A body for every shard that says what was seen."""
-    note = {**lowering.note("seen", seen.wall), "seen": seen.to_json()}
-    body = pack([], pa.schema([]), note)
-    return bodies_batch(list(lowering.shards), [body] * len(lowering.shards))
 
 
 def path_operators(path: Sequence[nodes.Node]) -> list[Operator]:

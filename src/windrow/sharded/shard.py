@@ -23,7 +23,6 @@ from windrow.operators.input.times import to_units
 from windrow.operators.joins.base import AnyJoin
 from windrow.operators.kernels.input import span
 from windrow.operators.late.judging import below
-from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.state.changes import Saved
 from windrow.physical.division.nodes import Divided, Exchange
 from windrow.pipeline.build import connect
@@ -112,26 +111,31 @@ class Shard:
         self.pipeline: Pipeline = connect((job.divided.high,))
         self.progress = [Progress() for _ in job.streams]
         self.given: list[Outcome] = []
-        self.sightings: list[list[Sighting]] = [[] for _ in self.progress]
-        self.promises: list[tuple[int, pa.RecordBatch]] = []
         self.leads = [lead_among_rows(stream) for stream in job.streams]
         """How far rows of each stream may be ahead of its others."""
-        self.aside: list[tuple[int, pa.RecordBatch, int | None]] = []
-        """Rows of this micro-batch that a task knew to be too far ahead, and of what if not of the other rows."""
-        self.waiting: list[Taken] = []
-        """Rows of this micro-batch whose order says something, or of which some may be early."""
         self.counts_given = gives_early(job.divided.asked)
         self.steps = 0
         """How many bodies were given, where their order says something."""
         self.pipeline.ends[0].on_result = lambda batch: self._give(RESULT, batch, job.answer)
         self.pipeline.ends[0].on_late = lambda batch: self._give(LATE, batch, job.late)
         self.now = 0.0
-        """The time of day as the tasks told it, for idle times by the clock."""
-        self.melds = [stage.operator for stage in self.pipeline.stages if isinstance(stage.operator, MeldOperator)]
-        for meld in self.melds:
-            meld.clock = lambda: self.now
+        """The time of day at the tasks, for idle times by the clock."""
+        self.pipeline.go_by(self._clock)
         for early, _, _ in self._early():
             early.by_row = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """A micro-batch."""
+        self.sightings: list[list[Sighting]] = [[] for _ in self.progress]
+        self.promises: list[tuple[int, pa.RecordBatch]] = []
+        self.aside: list[tuple[int, pa.RecordBatch, int | None]] = []
+        """Rows that a task knew to be too far ahead, and of what if not of the other rows."""
+        self.waiting: list[Taken] = []
+        """Rows whose order says something, or of which some may be early."""
+
+    def _clock(self) -> float:
+        return self.now
 
     def _give(self, kind: int, batch: pa.RecordBatch, schema: pa.Schema) -> None:
         if len(schema):
@@ -150,7 +154,10 @@ class Shard:
 
     def take(self, place: int, note: dict[str, Any], batches: list[pa.RecordBatch], cells: list[Merged]) -> None:
         """A body that came for the input at a place; `cells` are its pane partials, if it holds any."""
-        self._hear(note["wall"])
+        if self.now == 0.0:  # silence begins with the first body
+            self.now = note["wall"]
+            self.pipeline.go_by(self._clock)
+        self.now = max(self.now, note["wall"])
         if note["kind"] == "seen":
             self.sightings[place].append(Sighting.from_json(note["seen"]))
         elif note["kind"] == "promises":
@@ -185,8 +192,8 @@ class Shard:
         self._set_early_aside()
         for taken in sorted(self.waiting, key=lambda one: one.order):
             self._feed(taken)
-        self._advance(self.sightings, whole, self.promises)
-        self.sightings, self.promises, self.waiting, self.aside = [[] for _ in self.progress], [], [], []
+        self._advance(whole)
+        self._begin()
         yield from self.handed_over()
         yield self.counts()
 
@@ -222,26 +229,18 @@ class Shard:
         assert isinstance(stage, Input)
         return to_units(data.column(stage.time), stage.time, capped=True)
 
-    def _hear(self, wall: float) -> None:
-        if self.now == 0.0:
-            for meld in self.melds:
-                meld.last_seen = [wall] * len(meld.last_seen)
-        self.now = max(self.now, wall)
-
     def handed_over(self) -> Iterator[Outcome]:
         given, self.given = self.given, []
         yield from given
 
-    def _advance(
-        self, sightings: list[list[Sighting]], whole: bool, promises: list[tuple[int, pa.RecordBatch]]
-    ) -> None:
+    def _advance(self, whole: bool) -> None:
         """After the rows of a micro-batch, the promises for single groups, then those for all rows of a stream."""
-        for stream, progress, seen in zip(self.job.streams, self.progress, sightings, strict=True):
+        for stream, progress, seen in zip(self.job.streams, self.progress, self.sightings, strict=True):
             progress.check(seen, stream.name)
             progress.see(seen, stream)
             progress.ended = progress.ended or whole
         self._witness()
-        for place, data in promises:
+        for place, data in self.promises:
             last = data.num_columns - 1
             known = GroupPunctuations(data.remove_column(last), np.asarray(data.column(last)))
             self.pipeline.feed(self.pipeline.entries[place], known)
@@ -250,7 +249,7 @@ class Shard:
             if progress.advance(stream) > before:
                 self.pipeline.feed(stage, Punctuation(progress.bound))
         self.pipeline.resume()
-        self._speak()
+        self._give_early()
 
     def _entries(self) -> Iterator[tuple[Stage, Exchange, Progress]]:
         return zip(self.pipeline.entries, self.job.divided.exchanges, self.progress, strict=True)
@@ -263,7 +262,7 @@ class Shard:
                     if window.operator.early is not None:
                         yield window.operator.early, window, progress
 
-    def _speak(self) -> None:
+    def _give_early(self) -> None:
         """Early results after a micro-batch, once for all inputs of a window that have come far enough."""
         due = [window for early, window, progress in self._early() if early.is_due(progress.latest)]
         for window in dict.fromkeys(due):
@@ -300,12 +299,12 @@ class Shard:
 
     def _sources(self) -> dict[str, dict[str, Any]]:
         """By the name of the stream; one that is read in several places is counted in each."""
-        told: dict[str, dict[str, Any]] = {}
+        found: dict[str, dict[str, Any]] = {}
         for stream, progress in zip(self.job.streams, self.progress, strict=True):
-            again = sum(name.partition(" ")[0] == stream.name for name in told)
+            again = sum(name.partition(" ")[0] == stream.name for name in found)
             name = f"{stream.name} ({again + 1})" if again else stream.name
-            told[name] = asdict(_metrics_of(stream, progress))
-        return told
+            found[name] = asdict(_metrics_of(stream, progress))
+        return found
 
     # State
 

@@ -1,30 +1,143 @@
-"""How far each stream has come, told in band: every task tells every shard what it saw.
+"""How far each stream has come: every task reports to every shard what it saw.
 
-A policy speaks at the end of a micro-batch, over all rows up to there: which rows of a micro-batch came first is not
+A policy is applied at the end of a micro-batch, to all rows up to there: which rows of a micro-batch came first is not
 defined on Spark, and no answer may depend on it. So, too, which rows are too far ahead is decided of all of them
-together.
+together, by the times of the micro-batch as stretches. A stretch is a run of times, each at most the lead above the one
+before it. Either all rows of a stretch are early or none is, so a task sends first and last time and number of rows of
+each: few numbers, whatever it read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.durable.manifests import damaged
+from windrow.errors import DataError
 from windrow.operators.input.disorder import no_notes
 from windrow.operators.input.policy import implied, moved_by, settle, slack_of, slack_rows_of
 from windrow.operators.kernels.disorder import BEHIND, BELOW, note_behind, note_jump
 from windrow.plan.nodes import Stream
 from windrow.semantics.progress.policies import END, START, External
-from windrow.sharded.time_stretches import Stretch, reached, trail
-from windrow.sharded.wire import damaged
 
 GRACE = 8
-"""So many micro-batches ahead of the others may come before it is said that the stream itself has gone there."""
+"""So many micro-batches ahead of the others may come before it is reported that the stream itself has gone there."""
+MOST = 1 << 16
+"""Stretches of one task. Where there are more, the lead is much too short for the stream."""
 
 
 @dataclass
-class Sighting:
+class Stretch:
+    """Times from `first` to `last`; for slack counted in rows also its last rows, and the largest of the others."""
+
+    first: int
+    last: int
+    rows: int
+    recent: list[list[int]] = field(default_factory=list)
+    """Place in the stream and time of the last rows."""
+    before: int = START
+    """The largest time of the others."""
+
+
+class Stretches:
+    """Those of one task, in ascending order, none within the lead of the next."""
+
+    def __init__(self, stream: str, lead: int, slack_rows: int = 0) -> None:
+        self.stream = stream
+        self.lead = lead
+        self.slack_rows = slack_rows
+        self.found: list[Stretch] = []
+        self.rows = 0
+
+    def add(self, times: Integers) -> None:
+        if len(times):
+            self.found = merged([*self.found, *self._cut(times)], self.lead, self.slack_rows)
+            self.rows += len(times)
+        if len(self.found) > MOST:
+            raise DataError(
+                f"must be longer: in one micro-batch, rows of {self.stream} lie further apart in {MOST:,} places",
+                parameter="lead",
+                value=self.lead,
+                hint="LEAD is meant for rows that are far ahead of all others; raise it above the usual gaps",
+            )
+
+    def _cut(self, times: Integers) -> list[Stretch]:
+        order = np.argsort(times, kind="stable")
+        ordered = times[order]
+        heads = np.flatnonzero(np.diff(ordered) > self.lead) + 1
+        starts, stops = [0, *heads.tolist()], [*heads.tolist(), len(times)]
+        return [
+            self._stretch(ordered[start:stop], order[start:stop]) for start, stop in zip(starts, stops, strict=True)
+        ]
+
+    def _stretch(self, times: Integers, places: Integers) -> Stretch:
+        stretch = Stretch(int(times[0]), int(times[-1]), len(times))
+        if self.slack_rows:
+            came = np.argsort(places)
+            old, new = times[came[: -self.slack_rows]], came[-self.slack_rows :]
+            stretch.recent = [[self.rows + int(places[i]), int(times[i])] for i in new]
+            stretch.before = int(old.max()) if len(old) else START
+        return stretch
+
+
+def merged(stretches: Iterable[Stretch], lead: int, slack_rows: int) -> list[Stretch]:
+    """Stretches of the same rows, with those that are within the lead of each other put together."""
+    found: list[Stretch] = []
+    for one in sorted(stretches, key=lambda stretch: stretch.first):
+        if found and one.first <= found[-1].last + lead:
+            found[-1] = _together(found[-1], one, slack_rows)
+        else:
+            found.append(one)
+    return found
+
+
+def _together(left: Stretch, right: Stretch, slack_rows: int) -> Stretch:
+    recent, before = trail([left, right], slack_rows)
+    return Stretch(left.first, max(left.last, right.last), left.rows + right.rows, recent, before)
+
+
+def trail(stretches: Iterable[Stretch], slack_rows: int) -> tuple[list[list[int]], int]:
+    """The last rows of some stretches together, and the largest time before those."""
+    each = list(stretches)
+    recent = sorted(row for stretch in each for row in stretch.recent)
+    done = max(0, len(recent) - slack_rows)
+    return recent[done:], max([START, *(stretch.before for stretch in each), *(time for _, time in recent[:done])])
+
+
+def reached(stretches: Iterable[Stretch], lead: int, high: int) -> int:
+    """Up to where the rows of a micro-batch are not early; `high` is the largest time before. See `semantics.lead`."""
+    found = merged(stretches, lead, 0)
+    if high == START and found:
+        return max(found, key=lambda stretch: stretch.rows).last
+    for stretch in found:
+        if stretch.first <= high + lead:
+            high = max(high, stretch.last)
+    return high
+
+
+@dataclass
+class Seen:
+    """What was seen of a stream: by one task, or so far."""
+
+    rows: int = 0
+    filtered: int = 0
+    early: int = 0
+    high: int = START
+    """The largest time of any row."""
+    latest: int = START
+    """The largest time of a row that passed the filters."""
+    promised: int = START
+    """The largest punctuation the data carried."""
+    recent: list[int] = field(default_factory=list)
+    """The times of the last rows, for slack counted in rows."""
+
+
+@dataclass
+class Sighting(Seen):
     """What one task saw of one stream in one micro-batch."""
 
     order: int = 0
@@ -33,21 +146,10 @@ class Sighting:
     """The number of its first row in the stream, where rows have one: punctuations in a column are rows, too."""
     last: int = 0
     """The number of the row behind its last."""
-    rows: int = 0
-    filtered: int = 0
-    early: int = 0
-    high: int = START
-    """The largest time of any row."""
     least: int = END
     """The smallest time of any row."""
-    latest: int = START
-    """The largest time of a row that passed the filters."""
-    promised: int = START
-    """The largest punctuation the data carried."""
-    recent: list[int] = field(default_factory=list)
-    """The times of its last rows, for slack counted in rows."""
     before: int = START
-    """The largest time before those."""
+    """The largest time before the recent ones."""
     ends: bool = False
     """Nothing follows."""
     wall: float = 0.0
@@ -57,13 +159,10 @@ class Sighting:
     passed: list[Stretch] = field(default_factory=list)
     """Those of the rows that passed the filters."""
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
     @staticmethod
-    def from_json(told: dict[str, Any]) -> Sighting:
-        known = {name: [Stretch(**one) for one in told[name]] for name in ("stretches", "passed")}
-        return Sighting(**{**told, **known})
+    def from_json(saved: dict[str, Any]) -> Sighting:
+        known = {name: [Stretch(**one) for one in saved[name]] for name in ("stretches", "passed")}
+        return Sighting(**{**saved, **known})
 
     def up_to(self, reach: int, slack_rows: int) -> Sighting:
         """What it saw but for rows above `reach`, which are early."""
@@ -80,19 +179,12 @@ class Sighting:
 
 
 @dataclass
-class Progress:
+class Progress(Seen):
     """One stream as all shards know it."""
 
     read: int = 0
     """The number of the row that comes next, where rows have one."""
-    rows: int = 0
-    filtered: int = 0
-    early: int = 0
-    high: int = START
-    latest: int = START
-    promised: int = START
     settled: int = START
-    recent: list[int] = field(default_factory=list)
     ended: bool = False
     bound: int = START
     batches: int = 0

@@ -13,15 +13,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.errors import ConfigurationError, InternalError
+from windrow.durable.manifests import damaged
+from windrow.errors import InternalError
 
 _NOTE = b"windrow"
 BODIES = "shard int, body binary"
 """The columns between low and high level."""
 COUNTED = ("late", "early", "filtered", "lost", "results", "windows", "bytes", "stored", "waiting", "evicted")
-OUTCOMES = ", ".join(
-    ["kind int", "query int", "time bigint", "body binary", *(f"{name} bigint" for name in COUNTED), "sources string"]
-)
+_TYPES: dict[str, pa.DataType] = {
+    "kind": pa.int32(),
+    "query": pa.int32(),
+    "time": pa.int64(),
+    "body": pa.binary(),
+    **dict.fromkeys(COUNTED, pa.int64()),
+    "sources": pa.string(),
+}
+OUTCOMES = pa.schema(_TYPES)
 """The columns a shard gives: results, with the time of the first of them, and late rows as bodies, then counts."""
 RESULT, LATE, COUNTS = 0, 1, 2
 
@@ -79,15 +86,6 @@ def opened(body: bytes, name: object, what: str) -> bytes:
     if body[:_SEAL] != _checksum(content, name):
         raise damaged(f"{what} has changed since it was written: its checksum differs")
     return content
-
-
-def damaged(what: str) -> ConfigurationError:
-    """The error for a checkpoint that is not whole."""
-    return ConfigurationError(
-        f"must hold a whole checkpoint; {what}",
-        parameter="checkpoint",
-        hint="bring the folder back from a copy, or run the query from the start in an empty folder",
-    )
 
 
 def _checksum(body: bytes, name: object) -> bytes:

@@ -13,7 +13,6 @@ makes it again; what came before is read from the ledger.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import warnings
@@ -27,16 +26,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.durable.folder_lock import unusable
-from windrow.durable.sealed_files import (
-    Damaged,
-    Seal,
-    make_durable,
-    read_json,
-    read_stream,
-    verify,
-    write_json,
-    write_stream,
-)
+from windrow.durable.manifests import LOCAL_MANIFEST, damaged, holds_a_run, read_manifest, refuse_other_engine
+from windrow.durable.sealed_files import Damaged, Seal, make_durable, read_stream, verify, write_json, write_stream
 from windrow.engines.local.state_files import KeptState, StateFiles, States
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning
 from windrow.operators.base import Counters
@@ -45,7 +36,6 @@ from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
 from windrow.sharded.chunks import VERSION
 
-MANIFEST = "manifest.json"
 RESULTS, LATE = "results", "late"
 _FILE = re.compile(rf"(?:(?:{RESULTS}|{LATE})(?:\.\d+)?-([0-9]+)\.arrow|state-([1-9][0-9]*)\.chunks)")
 """Files that lie beside the folders, by the number of the checkpoint that wrote them."""
@@ -110,25 +100,14 @@ class Checkpoints:
             (self.folder / ".writable").unlink()
         except OSError as error:
             raise unusable(self.folder, error) from error
-        if (self.folder / "windrow.json").exists():  # what every one of Spark has
-            raise ConfigurationError(
-                "must be of a run in process; this one is of a run on Spark",
-                parameter="checkpoint",
-                value=str(self.folder),
-                hint="go on with engine='spark', or choose an empty folder",
-            )
+        refuse_other_engine(self.folder, spark=False)
 
     def begin(self) -> None:
         """Refuse to begin anew where there is something to go on from."""
         with self._readable():
             numbers = self._numbers()
         if numbers:
-            raise ConfigurationError(
-                "holds a run already",
-                parameter="checkpoint",
-                value=str(self.folder),
-                hint="go on from it with restore, or choose an empty folder",
-            )
+            raise holds_a_run(self.folder)
 
     def _numbers(self) -> list[int]:
         return sorted(int(path.name) for path in self.folder.iterdir() if _NUMBER.fullmatch(path.name))
@@ -169,7 +148,7 @@ class Checkpoints:
             "given": {file: asdict(seal) for file, seal in given.items()},
         }
         make_durable(self.folder)  # files have names before a manifest counts that names them
-        write_json(draft / MANIFEST, manifest)
+        write_json(draft / LOCAL_MANIFEST, manifest)
         target = draft.replace(self.folder / str(number))
         make_durable(self.folder)
         return target, state
@@ -246,17 +225,11 @@ class Checkpoints:
                 _warn(damages, self.folder / str(number), done, reached)
             return number, manifest, states
         if damages:
-            raise self._not_whole(_listed(damages)) from damages[0]
+            raise damaged(_listed(damages), self.folder) from damages[0]
         return None
 
     def _manifest(self, number: int) -> dict[str, Any]:
-        path = self.folder / str(number) / MANIFEST
-        try:
-            manifest: dict[str, Any] = read_json(path)
-        except Damaged:
-            manifest = _unsealed(path) or {}
-            if not manifest:
-                raise
+        manifest = read_manifest(self.folder / str(number) / LOCAL_MANIFEST, VERSION)
         self._check(manifest)
         return manifest
 
@@ -265,7 +238,7 @@ class Checkpoints:
         try:
             yield
         except Damaged as damage:
-            raise self._not_whole(str(damage)) from damage
+            raise damaged(str(damage), self.folder) from damage
         except OSError as error:
             raise ConfigurationError(
                 f"must be a folder that can be read ({error.filename}: {(error.strerror or str(error)).lower()})",
@@ -273,14 +246,6 @@ class Checkpoints:
                 value=str(self.folder),
                 hint="mend the permissions of its files, or bring the folder back from a copy",
             ) from error
-
-    def _not_whole(self, damage: str) -> ConfigurationError:
-        return ConfigurationError(
-            f"must hold a whole checkpoint; {damage}",
-            parameter="checkpoint",
-            value=str(self.folder),
-            hint="bring the folder back from a copy, or run the query from the start in an empty folder",
-        )
 
     def _check(self, manifest: dict[str, Any]) -> None:
         if manifest["version"] != VERSION:
@@ -303,15 +268,6 @@ class Checkpoints:
 
 def _seals(files: dict[str, dict[str, Any]]) -> dict[str, Seal]:
     return {file: Seal(**seal) for file, seal in files.items()}
-
-
-def _unsealed(path: Path) -> dict[str, Any] | None:
-    """The manifest of a version from before there were seals."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) and "version" in content else None
 
 
 def _listed(damages: list[Damaged]) -> str:

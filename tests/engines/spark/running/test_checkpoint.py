@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from windrow.durable.manifests import SPARK_MANIFEST
 from windrow.durable.sealed_files import read_json, write_json
-from windrow.engines.spark.running.checkpoint import MANIFEST, claim, refuse_moved_output, working_folder
+from windrow.engines.spark.running.checkpoint import claim, refuse_moved_output, working_folder
 from windrow.engines.spark.running.logs import check_sums, given_files
 from windrow.errors import ConfigurationError
 from windrow.sharded.chunks import VERSION
@@ -119,7 +120,9 @@ def test_a_folder_of_other_state_is_refused(whole: Path) -> None:
         f"`checkpoint` must be of state format {VERSION}, got format 2. "
         "Hint: begin with an empty checkpoint folder, or go on with the Windrow that wrote it."
     )
-    (whole / MANIFEST).write_text(json.dumps({"version": 2, "query": ["stream s"], "shards": 2}))  # it had no checksum
+    (whole / SPARK_MANIFEST).write_text(
+        json.dumps({"version": 2, "query": ["stream s"], "shards": 2})
+    )  # it had no checksum
     with refused(version):
         claim(whole, made(), ledger=True)
 
@@ -137,7 +140,7 @@ def test_a_run_killed_while_it_claims_its_folder_can_be_restored(
     for _ in range(2):
         restore(tmp_path)
         claim(tmp_path, made(), ledger=True)
-    assert ["stream s"] == read_json(tmp_path / MANIFEST)["query"]
+    assert ["stream s"] == read_json(tmp_path / SPARK_MANIFEST)["query"]
 
 
 def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +158,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 CHANGED = "has changed since it was written: its checksum differs"
 LOST: dict[str, tuple[str, str]] = {
-    MANIFEST: (MANIFEST, "is missing where {folder}/spark is there"),
+    SPARK_MANIFEST: (SPARK_MANIFEST, "is missing where {folder}/spark is there"),
     "spark/offsets": ("spark/offsets/1", "is missing"),
     "spark/offsets/2": ("spark/offsets/2", "is missing"),
     "spark/commits": ("spark/commits/1", "is missing"),
@@ -196,7 +199,7 @@ def cut(path: Path) -> None:
 def test_every_damaged_log_is_named(harm: Callable[[Path], None], whole: Path) -> None:
     logs = [path for path in sorted(whole.rglob("*")) if path.with_name(f".{path.name}.crc").exists()]
     assert 11 == len(logs)
-    for path in [*logs, whole / MANIFEST]:
+    for path in [*logs, whole / SPARK_MANIFEST]:
         sound = path.read_bytes()
         harm(path)
         message = rf"^`checkpoint` must hold a whole checkpoint; {path} (has changed|is cut off|is empty).*\. {HINT}$"
@@ -245,9 +248,9 @@ def test_an_output_that_was_moved_is_refused(whole: Path, tmp_path: Path) -> Non
 
 
 def test_the_manifest_is_written_once(whole: Path) -> None:
-    before = (whole / MANIFEST).stat().st_mtime_ns
+    before = (whole / SPARK_MANIFEST).stat().st_mtime_ns
     claim(whole, made(), ledger=True)
-    assert before == (whole / MANIFEST).stat().st_mtime_ns
-    write_json(whole / MANIFEST, {"version": VERSION, "query": ["other"], "shards": 2, "ledger": True})
+    assert before == (whole / SPARK_MANIFEST).stat().st_mtime_ns
+    write_json(whole / SPARK_MANIFEST, {"version": VERSION, "query": ["other"], "shards": 2, "ledger": True})
     with pytest.raises(ConfigurationError, match=r"^`checkpoint` must be of a query that keeps the same state"):
         claim(whole, made(), ledger=True)

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from windrow.errors import ConfigurationError
-from windrow.sharded.pre_aggregate import PreAggregation, told
+from windrow.sharded.pre_aggregate import PreAggregation
 from windrow.sharded.task_progress import Sighting
 from windrow.sharded.wire import BODIES
 
@@ -75,7 +75,7 @@ class EndStream(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         for lowering in self.lowerings:
-            yield told(lowering, Sighting(ends=True))
+            yield lowering.report(Sighting(ends=True))
 
 
 class SilentStream(EndStream, SupportsTriggerAvailableNow):

@@ -213,7 +213,7 @@ def _stateful(bundle: Bundle, bodies: DataFrame) -> DataFrame:
     from pyspark.sql import functions as sf
 
     shards = bodies.groupBy("shard").transformWithStateInPandas(
-        statefulProcessor=ShardProcessor(bundle), outputStructType=OUTCOMES, outputMode="Append", timeMode="None"
+        ShardProcessor(bundle), spark_schema(OUTCOMES), outputMode="Append", timeMode="None"
     )
     observed = []
     for query in range(len(bundle.jobs)):
@@ -230,7 +230,7 @@ def _whole(bundle: Bundle, bodies: DataFrame) -> DataFrame:
         found = (body.as_buffer() for chunk in table.column("body").chunks for body in chunk)
         return pa.Table.from_batches([run_whole(bundle, key[0].as_py(), found)])
 
-    return bodies.groupBy("shard").applyInArrow(work, OUTCOMES)
+    return bodies.groupBy("shard").applyInArrow(work, spark_schema(OUTCOMES))
 
 
 def _refuse_mix(static: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from windrow.aggregates.one_value import Greatest
 from windrow.aggregates.sums import Counted, Summed
 from windrow.engines.spark.query.types import named
+from windrow.errors import DataError
 from windrow.operators.aggregate.partials import Partials
 from windrow.operators.kernels.input import span
 from windrow.operators.state.columns.base import StateColumn
@@ -25,12 +26,12 @@ from windrow.operators.state.layout import Layout
 from windrow.physical.division.nodes import Exchange
 from windrow.physical.pane_cells import pane_of
 from windrow.plan.checks.nodes import shape_of
-from windrow.plan.nodes import WindowAggregate
+from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.progress.policies import lead_of
 from windrow.semantics.scalars.expressions import Column as Name
 from windrow.semantics.windows.kinds import Landmark, Sliding
-from windrow.sharded.pre_aggregate import PreAggregation, Task, refuse_nulls
+from windrow.sharded.pre_aggregate import PreAggregation, Task
 from windrow.sharded.wire import BODIES
 
 if TYPE_CHECKING:
@@ -151,6 +152,16 @@ def _greatest(column: StateColumn, value: Column) -> Column:
     return sf.coalesce(best, sf.lit(int(LEAST)))
 
 
+def _refuse_nulls(times: pa.Array[Any], stream: Stream) -> None:
+    if times.null_count:
+        raise DataError(
+            "must not be null: a row without a time belongs to no window",
+            parameter=stream.time,
+            value=f"{times.null_count} nulls in {stream.name}",
+            hint=f"filter the source, or fill it: coalesce({stream.time}, ...)",
+        )
+
+
 def _sending(
     lowering: PreAggregation, layout: list[Any]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -158,7 +169,7 @@ def _sending(
         task = Task(lowering, 0)
         for batch in batches:
             if batch.num_rows:
-                refuse_nulls(batch.column("place"), lowering.exchange.stream)
+                _refuse_nulls(batch.column("place"), lowering.exchange.stream)
                 high = int(span(as_int64(batch.column("high")))[1])
                 yield task.send_cells(Partials.from_batch(batch.drop_columns(["high"]), layout), high)
         yield from task.finish(False)

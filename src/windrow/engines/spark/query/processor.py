@@ -16,6 +16,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from windrow.durable.manifests import damaged
 from windrow.engines.spark.session.worker import settle
 from windrow.pipeline.graph import state_bytes
 from windrow.sharded import chunks
@@ -23,7 +24,7 @@ from windrow.sharded.bundle import Bundle, Shards
 from windrow.sharded.chunks import Key, Known
 from windrow.sharded.shard import Outcome
 from windrow.sharded.signature import check_facts
-from windrow.sharded.wire import COUNTED, damaged, opened, seal
+from windrow.sharded.wire import COUNTED, OUTCOMES, opened, seal
 
 if TYPE_CHECKING:
     import pandas
@@ -123,15 +124,4 @@ def _frame(outcomes: Iterable[Outcome]) -> pandas.DataFrame:
 def run_whole(bundle: Bundle, number: int, bodies: Iterable[pa.Buffer]) -> pa.RecordBatch:
     """A shard of a static frame: all of its rows at once."""
     given = [asdict(outcome) for outcome in Shards(bundle, number).run(bodies, whole=True)]
-    return pa.RecordBatch.from_pylist(given, schema=OUTCOME_SCHEMA)
-
-
-_KINDS: dict[str, pa.DataType] = {
-    "kind": pa.int32(),
-    "query": pa.int32(),
-    "time": pa.int64(),
-    "body": pa.binary(),
-    **dict.fromkeys(COUNTED, pa.int64()),
-    "sources": pa.string(),
-}
-OUTCOME_SCHEMA = pa.schema(_KINDS)
+    return pa.RecordBatch.from_pylist(given, schema=OUTCOMES)

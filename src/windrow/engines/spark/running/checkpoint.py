@@ -12,16 +12,15 @@ All of it may be moved and copied as a whole.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from windrow.durable.folder_lock import CheckpointLock, unusable
-from windrow.durable.sealed_files import Damaged, read_json, write_json
+from windrow.durable.manifests import SPARK_MANIFEST, damaged, holds_a_run, read_manifest, refuse_other_engine
+from windrow.durable.sealed_files import Damaged, write_json
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.spark.query.frames import Frames
 from windrow.engines.spark.running.logs import SINK, check_logs, last, places_of, relocate
@@ -29,9 +28,7 @@ from windrow.engines.spark.session.faults import explained
 from windrow.errors import ConfigurationError
 from windrow.sharded.chunks import VERSION
 from windrow.sharded.signature import check_facts
-from windrow.sharded.wire import damaged
 
-MANIFEST = "windrow.json"
 METRICS = "metrics.json"
 """What the last micro-batch told, for a run that is restored and finds nothing left to do."""
 SPARK, LATE_CHECKPOINT = "spark", "late"
@@ -93,65 +90,35 @@ def whole(folder: Path) -> Iterator[None]:
 def _inspect(folder: Path, restore: bool) -> None:
     """All that can be known of a folder before Spark starts."""
     with whole(folder):
-        if not (folder / MANIFEST).exists():
+        if not (folder / SPARK_MANIFEST).exists():
             _refuse_others(folder)
             return
         if not restore:
-            raise ConfigurationError(
-                "holds a run already",
-                parameter="checkpoint",
-                value=str(folder),
-                hint="go on from it with restore, or choose an empty folder",
-            )
-        has_ledger = _manifest(folder).get("ledger", False)
+            raise holds_a_run(folder)
+        has_ledger = read_manifest(folder / SPARK_MANIFEST, VERSION).get("ledger", False)
         for name, given in ((SPARK, folder / GIVEN if has_ledger else None), (LATE_CHECKPOINT, None)):
             check_logs(folder / name, given)
             relocate(folder / name)
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    """What the manifest says; one from before there were checksums says at least of which version it is."""
-    path = folder / MANIFEST
-    try:
-        content = read_json(path)
-    except Damaged:
-        content = _unsealed(path)
-        if not isinstance(content, dict) or content.get("version", VERSION) == VERSION:
-            raise
-    return dict(content)
-
-
-def _unsealed(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-
-
 def _refuse_others(folder: Path) -> None:
     """Without its manifest the rest of a checkpoint is not known to be of this query; and other engines have others."""
-    if any(path.parent.name.isdigit() for path in folder.glob("*/manifest.json")):
-        raise ConfigurationError(
-            "must be of a run on Spark; this one is of a run in process",
-            parameter="checkpoint",
-            value=str(folder),
-            hint="go on with engine='local', or choose an empty folder",
-        )
+    refuse_other_engine(folder, spark=True)
     remains = [name for name in (SPARK, LATE_CHECKPOINT, GIVEN) if (folder / name).exists()]
     if remains:
-        raise Damaged(folder / MANIFEST, f"is missing where {folder / remains[0]} is there")
+        raise Damaged(folder / SPARK_MANIFEST, f"is missing where {folder / remains[0]} is there")
 
 
 def claim(folder: Path, made: Frames, *, ledger: bool) -> None:
     """The folder belongs to this query from now on, or is refused; with `ledger` what it gives is kept in there."""
     facts = {"version": VERSION, "query": made.bundle.signature, "shards": len(made.bundle.shards)}
-    manifest = folder / MANIFEST
+    manifest = folder / SPARK_MANIFEST
     with whole(folder):
         if not manifest.exists():
             folder.mkdir(parents=True, exist_ok=True)
             write_json(manifest, {**facts, "ledger": ledger})
             return
-        saved = _manifest(folder)
+        saved = read_manifest(manifest, VERSION)
         check_facts(saved, facts)
         if saved["ledger"] != ledger:
             _refuse_other_way(folder, ledger)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from windrow.durable.manifests import damaged
 from windrow.engines.spark.query.frames import Frames
 from windrow.engines.spark.running.checkpoint import GIVEN, SPARK, whole
 from windrow.engines.spark.running.logs import check_sums, forget, given_files
@@ -23,7 +24,7 @@ from windrow.operators.kernels.input import span
 from windrow.plan.nodes import OrderedOutput
 from windrow.plan.types.schema import in_order
 from windrow.sharded.shard import Job
-from windrow.sharded.wire import COUNTS, RESULT, batches_of, damaged, opened
+from windrow.sharded.wire import COUNTS, RESULT, batches_of, opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Node, WindowAggregate
 from windrow.sharded import chunks
 from windrow.sharded.bundle import Bundle, Shards
-from windrow.sharded.pre_aggregate import PreAggregation
+from windrow.sharded.pre_aggregate import PreAggregation, bodies_of
 from windrow.sharded.shard import Job
 
 _SHARDS = (2, 0)
@@ -53,6 +53,6 @@ def _bodies(job: Job, data: pa.Table) -> list[bytes]:
     bodies: list[bytes] = []
     for place, exchange in enumerate(job.divided.exchanges):
         batches = data.select(exchange.stream.schema.names).to_batches()
-        sent = PreAggregation(exchange, place, job.shards).bodies(batches)
+        sent = bodies_of([PreAggregation(exchange, place, job.shards)], batches)
         bodies += [row["body"] for batch in sent for row in batch.to_pylist()]
     return bodies

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+from windrow.durable.manifests import damaged
 from windrow.errors import ConfigurationError, SourceError, WindrowError
-from windrow.sharded.wire import damaged
 
 Match: TypeAlias = "re.Match[str]"
 Fault: TypeAlias = tuple["re.Pattern[str]", Callable[[Match], WindrowError]]
