@@ -60,12 +60,9 @@ class _Sizes(dict[chunks.Key, bytes]):
 
     written = 0
 
-    def put(self, key: chunks.Key, body: bytes) -> None:
-        self[key] = body
+    def __setitem__(self, key: chunks.Key, body: bytes) -> None:
+        super().__setitem__(key, body)
         self.written += len(body)
-
-    def remove(self, key: chunks.Key) -> None:
-        del self[key]
 
 
 def shard_save(plan: Node) -> Work:

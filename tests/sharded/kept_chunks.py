@@ -31,12 +31,12 @@ class Kept:
     written: int = 0
     """Bytes, of all that was put."""
 
-    def put(self, key: Key, body: bytes) -> None:
+    def __setitem__(self, key: Key, body: bytes) -> None:
         self.chunks[key] = body
         self.writes += 1
         self.written += len(body)
 
-    def remove(self, key: Key) -> None:
+    def __delitem__(self, key: Key) -> None:
         del self.chunks[key]
 
 

@@ -17,7 +17,7 @@ def command() -> None:
     """
     from windrow.cli.progress import stepping
     from windrow.engines.local.compiling import compile_for, small_joins, small_queries
-    from windrow.engines.spark.session.compiling import compile_two_levels
+    from windrow.engines.spark.session.worker import compile_two_levels
 
     started = time.perf_counter()
     queries = [*small_queries(), *small_joins()]

@@ -73,7 +73,7 @@ def spark_source() -> type[DataSource]:
 
 def spark_listener(on_progress: Callable[[Metrics], None], json_lines: str | None = None) -> StreamingQueryListener:
     """A listener for `spark.streams.addListener` that reports the metrics of each micro-batch of Windrow's queries."""
-    from windrow.engines.spark.running.listener import MetricsListener
+    from windrow.engines.spark.running.observing import MetricsListener
 
     return MetricsListener(on_progress, json_lines)
 

@@ -8,6 +8,6 @@
   its stream (`task_progress`), so every shard knows every stream, and a policy speaks after all rows of a
   micro-batch.
 - A `shard` holds the very pipeline that the local engine runs. Its state is cut into `chunks` (cells with
-  marks: `cell_chunks`); only those that changed are written (`chunk_writing`). `signature` says which query it is of.
+  marks: `cell_chunks`); only those that changed are written. `signature` says which query it is of.
 - Several queries (`bundle`) are one: equal rows and cells of shared panes are sent once.
 """

@@ -20,8 +20,18 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.state.changes import Appended, Saved, Stamped
-from windrow.sharded.cell_chunks import patched, save_cells, units_a_chunk
-from windrow.sharded.chunk_writing import ChunkStore, Key, Known, Part, TableKnown, Writer, bytes_of
+from windrow.sharded.cell_chunks import (
+    ChunkStore,
+    Key,
+    Known,
+    Part,
+    TableKnown,
+    Writer,
+    bytes_of,
+    patched,
+    save_cells,
+    units_a_chunk,
+)
 from windrow.sharded.wire import opened
 
 __all__ = ["VERSION", "ChunkStore", "Key", "Known", "digest", "load", "save", "without"]

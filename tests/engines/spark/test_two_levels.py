@@ -21,7 +21,7 @@ from tests.engines.local.answers.test_sessions import standing
 from tests.engines.local.test_together import bounded_queries
 from tests.operators.windows.rows.test_counted_rows import LENGTHS
 from tests.sharded.kept_chunks import Kept, checked_save, tiny_chunks
-from windrow.engines.spark.query.shard_keys import shard_keys
+from windrow.engines.spark.session.shard_count import shard_keys
 from windrow.errors import SumOverflowError
 from windrow.operators.late.judging import COLUMNS
 from windrow.physical.how import EAGER, Flush, When

@@ -55,11 +55,11 @@ class _ChunkFile:
         self.places = dict(places)
         self._out = out
 
-    def put(self, key: Key, body: bytes) -> None:
+    def __setitem__(self, key: Key, body: bytes) -> None:
         self.places[key] = ChunkPlace(self.number, self._out.size, len(body))
         self._out.write(body)
 
-    def remove(self, key: Key) -> None:
+    def __delitem__(self, key: Key) -> None:
         del self.places[key]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from windrow.engines.run import Stopped
-from windrow.engines.spark.running.observing import Watch, metrics_of, observed
+from windrow.engines.spark.running.observing import MetricsListener, Watch, metrics_of, observed
 from windrow.engines.spark.running.run import _watched
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics
@@ -215,8 +215,6 @@ def observing(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def test_a_real_query(spark: SparkSession, tmp_path: Path) -> None:
-    from windrow.engines.spark.running.listener import MetricsListener
-
     listened: list[Metrics] = []
     listener = MetricsListener(listened.append, tmp_path / "listened.jsonl")
     spark.streams.addListener(listener)

@@ -18,10 +18,9 @@ from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.connect.replay import RowSpan, replay_class
 from windrow.engines.spark.query.native_panes import native_panes, why_not_native
 from windrow.engines.spark.query.processor import ShardProcessor, run_whole
-from windrow.engines.spark.query.shard_keys import shard_keys
 from windrow.engines.spark.query.types import for_spark, named, spark_schema
 from windrow.engines.spark.running.observing import OBSERVED, observed_as
-from windrow.engines.spark.session.shard_count import keep_shard_count, shard_count
+from windrow.engines.spark.session.shard_count import keep_shard_count, shard_count, shard_keys
 from windrow.engines.spark.session.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.physical.how import EAGER, Flush, When, flush_of

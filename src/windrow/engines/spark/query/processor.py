@@ -105,10 +105,10 @@ class _MapStore:
     def __init__(self, state: MapState) -> None:
         self.state = state
 
-    def put(self, key: Key, body: bytes) -> None:
+    def __setitem__(self, key: Key, body: bytes) -> None:
         self.state.updateValue(key, (body,))
 
-    def remove(self, key: Key) -> None:
+    def __delitem__(self, key: Key) -> None:
         self.state.removeKey(key)
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
 from windrow.engines.run import Stopped
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics, slowest
@@ -98,19 +100,23 @@ def _seconds(progress: Mapping[str, Any] | Any) -> float | None:
     return None if spent is None else spent / 1000
 
 
-class MetricsLines:
-    """Appends an object for each micro-batch to a file; that the file can be written is found out at once."""
+class _Reporting:
+    """Hands on the metrics of each micro-batch, and appends them to a file; that it can be written is found at once."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+    def __init__(self, on_progress: OnProgress | None, json_lines: str | Path | None) -> None:
+        self.on_progress = on_progress
+        self.path = None if json_lines is None else Path(json_lines).expanduser()
         self._append("")
 
-    def write(self, progress: Mapping[str, Any] | Any, metrics: Metrics) -> None:
-        """One line: which micro-batch, when, and its metrics."""
+    def __call__(self, progress: Mapping[str, Any] | Any, metrics: Metrics) -> None:
         place = {"batch": _part(progress, "batchId"), "timestamp": _part(progress, "timestamp")}
         self._append(json.dumps({**place, **metrics.to_dict()}) + "\n")
+        if self.on_progress is not None:
+            self.on_progress(metrics)
 
     def _append(self, text: str) -> None:
+        if self.path is None:
+            return
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(text)
@@ -143,8 +149,7 @@ class Watch:
         self.metrics = Metrics()
         self.each = [Metrics() for _ in range(queries)]
         """Of each query, where several run together; `metrics` are then of all of them."""
-        self._on_progress = on_progress
-        self._lines = None if json_lines is None else MetricsLines(json_lines)
+        self._report = _Reporting(on_progress, json_lines)
         self._stop = stop or Event()
         self._clock = clock
         self._started = clock()
@@ -157,10 +162,7 @@ class Watch:
             elapsed = self._clock() - self._started
             self.each = [replace(metrics_of(progress, query), elapsed=elapsed) for query in range(len(self.each))]
             self.metrics = replace(reduce(Metrics.plus, self.each), elapsed=elapsed)
-            if self._lines is not None:
-                self._lines.write(progress, self.metrics)
-            if self._on_progress is not None:
-                self._on_progress(self.metrics)
+            self._report(progress, self.metrics)
         return self.metrics
 
     def _new(self) -> Iterator[Any]:
@@ -188,3 +190,30 @@ class Watch:
                 self.query.stop()
             raise
         return ended
+
+
+class MetricsListener(StreamingQueryListener):
+    """Tells of each micro-batch of every query of Windrow's in a classic session.
+
+    `spark.streams.addListener(MetricsListener(print))` is all it takes. `latest` has the last metrics by the query's
+    name, or by its id where it has none. On a Connect session use `Watch`.
+    """
+
+    def __init__(self, on_progress: OnProgress | None = None, json_lines: str | Path | None = None) -> None:
+        self.latest: dict[str, Metrics] = {}
+        self._report = _Reporting(on_progress, json_lines)
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """Nothing to tell yet."""
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        progress = event.progress
+        if observed(progress) is not None:
+            metrics = self.latest[progress.name or str(progress.id)] = metrics_of(progress)
+            self._report(progress, metrics)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """Nothing new."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """The last micro-batch has told it all."""

@@ -18,8 +18,7 @@ def load() -> None:
     import pandas  # noqa: F401
 
     from windrow.engines.local.compiling import small_queries
-    from windrow.engines.spark.session.compiling import compile_two_levels
-    from windrow.engines.spark.session.worker import settle
+    from windrow.engines.spark.session.worker import compile_two_levels, settle
 
     if sys.argv[1:2] in ([], ["pyspark.worker"]):  # others only plan what is read
         for _, plan in list(small_queries())[:2]:

@@ -1,4 +1,5 @@
-"""Into how many shards groups go: what the session was told, else what its other settings suggest.
+"""Into how many shards groups go, and under which numbers: what the session was set to, else what its other settings
+suggest.
 
 Spark's own default of 200 shuffle partitions would be 200 tasks, each with a state store, in every micro-batch. The
 number taken instead follows from settings alone, never from what happens to run, so that a job that is started again
@@ -20,13 +21,15 @@ Setting: TypeAlias = Callable[[str], "str | None"]
 MOST = 200
 USUAL = 16
 """Where nothing says how large the cluster is."""
+_MASK = 0xFFFFFFFF
+_SEED = 42
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 
 
 def shard_count(spark: SparkSession) -> int:
     """The shuffle partitions that somebody asked for, else as many as the settings name cores."""
-    told = spark.conf.get(PARTITIONS, None)
-    return int(told) if told is not None else suggested(lambda name: spark.conf.get(name, None))
+    chosen = spark.conf.get(PARTITIONS, None)
+    return int(chosen) if chosen is not None else suggested(lambda name: spark.conf.get(name, None))
 
 
 def keep_shard_count(spark: SparkSession) -> None:
@@ -48,11 +51,8 @@ def suggested(setting: Setting) -> int:
     >>> suggested({"spark.master": "local[4]"}.get), suggested({"spark.default.parallelism": "12"}.get)
     (4, 12)
     """
-    return max(1, min(MOST, _parallelism(setting) or _local(setting) or _executors(setting) or USUAL))
-
-
-def _parallelism(setting: Setting) -> int | None:
-    return _number(setting("spark.default.parallelism"))
+    found = _number(setting("spark.default.parallelism")) or _local(setting) or _executors(setting) or USUAL
+    return max(1, min(MOST, found))
 
 
 def _local(setting: Setting) -> int | None:
@@ -70,3 +70,36 @@ def _executors(setting: Setting) -> int | None:
 
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdigit() else None
+
+
+def shard_keys(count: int) -> list[int]:
+    """For each of `count` shuffle partitions the least number that Spark puts there.
+
+    With 0, 1, 2, ... as shards, two of them may fall into one partition and leave another without work. The number 0
+    is always among them, so that a run with another number of shards meets saved state and is refused.
+
+    >>> [place_of(key, 4) for key in shard_keys(4)]
+    [0, 1, 2, 3]
+    """
+    found: dict[int, int] = {}
+    number = 0
+    while len(found) < count:
+        found.setdefault(place_of(number, count), number)
+        number += 1
+    return [found[place] for place in range(count)]
+
+
+def place_of(number: int, count: int) -> int:
+    """The partition of a 32-bit integer among `count`: Murmur3 with Spark's seed, as `hash()` in Spark SQL."""
+    word = number * 0xCC9E2D51 & _MASK
+    word = (word << 15 | word >> 17) & _MASK
+    word = word * 0x1B873593 & _MASK
+    word ^= _SEED
+    word = (word << 13 | word >> 19) & _MASK
+    word = (word * 5 + 0xE6546B64) & _MASK
+    word ^= 4
+    word = (word ^ word >> 16) * 0x85EBCA6B & _MASK
+    word = (word ^ word >> 13) * 0xC2B2AE35 & _MASK
+    word ^= word >> 16
+    signed = word - (1 << 32) if word >= 1 << 31 else word
+    return signed % count
