@@ -27,7 +27,7 @@ def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str,
 
     check_packages()
     from windrow.engines.spark.query.frames import Settings, frames
-    from windrow.engines.spark.running.options import SparkOptions, session_of
+    from windrow.engines.spark.running.run import SparkOptions, session_of
 
     for name in settings:
         if name not in SETTINGS:

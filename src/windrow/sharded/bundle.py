@@ -77,21 +77,14 @@ def _sharing(lowerings: list[PreAggregation], shared: list[WindowAggregate]) -> 
         sent = one.merging if one.shared is None else id(one.shared)
         alike.setdefault((one.stream, one.path, one.route, one.copies, low.shards, sent), []).append(low)
     for same in alike.values():
-        low, common = _for_all(same), same[0].exchange.shared
+        own = tuple({one.name: one for low in same for one in low.own}.values())
+        low = replace(same[0], own=own, to=tuple(receiver for low in same for receiver in low.to))
+        common = low.exchange.shared
         if common is None:
             yield low
         else:
             shared.append(common.asked)
             yield replace(low, exchange=replace(low.exchange, merging=common.asked), shared=len(shared) - 1)
-
-
-def _for_all(lowerings: list[PreAggregation]) -> PreAggregation:
-    """The first of them, for the queries of all."""
-    return replace(
-        lowerings[0],
-        own=tuple({one.name: one for low in lowerings for one in low.own}.values()),
-        to=tuple(receiver for low in lowerings for receiver in low.to),
-    )
 
 
 class Shards:

@@ -100,7 +100,8 @@ class Writer:
         digest = blake2b(plain, digest_size=16).digest()
         if self.digests.get(part) != digest:
             key = (self.name, *part)
-            self._store[key] = seal(_body(plain), key)
+            compressed: bytes = pa.compress(plain, codec="lz4_raw", asbytes=True)
+            self._store[key] = seal(plain.size.to_bytes(_SIZE, "little") + compressed, key)
             self.digests[part] = digest
 
     def remove(self, part: Part) -> None:
@@ -118,11 +119,6 @@ def _plain(table: pa.Table) -> pa.Buffer:
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
     return out.getvalue()
-
-
-def _body(plain: pa.Buffer) -> bytes:
-    compressed: bytes = pa.compress(plain, codec="lz4_raw", asbytes=True)
-    return plain.size.to_bytes(_SIZE, "little") + compressed
 
 
 def bytes_of(body: bytes) -> pa.Buffer:
@@ -178,18 +174,15 @@ def save_cells(table: Tracked, writer: Writer) -> TableKnown:
         writer.put((0, 0, 0), table.make(slice(0)))
         writer.keep_only([(0, 0, 0)])
         return TableKnown(writer.digests, table.marks.begin(0))
-    if known.stamp is table.marks.stamp and known.count == len(table) and not _any_marks(table):
+    marks, is_same = table.marks, known.stamp is table.marks.stamp
+    if is_same and known.count == len(table) and not (marks.touched.any() or marks.new.any()):
         return known
     grid = ChunkGrid(table, known.grid)
-    if known.stamp is table.marks.stamp and known.count and grid.bits == known.grid:
+    if is_same and known.count and grid.bits == known.grid:
         chunks = _save_changes(table, grid, writer)
     else:
         chunks = _save_all(table, grid, writer)
     return TableKnown(writer.digests, table.marks.begin(len(table)), len(table), grid.bits, chunks)
-
-
-def _any_marks(table: Tracked) -> bool:
-    return bool(table.marks.touched.any() or table.marks.new.any())
 
 
 def _save_all(table: Tracked, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:

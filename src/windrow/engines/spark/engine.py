@@ -23,7 +23,7 @@ class SparkEngine(Engine):
     @property
     def options(self) -> type[Any]:
         check_packages()
-        from windrow.engines.spark.running.options import SparkOptions
+        from windrow.engines.spark.running.run import SparkOptions
 
         return SparkOptions
 

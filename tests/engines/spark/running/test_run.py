@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,8 +16,7 @@ import windrow as wr
 from windrow.cli import main
 from windrow.engines.run import Receiver, Requests
 from windrow.engines.spark.running.logs import last
-from windrow.engines.spark.running.options import SparkOptions
-from windrow.engines.spark.running.run import run
+from windrow.engines.spark.running.run import SparkOptions, run
 from windrow.errors import ConfigurationError
 from windrow.sinks.text import JsonLinesSink
 
@@ -115,3 +114,15 @@ def test_a_stream_without_an_end_needs_a_place_for_its_results(spark: SparkSessi
     done = CliRunner().invoke(main, ["run", "-e", text])
     assert 2 == done.exit_code
     assert "Error: `--output` must be given, because the stream may never end. Hint: say console:" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["batch_rows", "shards", "rate"])
+def test_options_must_be_positive(name: str) -> None:
+    options: dict[str, Any] = {name: 0}
+    with pytest.raises(ConfigurationError, match=rf"\A`{name}` must be at least 1, got 0\.\Z"):
+        SparkOptions(**options).check()
+
+
+def test_a_restore_needs_a_folder() -> None:
+    with pytest.raises(ConfigurationError, match=r"\A`checkpoint` needs a folder\. Hint: give checkpoint='folder'\.\Z"):
+        SparkOptions(restore=True).check()

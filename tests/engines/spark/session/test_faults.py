@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from windrow.engines.spark.session.faults import clear_words, explained, rebuilt
-from windrow.engines.spark.session.known_faults import known, not_started
+from windrow.engines.spark.session.faults import clear_words, explained, known, not_started, rebuilt
 from windrow.errors import (
     ConfigurationError,
     DataError,

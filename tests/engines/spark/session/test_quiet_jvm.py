@@ -8,24 +8,24 @@ import sys
 
 import pytest
 
-from windrow.engines.spark.session.quiet_jvm import Hearing, hush_gateway, hushed
+from windrow.engines.spark.session.quiet_jvm import HeldOutput, hush_gateway, hushed
 
 NOISY = (
     "import os; os.write(2, b'WARNING: Using incubator modules: jdk.incubator.vector\\none\\ntwo\\nPicked up X\\nlast')"
 )
 
 
-def run_hushed(script: str) -> Hearing:
-    with hushed() as hearing:
+def run_hushed(script: str) -> HeldOutput:
+    with hushed() as output:
         subprocess.run([sys.executable, "-c", script], check=True)
-    hearing._thread.join()  # the program has ended, so the pipe has an end
-    return hearing
+    output._thread.join()  # the program has ended, so the pipe has an end
+    return output
 
 
 def test_nothing_is_said_until_it_is_let_go(capfd: pytest.CaptureFixture[str]) -> None:
-    hearing = run_hushed(NOISY)
+    output = run_hushed(NOISY)
     assert "" == capfd.readouterr().err
-    hearing.let_go()
+    output.let_go()
     assert "one\ntwo\nlast" == capfd.readouterr().err
 
 
@@ -35,12 +35,12 @@ def test_what_is_held_back_is_told_without_noise() -> None:
 
 def test_a_program_that_is_ended_has_nothing_more_to_say(capfd: pytest.CaptureFixture[str]) -> None:
     script = "import os; input(); os.write(2, b'late\\n')"
-    with hushed() as hearing:
+    with hushed() as output:
         program = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
-    hearing.let_go()
-    hearing.close()
+    output.let_go()
+    output.close()
     program.communicate(b"\n")
-    hearing._thread.join()
+    output._thread.join()
     assert "" == capfd.readouterr().err
 
 
@@ -60,9 +60,9 @@ def test_standard_error_is_itself_again(capfd: pytest.CaptureFixture[str]) -> No
 
 def test_a_program_that_goes_on_is_heard_after_the_start(capfd: pytest.CaptureFixture[str]) -> None:
     script = "import os; os.write(2, b'early\\n'); input(); os.write(2, b'\\nStreaming TransformWithState x\\nlate\\n')"
-    with hushed() as hearing:
+    with hushed() as output:
         program = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
-    hearing.let_go()
+    output.let_go()
     program.communicate(b"\n")
-    hearing._thread.join()
+    output._thread.join()
     assert "early\nlate\n" == capfd.readouterr().err

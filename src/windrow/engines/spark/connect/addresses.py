@@ -56,9 +56,18 @@ def address(uri: str, parameter: str) -> Address:
     if scheme == "kafka":
         return _kafka(uri, rest, parameter)
     if scheme in FILES or scheme in NAMED:
-        return Address(scheme, _filled(uri, rest, scheme, parameter))
+        if not rest.strip("/ "):
+            what, example = ("a name", "results") if scheme in NAMED else ("a folder", "/data/results")
+            raise ConfigurationError(
+                f"must have {what} after {scheme}:", parameter=parameter, value=uri, hint=f"write {scheme}:{example}"
+            )
+        return Address(scheme, _home(rest) if scheme in FILES else rest)
     if scheme in BARE:
-        return Address(scheme, _empty(uri, rest, scheme, parameter))
+        if rest:
+            raise ConfigurationError(
+                f"must have nothing after {scheme}:", parameter=parameter, value=uri, hint="give settings as options"
+            )
+        return Address(scheme)
     raise _unknown(uri, parameter, "name a place that Spark knows, or give a DataFrame of your own")
 
 
@@ -84,29 +93,8 @@ def _kafka(uri: str, rest: str, parameter: str) -> Address:
     return Address("kafka", found[2], {"kafka.bootstrap.servers": found[1]})
 
 
-def _filled(uri: str, rest: str, scheme: str, parameter: str) -> str:
-    if not rest.strip("/ "):
-        what = "a name" if scheme in NAMED else "a folder"
-        raise ConfigurationError(
-            f"must have {what} after {scheme}:", parameter=parameter, value=uri, hint=f"write {_example(scheme)}"
-        )
-    return _home(rest) if scheme in FILES else rest
-
-
-def _example(scheme: str) -> str:
-    return f"{scheme}:results" if scheme in NAMED else f"{scheme}:/data/results"
-
-
-def _empty(uri: str, rest: str, scheme: str, parameter: str) -> str:
-    if rest:
-        raise ConfigurationError(
-            f"must have nothing after {scheme}:", parameter=parameter, value=uri, hint="give settings as options"
-        )
-    return ""
-
-
 def _path(text: str, parameter: str) -> Address:
-    """A path, whose ending tells the format; a folder's format is that of its files, Parquet when it has none."""
+    """A path, whose ending is the format; a folder's format is that of its files, Parquet when it has none."""
     path = Path(_home(text))
     kind = kind_of(path)
     if kind is None and path.is_dir():

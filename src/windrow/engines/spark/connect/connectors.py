@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-    from pyspark.sql.types import StructType
 
 _READING: Mapping[str, Mapping[str, str]] = {
     "csv": {"header": "true", "mode": "FAILFAST"},
@@ -39,7 +38,7 @@ _SPARKS_OWN = ("kafka.", "kafkaConsumer.", "fetchOffset.")
 
 
 def reader(spark: SparkSession, uri: str, options: Mapping[str, Any], schema: pa.Schema | None = None) -> DataFrame:
-    """The stream at an address, with the declared columns where there are any."""
+    """The stream at an address, with the declared columns where there are any, else those that are found."""
     place = check_source(uri, options, schema)
     settings = {**_READING.get(place.format, {}), **settings_of(place, options)}
     if place.format == "kafka":
@@ -50,8 +49,10 @@ def reader(spark: SparkSession, uri: str, options: Mapping[str, Any], schema: pa
     if place.format in ("rate", "delta"):  # these have columns of their own
         load = stream.format(place.format)
         return _narrowed(load.load(place.target) if place.target else load.load(), schema)
-    columns = spark_schema(schema) if schema is not None else _found_columns(spark, place, settings)
     folder, only = _folder_of(place.target)
+    if schema is None:
+        there = spark.read.options(inferSchema="true", **settings, **only).format(place.format).load(folder)
+    columns = there.schema if schema is None else spark_schema(schema)
     return stream.options(**only).format(place.format).schema(columns).load(folder)
 
 
@@ -72,7 +73,7 @@ def _check_kafka(place: Address, value: str, schema: pa.Schema | None) -> None:
         raise ConfigurationError("must be known", parameter="value", value=value, allowed=("json", "raw"))
     if value == "json" and schema is None:
         raise ConfigurationError(
-            "must have declared columns, because messages do not tell theirs",
+            "must have declared columns, because messages do not name theirs",
             parameter="source",
             value=f"kafka topic {place.target}",
             hint="declare them in CREATE STREAM, or set value = 'raw' for the columns of Kafka itself",
@@ -85,12 +86,6 @@ def _folder_of(target: str) -> tuple[str, dict[str, str]]:
     if not path.is_file():
         return target, {}
     return str(path.parent), {"pathGlobFilter": re.sub(r"([\\*?\[\]{}])", r"\\\1", path.name)}
-
-
-def _found_columns(spark: SparkSession, place: Address, settings: Mapping[str, str]) -> StructType:
-    """The columns of the files that are there already."""
-    folder, only = _folder_of(place.target)
-    return spark.read.options(inferSchema="true", **settings, **only).format(place.format).load(folder).schema
 
 
 def _narrowed(frame: DataFrame, schema: pa.Schema | None) -> DataFrame:
@@ -185,13 +180,9 @@ def _message(frame: DataFrame, name: str) -> Column:
 
 def settings_of(place: Address, options: Mapping[str, Any]) -> dict[str, str]:
     """Options as text: those that follow from the address, then the user's own."""
-    return {**place.options, **{_spelled(name, place.format): _text(value) for name, value in options.items()}}
-
-
-def _spelled(name: str, kind: str) -> str:
-    is_clients = kind == "kafka" and "." in name and not name.startswith(_SPARKS_OWN)
-    return f"kafka.{name}" if is_clients else name
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    settings = dict(place.options)
+    for name, value in options.items():
+        is_clients = place.format == "kafka" and "." in name and not name.startswith(_SPARKS_OWN)
+        text = str(value)
+        settings[f"kafka.{name}" if is_clients else name] = text.lower() if isinstance(value, bool) else text
+    return settings

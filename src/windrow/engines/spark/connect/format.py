@@ -41,7 +41,7 @@ _CLOSE = int(datetime(2262, 1, 1, tzinfo=timezone.utc).timestamp()) * 1_000_000
 
 
 class WindrowSource(DataSource):
-    """Files or generated streams as a stream, or at once; see `options.KNOWN` for what can be asked for."""
+    """Files or generated streams as a stream, or at once; see `format_options.KNOWN` for what can be asked for."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -66,8 +66,8 @@ class WindrowSource(DataSource):
         return MarkedBatch(replay, self._high()) if self.asked.marks else ReplayBatch(replay)
 
     def _high(self) -> High:
-        columns = to_arrow_schema(self.schema(), timezone="UTC")
-        return High(self.asked, _last_mark(columns.field(MARK).type))
+        kind = to_arrow_schema(self.schema(), timezone="UTC").field(MARK).type
+        return High(self.asked, _CLOSE if pa.types.is_timestamp(kind) else int((1 << (kind.bit_width - 1)) - 1))
 
     def _replay(self, schema: StructType) -> Replay:
         asked, columns = self.asked, to_arrow_schema(schema, timezone="UTC")
@@ -99,35 +99,20 @@ class SpanRows:
     def __call__(self, elements: Iterator[Element], span: RowSpan) -> Iterator[pa.RecordBatch]:
         for element in elements:
             if not isinstance(element, Punctuation):
-                yield self._fitted(element)
+                if MARK in self.columns.names and MARK not in element.schema.names:
+                    element = element.append_column(MARK, pa.nulls(len(element), self.columns.field(MARK).type))
+                yield conform(element, self.columns, "the data", "path")
         if isinstance(span, MarkedSpan) and span.mark is not None:
-            yield self._marked(span.mark)
-
-    def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if MARK in self.columns.names and MARK not in batch.schema.names:
-            batch = batch.append_column(MARK, pa.nulls(batch.num_rows, self.columns.field(MARK).type))
-        return conform(batch, self.columns, "the data", "path")
-
-    def _marked(self, mark: int) -> pa.RecordBatch:
-        row = [pa.nulls(1, f.type) if f.name != MARK else _moment(mark, f.type) for f in self.columns]
-        return pa.RecordBatch.from_arrays(row, schema=self.columns)
-
-
-def _moment(mark: int, kind: pa.DataType) -> pa.Array[Any]:
-    return cast("pa.Array[Any]", pa.array([mark], pa.int64()).cast(kind))
-
-
-def _last_mark(kind: pa.DataType) -> int:
-    """The punctuation after which nothing comes."""
-    if pa.types.is_timestamp(kind):
-        return _CLOSE
-    return int((1 << (kind.bit_width - 1)) - 1)
+            mark = pa.array([span.mark], pa.int64())
+            row: list[Any] = [mark.cast(f.type) if f.name == MARK else pa.nulls(1, f.type) for f in self.columns]
+            yield pa.RecordBatch.from_arrays(row, schema=self.columns)
 
 
 class High:
     """The highest time of a source's first rows, found by reading the one column, onwards."""
 
     def __init__(self, asked: FormatOptions, last_mark: int) -> None:
+        """After `last_mark` nothing comes."""
         assert asked.marks
         self.marks = asked.marks
         self.last_mark = last_mark

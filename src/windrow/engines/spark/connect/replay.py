@@ -108,7 +108,10 @@ class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise shrunk(self.replay.source, first)
         if start.get("ended"):
             return start
-        last = total if self._takes_all(limit) else min(total, first + self._most(limit), self._due(first))
+        if isinstance(limit, ReadAllAvailable) and not self.must_finish:  # the one micro-batch, as with `Trigger.Once`
+            return offset(total, True)
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self.replay.batch_rows
+        last = min(total, first + most, self._due(first))
         return offset(last, last == total)
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802
@@ -120,27 +123,16 @@ class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self.replay.read(partition)
 
-    def _takes_all(self, limit: ReadLimit) -> bool:
-        """Whether this is the one micro-batch there is, as with `Trigger.Once`."""
-        return isinstance(limit, ReadAllAvailable) and not self.must_finish
-
-    def _most(self, limit: ReadLimit) -> int:
-        return limit.max_rows if isinstance(limit, ReadMaxRows) else self.replay.batch_rows
-
     def _due(self, first: int) -> int:
         """The row up to which the clock allows to read."""
         rate = self.replay.rate
         if rate is None:
             return self.replay.total
-        self.began = self.began or (self.clock(), first)
+        began, row = self.began = self.began or (self.clock(), first)
         wanted = min(first + max(1, int(rate * _PATIENCE)), self.replay.total)
-        while (due := self._reached(rate)) < wanted and self.must_finish:
+        while (due := row + int((self.clock() - began) * rate)) < wanted and self.must_finish:
             self.wait((wanted - due) / rate)
         return max(first, due)
-
-    def _reached(self, rate: float) -> int:
-        at, row = self.began or (self.clock(), 0)
-        return row + int((self.clock() - at) * rate)
 
 
 class ReplayBatch(DataSourceReader):

@@ -25,18 +25,16 @@ def explain_spread(plan: Node, sources: Mapping[str, Source] | None = None) -> s
     (divided,) = make_divided([plan])
     frames = {name: source for name, source in (sources or {}).items() if isinstance(source, FrameSource)}
     static = bool(frames) and not any(frame.is_streaming for frame in frames.values())
+    sessions = [describe(frame.frame.sparkSession) for frame in frames.values()]
+    number = sessions[0] if sessions else f"one for each of {PARTITIONS}"
     entries = [
         ("sent", [_sent(exchange, static) for exchange in divided.exchanges]),
-        ("shards", _shards(divided, _number(frames))),
+        ("shards", _shards(divided, number)),
         ("progress", [_STATIC if static else _STREAMING, *_leads(divided)]),
         ("watermark", [] if static else list(_watermarks(divided, frames))),
     ]
-    return "\n".join(["On Spark", *(line for name, texts in entries for line in _lines(name, texts))])
-
-
-def _lines(name: str, texts: list[str]) -> Iterator[str]:
-    for index, text in enumerate(texts):
-        yield f"   {name if index == 0 else '':<{WIDTH}}  {text}"
+    lines = [f"   {'' if i else name:<{WIDTH}}  {text}" for name, texts in entries for i, text in enumerate(texts)]
+    return "\n".join(["On Spark", *lines])
 
 
 def _sent(exchange: Exchange, static: bool) -> str:
@@ -48,25 +46,17 @@ def _sent(exchange: Exchange, static: bool) -> str:
     return f"{text}, by Spark's own aggregation" if why is None else f"{text}, in Python: {why}"
 
 
-def _number(frames: Mapping[str, FrameSource]) -> str:
-    """How many shards there are; without a session, what that follows from."""
-    for source in frames.values():
-        return describe(source.frame.sparkSession)
-    return f"one for each of {PARTITIONS}"
-
-
 def _shards(divided: Divided, each: str) -> list[str]:
+    """What shards there are; `each` says how many, or without a session what that follows from."""
     if is_stateless(divided.asked):
         return [f"one: {divided.one_shard}; filters and expressions run there"]
     if divided.one_shard is not None:
         return [f"one: {divided.one_shard}"]
-    if any(exchange.copies is not None for exchange in divided.exchanges):
-        return [each, *(f"{exchange.stream.name}: {_places(exchange)}" for exchange in divided.exchanges)]
+    exchanges = divided.exchanges
+    if any(exchange.copies is not None for exchange in exchanges):
+        ways = ((one, f"routed by {_route(one)}" if one.copies is None else one.copies.describe()) for one in exchanges)
+        return [each, *(f"{exchange.stream.name}: {way}" for exchange, way in ways)]
     return [f"{each}; rows are routed by {_routes(divided)}"]
-
-
-def _places(exchange: Exchange) -> str:
-    return f"routed by {_route(exchange)}" if exchange.copies is None else exchange.copies.describe()
 
 
 def _routes(divided: Divided) -> str:

@@ -62,7 +62,7 @@ class ShardProcessor(StatefulProcessor):
         saved = self.facts.get()
         if saved is None:
             return Shards(self.bundle, number), {}
-        facts = _facts(saved[0], number)
+        facts: dict[str, Any] = json.loads(opened(bytes(saved[0]), number, f"the state of shard {number}"))
         mark, shard, known = _kept.pop((facts["lineage"], number), ("", None, {}))
         if shard is not None and mark == facts["mark"] and shard.bundle == self.bundle:
             return shard, known
@@ -81,22 +81,13 @@ class ShardProcessor(StatefulProcessor):
         facts = {**shard.facts(), "mark": mark, "lineage": shard.lineage, "chunks": chunks.digest(now)}
         self.facts.update((seal(json.dumps(facts).encode(), shard.number),))
         _kept[shard.lineage, shard.number] = mark, shard, now
-        while sum(map(_bytes, _kept.values())) > KEPT_BYTES:
+        while sum(state_bytes(one.pipeline.stages) for _, kept, _ in _kept.values() for one in kept.each) > KEPT_BYTES:
             _kept.popitem(last=False)
 
 
 def _key(saved: Any) -> Key:
     name, place, block, patch = saved
     return str(name), int(place), int(block), int(patch)
-
-
-def _facts(saved: bytes, number: int) -> dict[str, Any]:
-    facts: dict[str, Any] = json.loads(opened(bytes(saved), number, f"the state of shard {number}"))
-    return facts
-
-
-def _bytes(kept: tuple[str, Shards, Known]) -> int:
-    return sum(state_bytes(shard.pipeline.stages) for shard in kept[1].each)
 
 
 class _MapStore:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 WATERMARK = "spark.watermarkDelayMs"
 """Where Spark notes the delay of a watermark: in the metadata of its column."""
 
-_DIGITS = 38
 _SAME = (
     *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
     *(pa.string(), pa.binary(), pa.date32()),
@@ -54,10 +53,6 @@ def held_type(kind: pa.DataType) -> pa.DataType | None:
     return next((held(kind) for holds, held in _FAMILIES if holds(kind)), None)
 
 
-def _held_decimal(kind: Any) -> pa.DataType | None:
-    return pa.decimal128(kind.precision, kind.scale) if 0 <= kind.scale <= kind.precision <= _DIGITS else None
-
-
 def _held_list(kind: Any) -> pa.DataType | None:
     inner = held_type(kind.value_type)
     return None if inner is None else pa.list_(inner)
@@ -74,7 +69,7 @@ _FAMILIES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], pa.DataTyp
     (pa.types.is_timestamp, lambda kind: pa.timestamp("us", kind.tz)),
     (pa.types.is_duration, lambda _: pa.duration("us")),
     (pa.types.is_time, lambda _: pa.time64("ns")),
-    (pa.types.is_decimal, _held_decimal),
+    (pa.types.is_decimal, lambda k: pa.decimal128(k.precision, k.scale) if 0 <= k.scale <= k.precision <= 38 else None),
     (pa.types.is_struct, _held_struct),
     (pa.types.is_list, _held_list),
     (pa.types.is_large_list, _held_list),
@@ -84,19 +79,18 @@ _FAMILIES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], pa.DataTyp
 
 def held_schema(schema: pa.Schema) -> pa.Schema:
     """The columns in the types in which Spark holds them."""
-    return pa.schema([pa.field(field.name, _held(field)) for field in schema])
-
-
-def _held(field: pa.Field[Any]) -> pa.DataType:
-    held = held_type(field.type)
-    if held is None:
-        raise UnsupportedError(
-            "has a type that Spark does not hold",
-            parameter=field.name,
-            value=str(field.type),
-            hint="cast the column in the query, leave it out, or run with engine='local'",
-        )
-    return held
+    fields = []
+    for field in schema:
+        held = held_type(field.type)
+        if held is None:
+            raise UnsupportedError(
+                "has a type that Spark does not hold",
+                parameter=field.name,
+                value=str(field.type),
+                hint="cast the column in the query, leave it out, or run with engine='local'",
+            )
+        fields.append(pa.field(field.name, held))
+    return pa.schema(fields)
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -121,11 +115,13 @@ def _cast(array: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
     try:
         return _converted(array, field.type)
     except pa.ArrowException as error:
+        is_fine = "would lose data" in str(error)  # what Arrow says of a time that is finer than its new unit
         raise DataError(
             f"has a value that does not fit into Spark's {field.type}",
             parameter=field.name,
             value=str(error).partition("\n")[0].rstrip("."),
-            hint=_way_out(str(error)),
+            hint=f"{'round it to microseconds before the query' if is_fine else 'cast the column in the query'}, "
+            "or run with engine='local'",
         ) from error
 
 
@@ -135,14 +131,8 @@ def _converted(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
     return cast("pa.Array[Any]", pc.cast(array, kind))
 
 
-def _way_out(reason: str) -> str:
-    fine = "would lose data" in reason  # what Arrow says of a time that is finer than its new unit
-    first = "round it to microseconds before the query" if fine else "cast the column in the query"
-    return f"{first}, or run with engine='local'"
-
-
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The columns of a DataFrame that Windrow reads; `refuse_unread` tells of the others once a query names them."""
+    """The columns of a DataFrame that Windrow reads; `refuse_unread` refuses the others once a query names them."""
     known = [(field.name, _read_type(field.dataType)) for field in schema.fields]
     return pa.schema([pa.field(name, kind) for name, kind in known if kind is not None])
 

@@ -4,7 +4,7 @@
     windrow.json   the query that it is of
     spark/, late/  Spark's checkpoints, with our state in them
     given/         the ledger: everything that was given, in Parquet files, unless Spark itself writes it elsewhere
-    metrics.json   what the last micro-batch told
+    metrics.json   what was counted up to the last micro-batch
     spool/         a copy of data in memory, made anew by each run
 
 All of it may be moved and copied as a whole.
@@ -30,7 +30,7 @@ from windrow.sharded.chunks import VERSION
 from windrow.sharded.signature import check_facts
 
 METRICS = "metrics.json"
-"""What the last micro-batch told, for a run that is restored and finds nothing left to do."""
+"""What was counted up to the last micro-batch, for a run that is restored and finds nothing left to do."""
 SPARK, LATE_CHECKPOINT = "spark", "late"
 GIVEN = "given"
 
@@ -91,7 +91,10 @@ def _inspect(folder: Path, restore: bool) -> None:
     """All that can be known of a folder before Spark starts."""
     with whole(folder):
         if not (folder / SPARK_MANIFEST).exists():
-            _refuse_others(folder)
+            refuse_other_engine(folder, spark=True)
+            remains = [name for name in (SPARK, LATE_CHECKPOINT, GIVEN) if (folder / name).exists()]
+            if remains:  # which are not known to be of this query
+                raise Damaged(folder / SPARK_MANIFEST, f"is missing where {folder / remains[0]} is there")
             return
         if not restore:
             raise holds_a_run(folder)
@@ -99,14 +102,6 @@ def _inspect(folder: Path, restore: bool) -> None:
         for name, given in ((SPARK, folder / GIVEN if has_ledger else None), (LATE_CHECKPOINT, None)):
             check_logs(folder / name, given)
             relocate(folder / name)
-
-
-def _refuse_others(folder: Path) -> None:
-    """Without its manifest the rest of a checkpoint is not known to be of this query; and other engines have others."""
-    refuse_other_engine(folder, spark=True)
-    remains = [name for name in (SPARK, LATE_CHECKPOINT, GIVEN) if (folder / name).exists()]
-    if remains:
-        raise Damaged(folder / SPARK_MANIFEST, f"is missing where {folder / remains[0]} is there")
 
 
 def claim(folder: Path, made: Frames, *, ledger: bool) -> None:
@@ -120,19 +115,14 @@ def claim(folder: Path, made: Frames, *, ledger: bool) -> None:
             return
         saved = read_manifest(manifest, VERSION)
         check_facts(saved, facts)
-        if saved["ledger"] != ledger:
-            _refuse_other_way(folder, ledger)
-
-
-def _refuse_other_way(folder: Path, ledger: bool) -> None:
-    """Results that were given before are somewhere else."""
-    ways = ("written to a place of Spark's, such as parquet:FOLDER", "given to this process")
-    raise ConfigurationError(
-        f"must be of a run whose results are {ways[ledger]}; those of this one were {ways[not ledger]}",
-        parameter="checkpoint",
-        value=str(folder),
-        hint="go on with the same kind of output, or begin with an empty checkpoint folder",
-    )
+        if saved["ledger"] != ledger:  # results that were given before are somewhere else
+            ways = ("written to a place of Spark's, such as parquet:FOLDER", "given to this process")
+            raise ConfigurationError(
+                f"must be of a run whose results are {ways[ledger]}; those of this one were {ways[not ledger]}",
+                parameter="checkpoint",
+                value=str(folder),
+                hint="go on with the same kind of output, or begin with an empty checkpoint folder",
+            )
 
 
 def refuse_moved_output(target: str) -> None:

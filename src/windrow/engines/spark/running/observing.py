@@ -1,4 +1,4 @@
-"""What a running query on Spark tells about itself, read from the progress of its micro-batches.
+"""What a running query on Spark reports about itself, read from the progress of its micro-batches.
 
 The engine observes its counts under the name `windrow`: `late`, `early`, `filtered`, `lost`, `results`, `windows`,
 `bytes`, `stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -40,52 +40,45 @@ def observed_as(name: str, query: int) -> str:
 def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
     """The counts of a query in the progress of a micro-batch: Spark's object, or the same as a dict or parsed JSON."""
     whole = observed(progress) or {}
-    told = {name: whole.get(observed_as(name, query)) for name in ("sources", *COUNTED)}
-    sources = _sources(told.get("sources"))
+    found = json.loads(whole.get(observed_as("sources", query)) or "{}")
+    sources = {name: SourceMetrics.from_dict(source) for name, source in found.items()}
+    counts = {name: int(whole.get(observed_as(name, query)) or 0) for name in COUNTED}
     rows = sum(source.rows for source in sources.values())
-    late, early, filtered = (_count(told, name) for name in ("late", "early", "filtered"))
+    spent = (_part(progress, "durationMs") or {}).get("triggerExecution", _part(progress, "batchDuration"))
     return Metrics(
         rows_in=rows,
-        rows_used=rows - late - early - filtered,
-        rows_late=late,
-        rows_filtered=filtered,
-        rows_early=early,
-        rows_lost=_count(told, "lost"),
-        results=_count(told, "results"),
+        rows_used=rows - counts["late"] - counts["early"] - counts["filtered"],
+        rows_late=counts["late"],
+        rows_filtered=counts["filtered"],
+        rows_early=counts["early"],
+        rows_lost=counts["lost"],
+        results=counts["results"],
         low_watermark=_low(sources),
         high_watermark=max((source.high for source in sources.values() if source.high is not None), default=None),
-        open_windows=_count(told, "windows"),
-        state_bytes=_count(told, "bytes"),
-        rows_stored=_count(told, "stored"),
-        results_waiting=_count(told, "waiting"),
-        cells_evicted=_count(told, "evicted"),
+        open_windows=counts["windows"],
+        state_bytes=counts["bytes"],
+        rows_stored=counts["stored"],
+        results_waiting=counts["waiting"],
+        cells_evicted=counts["evicted"],
         sources=sources,
         held_back_by=slowest(sources),
-        batch_seconds=_seconds(progress),
+        batch_seconds=None if spent is None else spent / 1000,
     )
 
 
 def observed(progress: Mapping[str, Any] | Any) -> dict[str, Any] | None:
-    """What the engine observed in a micro-batch; None when it was not one of Windrow's, or had nothing to tell."""
+    """What the engine observed in a micro-batch; None when it was not one of Windrow's, or had nothing to report."""
     row = (_part(progress, "observedMetrics") or {}).get(OBSERVED)
     if row is None:
         return None
-    told = dict(row) if isinstance(row, Mapping) else row.asDict()
-    if set(told) == {"values", "schema"}:  # how Spark Connect writes a row with its schema
-        told = dict(zip((field["name"] for field in told["schema"]["fields"]), told["values"], strict=True))
-    return told if any(value is not None for value in told.values()) else None
+    found = dict(row) if isinstance(row, Mapping) else row.asDict()
+    if set(found) == {"values", "schema"}:  # how Spark Connect writes a row with its schema
+        found = dict(zip((field["name"] for field in found["schema"]["fields"]), found["values"], strict=True))
+    return found if any(value is not None for value in found.values()) else None
 
 
 def _part(progress: Mapping[str, Any] | Any, name: str) -> Any:
     return progress.get(name) if isinstance(progress, Mapping) else getattr(progress, name, None)
-
-
-def _count(told: Mapping[str, Any], name: str) -> int:
-    return int(told.get(name) or 0)
-
-
-def _sources(text: str | None) -> dict[str, SourceMetrics]:
-    return {name: SourceMetrics.from_dict(told) for name, told in json.loads(text or "{}").items()}
 
 
 def _low(sources: Mapping[str, SourceMetrics]) -> int | None:
@@ -93,11 +86,6 @@ def _low(sources: Mapping[str, SourceMetrics]) -> int | None:
     lows = [source.low for source in sources.values() if not source.ended]
     known = [low for low in lows if low is not None]
     return min(known) if known and len(known) == len(lows) else None
-
-
-def _seconds(progress: Mapping[str, Any] | Any) -> float | None:
-    spent = (_part(progress, "durationMs") or {}).get("triggerExecution", _part(progress, "batchDuration"))
-    return None if spent is None else spent / 1000
 
 
 class _Reporting:
@@ -130,7 +118,7 @@ class _Reporting:
 
 
 class Watch:
-    """Tells of each micro-batch of a query once, in order.
+    """Reports each micro-batch of a query once, in order.
 
     It asks the query for its recent progress instead of listening, because that works on every kind of session.
     """
@@ -154,23 +142,20 @@ class Watch:
         self._clock = clock
         self._started = clock()
         self.batch = -1
-        """The last micro-batch that was told of."""
+        """The last micro-batch that was reported."""
 
     def look(self) -> Metrics:
-        """Tell of the micro-batches that have come since the last look; the latest metrics."""
-        for progress in self._new():
+        """Report the micro-batches that have come since the last look; the latest metrics."""
+        for progress in self.query.recentProgress:
+            batch = _part(progress, "batchId")
+            if batch <= self.batch or observed(progress) is None:
+                continue
+            self.batch = batch
             elapsed = self._clock() - self._started
             self.each = [replace(metrics_of(progress, query), elapsed=elapsed) for query in range(len(self.each))]
             self.metrics = replace(reduce(Metrics.plus, self.each), elapsed=elapsed)
             self._report(progress, self.metrics)
         return self.metrics
-
-    def _new(self) -> Iterator[Any]:
-        for progress in self.query.recentProgress:
-            batch = _part(progress, "batchId")
-            if batch > self.batch and observed(progress) is not None:
-                self.batch = batch
-                yield progress
 
     def to_the_end(self) -> Metrics:
         """Look until the query ends; raises what ended it, and ends it when the caller is interrupted or says stop."""
@@ -193,7 +178,7 @@ class Watch:
 
 
 class MetricsListener(StreamingQueryListener):
-    """Tells of each micro-batch of every query of Windrow's in a classic session.
+    """Reports each micro-batch of every query of Windrow's in a classic session.
 
     `spark.streams.addListener(MetricsListener(print))` is all it takes. `latest` has the last metrics by the query's
     name, or by its id where it has none. On a Connect session use `Watch`.
@@ -204,7 +189,7 @@ class MetricsListener(StreamingQueryListener):
         self._report = _Reporting(on_progress, json_lines)
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """Nothing to tell yet."""
+        """Nothing to report yet."""
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
         progress = event.progress
@@ -216,4 +201,4 @@ class MetricsListener(StreamingQueryListener):
         """Nothing new."""
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """The last micro-batch has told it all."""
+        """Its last micro-batch was reported."""

@@ -10,18 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from windrow.durable.sealed_files import read_json, write_json
-from windrow.engines.base import within
+from windrow.engines.base import INNER, within
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.engines.spark.connect.connectors import Output, writer
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.engines.spark.query.frames import Frames, frames, is_static
+from windrow.engines.spark.query.frames import Frames, Settings, frames, is_static
 from windrow.engines.spark.running.checkpoint import (
     LATE_CHECKPOINT,
     METRICS,
@@ -34,9 +34,11 @@ from windrow.engines.spark.running.checkpoint import (
 from windrow.engines.spark.running.ledger import Deliver, SparkLedger, deliver_in_order, has_ties
 from windrow.engines.spark.running.logs import last
 from windrow.engines.spark.running.observing import OBSERVED, OnProgress, Watch, metrics_of
-from windrow.engines.spark.running.options import SparkOptions, session_of
 from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
+from windrow.engines.spark.session.sessions import check, embedded
+from windrow.errors import ConfigurationError
+from windrow.physical.costs import Statistics
 from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Node, Stream, walk
@@ -45,8 +47,51 @@ from windrow.sources.addresses import FILES
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True)
+class SparkOptions(Settings):
+    """How to run: where the checkpoint is, the session (an embedded one unless given)."""
+
+    shards: int | None = None
+    memory: str | None = None
+    spark: SparkSession | None = None
+    json_lines: str | None = None
+    """Where to write the metrics of each micro-batch."""
+    checkpoint: str | None = None
+    restore: bool = False
+    statistics: Statistics | None = None
+    """Of the stream, to choose strategies by."""
+    output: str | None = field(default=None, metadata=INNER)
+    """An address that Spark itself writes results to; they are not handed over then."""
+    late_output: str | None = field(default=None, metadata=INNER)
+    once: bool = field(default=False, metadata=INNER)
+    """Whether what goes to an address ends when what is there now has been read."""
+
+    def check(self) -> None:
+        for name in ("batch_rows", "shards", "rate"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError("must be at least 1", parameter=name, value=value)
+        if self.restore and not self.checkpoint:
+            raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
+
+    def session(self) -> SparkSession:
+        if self.spark is None:
+            return embedded(shards=self.shards, memory=self.memory)
+        check(self.spark)
+        return self.spark
+
+
+def session_of(sources: Mapping[str, Source]) -> SparkSession | None:
+    """The session that the query's DataFrames live in."""
+    for source in sources.values():
+        if isinstance(source, FrameSource):
+            check(source.frame.sparkSession)
+            return source.frame.sparkSession
+    return None
 
 
 def run(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from windrow.engines.waiting import wait_for
@@ -48,16 +48,11 @@ def on_own_thread(spark: SparkSession, work: Callable[[], Given], stop: Event) -
         wait_for(done)
     except BaseException:
         stop.set()
-        _cancelled(spark, tag)
+        with suppress(Exception):  # a job that reads static data looks at no event; a JVM that is gone has none
+            spark.interruptTag(tag)
         if thread.ident is not None:
             done.wait(GRACE)
         raise
     if failed:
         raise failed[0]
     return given[0]
-
-
-def _cancelled(spark: SparkSession, tag: str) -> Any:
-    """Cut short what runs now: a job that reads static data looks at no event."""
-    with suppress(Exception):  # a JVM that is gone has nothing to cancel
-        return spark.interruptTag(tag)

@@ -1,4 +1,4 @@
-"""What must be installed before Spark starts, told in one line each instead of Spark's own pages of noise."""
+"""What must be installed before Spark starts, each in one line instead of Spark's own pages of noise."""
 
 from __future__ import annotations
 
@@ -72,24 +72,21 @@ def check_java() -> None:
 def java_path() -> Path:
     """The program Spark will run: the one of JAVA_HOME, else the one on the PATH."""
     home = os.environ.get("JAVA_HOME")
-    if home:
-        found = shutil.which("java", path=str(Path(home) / "bin"))
-        if found is None:
-            raise ConfigurationError(
-                "must be a folder with bin/java in it", parameter="JAVA_HOME", value=home, hint=_INSTALL_JAVA
-            )
+    found = shutil.which("java", path=str(Path(home) / "bin") if home else None)
+    if found is not None:
         return Path(found)
-    found = shutil.which("java")
-    if found is None:
-        raise ConfigurationError("is not installed, and Spark needs it", parameter="Java", hint=_INSTALL_JAVA)
-    return Path(found)
+    if home:
+        raise ConfigurationError(
+            "must be a folder with bin/java in it", parameter="JAVA_HOME", value=home, hint=_INSTALL_JAVA
+        )
+    raise ConfigurationError("is not installed, and Spark needs it", parameter="Java", hint=_INSTALL_JAVA)
 
 
 def java_version(java: Path) -> int | None:
     """The major version, from the file beside the program where there is one, because a start takes long."""
     release = java.resolve().parent.parent / "release"
     text = release.read_text(encoding="utf-8", errors="replace") if release.is_file() else ""
-    return major_version(text, r'JAVA_VERSION="') or major_version(_told_by(java), r'version "')
+    return major_version(text, r'JAVA_VERSION="') or major_version(_printed_by(java), r'version "')
 
 
 def major_version(text: str, before: str) -> int | None:
@@ -102,7 +99,7 @@ def major_version(text: str, before: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _told_by(java: Path) -> str:
+def _printed_by(java: Path) -> str:
     try:
         return subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):

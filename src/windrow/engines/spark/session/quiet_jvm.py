@@ -29,7 +29,7 @@ _NOISE = (
 )
 
 
-class Hearing:
+class HeldOutput:
     """Lines written to standard error while a program started, and everything that program writes later.
 
     The program inherits a pipe as its standard error. Lines are held back until `let_go`; from then on they are
@@ -131,7 +131,7 @@ def hush_accumulators() -> None:
 
 
 @contextmanager
-def hushed() -> Iterator[Hearing]:
+def hushed() -> Iterator[HeldOutput]:
     """For the time of the block, programs that start have a held-back standard error.
 
     The block decides: `let_go` when the start went well, `lines` for the error when it did not.
@@ -141,7 +141,7 @@ def hushed() -> Iterator[Hearing]:
     os.dup2(write, _STDERR)
     os.close(write)
     try:
-        yield Hearing(read)
+        yield HeldOutput(read)
     finally:
         os.dup2(kept, _STDERR)
         os.close(kept)

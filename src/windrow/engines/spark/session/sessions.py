@@ -14,9 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow.durable.temporary_folders import temporary_folder
-from windrow.engines.spark.session.known_faults import not_started
+from windrow.engines.spark.session.faults import not_started
 from windrow.engines.spark.session.prerequisites import check_extras, check_java, check_packages, check_spark_version
-from windrow.engines.spark.session.quiet_jvm import Hearing, hush_accumulators, hush_gateway, hushed, programs_started
+from windrow.engines.spark.session.quiet_jvm import (
+    HeldOutput,
+    hush_accumulators,
+    hush_gateway,
+    hushed,
+    programs_started,
+)
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -57,7 +63,11 @@ def embedded(*, shards: int | None = None, memory: str | None = None, **conf: st
     """
     wanted = _wanted(shards, memory, conf)
     check_packages()
-    spark = running() or (_from_environment() if _is_provided() else None)
+    spark = running()
+    if spark is None and ("PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ):
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.builder.getOrCreate()  # that of spark-submit, or of the Connect server
     if spark is None:
         spark = _started(_defaults(wanted))
     else:
@@ -116,7 +126,9 @@ def _wanted(shards: int | None, memory: str | None, conf: Mapping[str, str]) -> 
 def _defaults(wanted: Mapping[str, str]) -> dict[str, str]:
     """All settings of an embedded session; the caller's Java options come after ours, so that they win."""
     folder = temporary_folder("spark")
-    java = f'{_quiet_logging()} "-Djava.io.tmpdir={folder}" {wanted.get(JAVA_OPTIONS, "")}'.strip()
+    logging = Path(__file__).with_name("log4j2.properties").as_uri()  # none, but for what the JVM itself has to say
+    java = f"-XX:+DisplayVMOutputToStderr -Dlog4j2.configurationFile={logging}"
+    java = f'{java} "-Djava.io.tmpdir={folder}" {wanted.get(JAVA_OPTIONS, "")}'.strip()
     return {**EMBEDDED, PARTITIONS: str(cores()), LOCAL_DIR: str(folder), **wanted, JAVA_OPTIONS: java}
 
 
@@ -125,23 +137,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _quiet_logging() -> str:
-    """Java options: no log, and what the JVM itself has to say on standard error, where a start is listened to."""
-    settings = Path(__file__).with_name("log4j2.properties").as_uri()
-    return f"-XX:+DisplayVMOutputToStderr -Dlog4j2.configurationFile={settings}"
-
-
-def _is_provided() -> bool:
-    """Whether spark-submit started this process, or the environment names a Connect server."""
-    return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
-
-
-def _from_environment() -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    return SparkSession.builder.getOrCreate()
 
 
 def _started(conf: Mapping[str, str]) -> SparkSession:
@@ -156,13 +151,13 @@ def _started(conf: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for name, value in conf.items():
         builder = builder.config(name, value)
-    with hushed() as hearing, _own_handler_kept(), programs_started() as programs:
-        atexit.register(_end, hearing, programs)
+    with hushed() as output, _own_handler_kept(), programs_started() as programs:
+        atexit.register(_end, output, programs)
         try:
             spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
-            raise not_started(hearing.lines() or [str(error)]) from error
-    hearing.let_go()
+            raise not_started(output.lines() or [str(error)]) from error
+    output.let_go()
     hush_accumulators()
     return spark
 
@@ -178,9 +173,9 @@ def _own_handler_kept() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _end(hearing: Hearing, programs: list[subprocess.Popen[Any]]) -> None:
+def _end(output: HeldOutput, programs: list[subprocess.Popen[Any]]) -> None:
     """End the JVM with its program, in silence, before its temporary folder goes."""
-    hearing.close()
+    output.close()
     for program in programs:
         with suppress(OSError, subprocess.TimeoutExpired, KeyboardInterrupt):
             if program.stdin is not None:
