@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -94,7 +95,7 @@ class Shards:
         self.bundle = bundle
         self.number = number
         self.each = [Shard(job, number, query) for query, job in enumerate(bundle.jobs)]
-        self.lineage = self.each[0].lineage
+        self.lineage = uuid4().hex
         """Which state this is, through all its micro-batches."""
 
     def run(self, bodies: Iterable[bytes | pa.Buffer], *, whole: bool = False) -> Iterator[Outcome]:

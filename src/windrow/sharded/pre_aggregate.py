@@ -15,7 +15,7 @@ from windrow.aggregates import UserAggregate, register
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.aggregate.partials import PaneAggregate, Partials
-from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, Operator
+from windrow.operators.base import Batch, EarlyRows, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.evaluate import evaluate
 from windrow.operators.input.group_promises import Singles
@@ -59,7 +59,7 @@ class PreAggregation:
     """Which of the shared panes the cells are of."""
 
     def note(self, kind: str, wall: float) -> dict[str, Any]:
-        """What every body says: for whom it is and what it holds."""
+        """Of every body: for whom it is and what it holds."""
         return {"to": self.to or [(0, self.place)], "kind": kind, "wall": wall, "shared": self.shared}
 
     def to_all(self, data: pa.Table, note: dict[str, Any]) -> pa.RecordBatch:
@@ -108,23 +108,21 @@ class Task:
         self.stretches = None if lead is None else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
         self.passed = None if lead is None else Stretches(self.stream.name, lead)
         self.path = path_operators(exchange.path)
-        self.schema = shape_of(exchange.asked).schema
         policy = self.stream.policy
         per = frozenset(policy.per if isinstance(policy, External) else ())
         self.singles = Singles(self.stream.name, policy, Grid(keys=per), self.stream.schema)
         self.promised: list[GroupPunctuations] = []
         self.sent = 0
-        self.merging = None
-        if exchange.merging is not None:
-            self.merging = PaneAggregate(exchange.merging, shape_of(exchange.asked))
+        merging = exchange.merging
+        self.merging = None if merging is None else PaneAggregate(merging, shape_of(exchange.asked))
 
     def take(self, element: pa.RecordBatch | Punctuation) -> Iterator[pa.RecordBatch]:
         """One element of the source through the path."""
-        if isinstance(element, Punctuation) and element.group is None:
-            self.seen.promised = max(self.seen.promised, element.value)
-            return
         if isinstance(element, Punctuation):
-            self._promise(self.singles.one(element))
+            if element.group is None:
+                self.seen.promised = max(self.seen.promised, element.value)
+            else:
+                self._promise(self.singles.one(element))
             return
         for made in self.input.process(Batch.unread(self._unpunctuated(element))):
             if isinstance(made, EarlyRows):
@@ -152,12 +150,11 @@ class Task:
 
     def _promise(self, promises: Iterable[GroupPunctuations]) -> None:
         """Note promises for single groups, under the names that columns have at the end of the path."""
-        found: list[Element] = list(promises)
+        found = list(promises)
         for operator in self.path:
-            found = [
-                out for one in found if isinstance(one, GroupPunctuations) for out in operator.punctuate_groups(one, 0)
-            ]
-        self.promised += [one for one in found if isinstance(one, GroupPunctuations)]
+            outs = [out for one in found for out in operator.punctuate_groups(one, 0)]
+            found = [out for out in outs if isinstance(out, GroupPunctuations)]
+        self.promised += found
 
     def _note_times(self, times: Integers) -> None:
         seen, wanted = self.seen, slack_rows_of(self.stream)
@@ -183,7 +180,7 @@ class Task:
         if self.merging is not None:
             self.merging.add(batch)
             if self.merging.nbytes > FLUSH_BYTES:
-                yield from self._flush()
+                yield from self._flush(self.merging)
             return
         batch = batch.compact()
         if len(batch) == 0:
@@ -215,7 +212,7 @@ class Task:
             yield self._divided(data, shards, "early", against=against)
 
     def _promises(self, promises: GroupPunctuations) -> pa.RecordBatch:
-        """Promises for single groups, each to the shard of its groups, or to all where it says too little."""
+        """Promises for single groups, each to the shard of its groups, or to all where it names too little."""
         groups, route = promises.groups, self.lowering.exchange.route
         data = groups.append_column("promised", arrow(promises.values))
         if route and {name for e in route for name in columns_of(e)} <= set(groups.schema.names):
@@ -225,9 +222,8 @@ class Task:
     def _shards(self, keys: Sequence[Array], rows: int) -> Shards:
         return shards_of(keys, rows, len(self.lowering.shards))
 
-    def _flush(self) -> Iterator[pa.RecordBatch]:
-        assert self.merging is not None
-        partials = self.merging.take()
+    def _flush(self, merging: PaneAggregate) -> Iterator[pa.RecordBatch]:
+        partials = merging.take()
         if partials is not None:
             yield self._cells(partials)
 
@@ -263,7 +259,7 @@ class Task:
     def finish(self, ends: bool) -> Iterator[pa.RecordBatch]:
         """The rest, then what was seen, to every shard."""
         if self.merging is not None:
-            yield from self._flush()
+            yield from self._flush(self.merging)
             self.seen.latest = max(self.seen.latest, self.merging.latest)
         for promises in self.promised:
             yield self._promises(promises)
@@ -275,7 +271,7 @@ class Task:
 
 
 def _limit(stream: nodes.Stream, wall: float) -> LeadLimit | None:
-    """What a task can say of its rows alone: by the clock of its machine as it began, else what is beyond all times."""
+    """What a task can decide of its rows alone: by the clock as it began, else what is beyond all times."""
     lead = lead_of(stream.policy)
     if lead is None:
         return None

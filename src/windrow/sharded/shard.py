@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -105,8 +104,6 @@ class Shard:
         self.job = job
         self.number = number
         self.query = query
-        self.lineage = uuid4().hex
-        """Which state this is, through all its micro-batches."""
         make_known(job.divided.own)
         self.pipeline: Pipeline = connect((job.divided.high,))
         self.progress = [Progress() for _ in job.streams]
@@ -181,11 +178,14 @@ class Shard:
 
     def _timely(self, place: int, copies: pa.RecordBatch) -> pa.RecordBatch:
         """Copies of rows that are not late: those that are, are counted and given in their home."""
-        stage = self.pipeline.entries[place]
-        join, port = next(self.pipeline.takers_of(stage))
-        assert isinstance(stage.operator, Input)
+        join, port = next(self.pipeline.takers_of(self.pipeline.entries[place]))
         assert isinstance(join.operator, AnyJoin)
-        return copies.filter(pa.array(~below(stage.operator.times_of(copies), join.operator.bounds[port])))
+        return copies.filter(pa.array(~below(self._input(place).times_of(copies), join.operator.bounds[port])))
+
+    def _input(self, place: int) -> Input:
+        operator = self.pipeline.entries[place].operator
+        assert isinstance(operator, Input)
+        return operator
 
     def finish(self, *, whole: bool = False) -> Iterator[Outcome]:
         """After all rows of a micro-batch, the promises that hold then. With `whole`, nothing follows."""
@@ -225,9 +225,8 @@ class Shard:
         self.pipeline.feed(self.pipeline.entries[place], EarlyRows(Batch(data, times, None, source, bounds)))
 
     def _times(self, place: int, data: pa.RecordBatch) -> Integers:
-        stage = self.pipeline.entries[place].operator
-        assert isinstance(stage, Input)
-        return to_units(data.column(stage.time), stage.time, capped=True)
+        time = self._input(place).time
+        return to_units(data.column(time), time, capped=True)
 
     def handed_over(self) -> Iterator[Outcome]:
         given, self.given = self.given, []
@@ -328,9 +327,7 @@ class Shard:
         }
 
     def _named(self) -> Iterator[tuple[str, Stage]]:
-        """Every stage under its kind and its number among those of that kind, top down: filters and expressions, which
-        may come and go between two runs, do not change the names of the others.
-        """
+        """Every stage under its kind and number among those, top down: filters may come and go, others stay."""
         seen: Counter[str] = Counter()
         for stage in self.pipeline.stages:
             kind = stage.label.partition(" ")[2]

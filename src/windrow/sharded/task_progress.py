@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,10 +70,8 @@ class Stretches:
         order = np.argsort(times, kind="stable")
         ordered = times[order]
         heads = np.flatnonzero(np.diff(ordered) > self.lead) + 1
-        starts, stops = [0, *heads.tolist()], [*heads.tolist(), len(times)]
-        return [
-            self._stretch(ordered[start:stop], order[start:stop]) for start, stop in zip(starts, stops, strict=True)
-        ]
+        cuts = [0, *heads.tolist(), len(times)]
+        return [self._stretch(ordered[start:stop], order[start:stop]) for start, stop in pairwise(cuts)]
 
     def _stretch(self, times: Integers, places: Integers) -> Stretch:
         stretch = Stretch(int(times[0]), int(times[-1]), len(times))
@@ -193,9 +192,7 @@ class Progress(Seen):
     """Of `kernels.disorder`, with micro-batches as steps."""
 
     def check(self, sightings: Iterable[Sighting], stream: str) -> None:
-        """Refuse a micro-batch that does not begin with the row behind the last one: Spark's logs and this state are
-        not of one checkpoint, or one of them has changed.
-        """
+        """Refuse a micro-batch that does not begin behind the last one: Spark's logs are not of this checkpoint."""
         for seen in sorted(sightings, key=lambda one: one.order):
             if seen.first is None:
                 continue

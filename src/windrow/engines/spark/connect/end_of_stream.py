@@ -1,6 +1,6 @@
-"""The end of streams that come as DataFrames: a source without rows that can say, once, that nothing follows.
+"""The end of streams that come as DataFrames: a source without rows that can report, once, that nothing follows.
 
-What was read before the end is told counts in full, what comes after it is late; so it must not be told while there is
+What was read before the end counts in full, what comes after it is late; so it must not be reported while there is
 something left to read, and a source does not see the others. But Spark shows it enough:
 
 - with `Trigger.AvailableNow`, a source that does not know that trigger makes Spark read everything there is in one
@@ -30,7 +30,7 @@ WRAPPER = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
 
 
 def check_closing(spark: SparkSession) -> None:
-    """Refuse a session that hides from a source what the end is told by."""
+    """Refuse a session that hides from a source what the end is known by."""
     if spark.conf.get(WRAPPER, None) == "true":
         raise ConfigurationError(
             "must be false where streams are closed: with it no source learns that everything was read",
@@ -43,8 +43,8 @@ def check_closing(spark: SparkSession) -> None:
 def end_class(name: str, lowerings: Sequence[PreAggregation], close: bool) -> type[DataSource]:
     """The format `name`: silent, or with `close` one that ends all these streams when what is there has been read.
 
-    It is part of every query over streaming DataFrames, because a checkpoint goes with its sources: a query that was
-    drained with `Trigger.AvailableNow` can be closed by another run from the same checkpoint.
+    Every query over streaming DataFrames has it, because a checkpoint goes with its sources: one that was drained with
+    `Trigger.AvailableNow` can be closed by another run.
     """
 
     class EndSource(DataSource):  # defined in here so that it travels by value
@@ -97,7 +97,7 @@ class ClosingStream(EndStream):
         """How often Spark has asked since it last committed; before its first micro-batch it has nothing to commit."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        return ReadMaxRows(1)  # any other than what tells that this micro-batch is the last
+        return ReadMaxRows(1)  # any other than that of the last micro-batch
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         self.asked += 1

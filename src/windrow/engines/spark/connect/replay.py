@@ -76,8 +76,7 @@ class Replay:
 class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Gives offsets as far as the source goes, the micro-batch's limit lets it and the clock has come.
 
-    With `Trigger.AvailableNow` a paced stream waits for its next rows, because Spark ends such a query at the first
-    offset that does not move.
+    With `Trigger.AvailableNow` a paced stream waits for its next rows: an offset that does not move ends the query.
     """
 
     def __init__(

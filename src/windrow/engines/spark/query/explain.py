@@ -1,4 +1,4 @@
-"""How a plan would run on Spark, in words: what is sent, to which shards, and who speaks of progress."""
+"""How a plan would run on Spark, in words: what is sent, to which shards, and when there is progress."""
 
 from __future__ import annotations
 

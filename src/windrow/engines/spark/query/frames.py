@@ -103,9 +103,8 @@ class Frames:
 def frames(
     spark: SparkSession, plans: Sequence[Node], sources: Mapping[str, Source], settings: Settings
 ) -> list[Frames]:
-    """Queries over the sources they share: static DataFrames when all of these are static, else streaming ones.
-
-    All of them are made of the same outcomes.
+    """Queries over the sources they share, all made of the same outcomes: static DataFrames when all of these are
+    static, else streaming ones.
     """
     names = dict.fromkeys(node.name for plan in plans for node in walk(plan) if isinstance(node, Stream))
     static = [name for name in names if is_static(sources[name])]
@@ -200,7 +199,7 @@ def _spool_of(settings: Settings, lowering: PreAggregation) -> Path:
 
 
 def _end(spark: SparkSession, lowerings: list[PreAggregation], settings: Settings) -> DataFrame:
-    """The end of the streams that come as DataFrames, which do not tell it themselves."""
+    """The end of the streams that come as DataFrames, which do not report it themselves."""
     if settings.close:
         check_closing(spark)
     name = f"windrow_end_{uuid4().hex}"

@@ -1,8 +1,4 @@
-"""The high level inside Spark: one key a shard, its state in a map of chunks.
-
-A Python worker keeps the shards it ran last. State on disk bears the mark of the micro-batch that wrote it; a worker
-that still has the shard with that very mark goes on with it and reads nothing.
-"""
+"""The high level inside Spark: one key a shard, its state in a map of chunks. A worker keeps the shards it ran last."""
 
 from __future__ import annotations
 
@@ -47,7 +43,6 @@ class ShardProcessor(StatefulProcessor):
         self.facts: ValueState = handle.getValueState("facts", "body binary")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
-        """Spark's name for: these rows came for this key."""
         settle()
         shard, known = self._found(int(key[0]))
         bodies = (body for frame in rows for body in frame["body"])

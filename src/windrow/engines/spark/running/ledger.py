@@ -1,7 +1,7 @@
 """The ledger: everything that a streaming run gave, in Parquet files that Spark's own file sink writes exactly once.
 
-Its files are handed over as micro-batches end, each file once. A folder of the user's keeps them, so that a restored
-run begins by handing over what was given before, and its answer is the whole one, whatever happened on the way.
+Its files are handed over as micro-batches end, each once. A folder of the user's keeps them, so that a restored run
+begins by handing over what was given before, and its answer is the whole one.
 """
 
 from __future__ import annotations
@@ -141,8 +141,7 @@ def deliver_in_order(
 ) -> None:
     """Bodies that come in order of their first time, with the rows of those that overlap in order of theirs.
 
-    Shards give results of the same windows side by side; a micro-batch gives later ones than the one before, so that
-    no more than what one of them gave is held.
+    A micro-batch gives later results than the one before, so no more than what one of them gave is held.
     """
     held: list[pa.RecordBatch] = []
     last: Any = None

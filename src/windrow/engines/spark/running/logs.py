@@ -21,7 +21,7 @@ from windrow.durable.sealed_files import Damaged
 SINK = "_spark_metadata"
 _NUMBER = re.compile(r"(\d+)(\.compact)?")
 _PIECE = 512
-"""Bytes under one checksum, as Hadoop has it unless it is told otherwise."""
+"""Bytes under one checksum, as Hadoop has it unless it is set otherwise."""
 _MAGIC = b"crc\0"
 _OWN = re.compile(r'"(?:file:)?/(?:[^"\\]|\\.)*/(state/\d+/_stateSchema/[^"\\]+)"')
 """A file of the checkpoint, by the place it had when it was written."""
@@ -67,10 +67,7 @@ def check_logs(checkpoint: Path, given: Path | None = None) -> None:
 
 
 def given_files(given: Path, but: Collection[Path] = ()) -> list[Path]:
-    """The files that the log of a folder names, in this folder, wherever it was when they were written.
-
-    Those in `but` are named without a look whether they are whole.
-    """
+    """The files that the log of a folder names, wherever it was then; those in `but` may have gone."""
     found = entries(given / SINK)
     whole = max((number for number, path in found.items() if path.suffix), default=0)
     names: list[Path] = []
@@ -110,10 +107,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def relocate(checkpoint: Path) -> None:
-    """Where a checkpoint was moved or copied, have it name its own files: Spark writes down where it was.
-
-    What is named is in the checkpoint itself, so nothing need be known of the place it came from.
-    """
+    """Where a checkpoint was moved or copied, have it name its own files: Spark writes down where it was."""
     for path in sorted(checkpoint.glob("state/*/_metadata/*/[!.]*")):
         text = path.read_text(encoding="utf-8")
         here = _OWN.sub(lambda found: json.dumps(f"file:{checkpoint}/{found[1]}", ensure_ascii=False), text)
@@ -145,13 +139,13 @@ def _sums_of(path: Path) -> Path:
 def check_sums(path: Path) -> None:
     """Raise `Damaged` unless a file is as its checksums say; one without checksums passes."""
     try:
-        told = _sums_of(path).read_bytes()
+        sums = _sums_of(path).read_bytes()
     except FileNotFoundError:
         return
     content = path.read_bytes()
-    size, count = struct.unpack(">i", told[4:8])[0] if len(told) >= 8 else 0, (len(told) - 8) // 4
-    if told[:4] != _MAGIC or size < 1 or len(told) % 4 or count != -(-len(content) // size):
+    size, count = struct.unpack(">i", sums[4:8])[0] if len(sums) >= 8 else 0, (len(sums) - 8) // 4
+    if sums[:4] != _MAGIC or size < 1 or len(sums) % 4 or count != -(-len(content) // size):
         raise Damaged(path, "is cut off, or its checksums are")
     pieces = [zlib.crc32(content[start : start + size]) for start in range(0, len(content), size)]
-    if list(struct.unpack(f">{count}I", told[8:])) != pieces:
+    if list(struct.unpack(f">{count}I", sums[8:])) != pieces:
         raise Damaged(path, "has changed since it was written: its checksum differs")

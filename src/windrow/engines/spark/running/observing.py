@@ -1,8 +1,7 @@
 """What a running query on Spark reports about itself, read from the progress of its micro-batches.
 
-The engine observes its counts under the name `windrow`: `late`, `early`, `filtered`, `lost`, `results`, `windows`,
-`bytes`, `stored`, `waiting` and `evicted`, and as JSON text the `sources`. All but what is open, kept and waits are
-totals since the query first began.
+The engine observes its counts (`wire.COUNTED`) under the name `windrow`, and as JSON text the `sources`. All but what
+is open, kept and waits are totals since the query first began.
 """
 
 from __future__ import annotations

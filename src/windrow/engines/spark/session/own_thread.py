@@ -1,7 +1,7 @@
 """Work with Spark on a thread of its own, so that an interrupt never cuts a call to the JVM in two.
 
 A call that is broken off leaves its answer behind on the thread's connection, where the next call takes it for its own;
-from then on every answer is that of the call before. So whoever can be interrupted waits, and another thread calls.
+from then on every answer is that of the call before. So the thread that may be interrupted waits, and another calls.
 """
 
 from __future__ import annotations

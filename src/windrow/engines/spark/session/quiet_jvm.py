@@ -1,7 +1,7 @@
 """A JVM that starts and ends in silence: what it says goes into its error when it fails, else to standard error.
 
-PySpark prints tracebacks of its own beside the errors that it raises, when a call is broken off or the JVM is gone.
-Those are left out: whoever called has the error.
+PySpark prints tracebacks beside the errors that it raises, when a call is broken off or the JVM is gone. Those are left
+out: the caller has the error.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ _NOISE = (
     "Using Spark's default log4j profile",
     "Setting default log level to",
     "To adjust logging level use",
-    "Starting Streaming TransformWithState",  # every worker of a stateful query tells of each of its steps
+    "Starting Streaming TransformWithState",  # every worker of a stateful query reports each of its steps
     "Streaming TransformWithState",
 )
 
 
 class HeldOutput:
-    """Lines written to standard error while a program started, and everything that program writes later.
-
-    The program inherits a pipe as its standard error. Lines are held back until `let_go`; from then on they are
-    passed on, apart from remarks that Spark makes every time.
+    """What a program writes to standard error, a pipe that it inherits: held back until `let_go`, then passed on, apart
+    from remarks that Spark makes every time.
     """
 
     def __init__(self, pipe: int) -> None:
@@ -51,11 +49,11 @@ class HeldOutput:
         self._free.set()
 
     def close(self) -> None:
-        """Pass on nothing more: what a program says while it is ended concerns nobody."""
+        """Pass on nothing more: what a program writes while it is ended concerns nobody."""
         self._free.clear()
 
     def lines(self) -> list[str]:
-        """What was said and is held back."""
+        """What is held back."""
         return [line.decode(errors="replace").rstrip() for line in list(self.held) if not is_noise(line)]
 
     def _pump(self) -> None:

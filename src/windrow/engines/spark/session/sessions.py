@@ -55,8 +55,7 @@ EMBEDDED: Mapping[str, str] = {
 
 
 def embedded(*, shards: int | None = None, memory: str | None = None, **conf: str) -> SparkSession:
-    """The running session, classic or Connect, else the one the environment asks for, else an embedded one
-    on all cores.
+    """The running session, classic or Connect, else the one the environment asks for, else an embedded one.
 
     `shards` is the number of shuffle partitions (one for each core unless given), `memory` what the JVM may use,
     such as `4g`. A running session takes over what can still be changed and refuses what cannot.
@@ -140,7 +139,7 @@ def cores() -> int:
 
 
 def _started(conf: Mapping[str, str]) -> SparkSession:
-    """A new JVM and the session in it; what the JVM says when it fails becomes the error."""
+    """A new JVM and the session in it; what the JVM writes when it fails becomes the error."""
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 

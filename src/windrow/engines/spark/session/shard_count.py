@@ -1,9 +1,7 @@
-"""Into how many shards groups go, and under which numbers: what the session was set to, else what its other settings
-suggest.
+"""Into how many shards groups go, and under which numbers.
 
 Spark's own default of 200 shuffle partitions would be 200 tasks, each with a state store, in every micro-batch. The
-number taken instead follows from settings alone, never from what happens to run, so that a job that is started again
-finds its state where it left it.
+number taken instead follows from settings alone, so that a job that is started again finds its state where it left it.
 """
 
 from __future__ import annotations
