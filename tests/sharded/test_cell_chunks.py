@@ -262,7 +262,7 @@ def test_another_save_in_between_changes_nothing() -> None:
 
 def test_a_save_that_fails_is_done_again() -> None:
     class Full(Kept):
-        def put(self, key: Any, body: bytes) -> None:
+        def __setitem__(self, key: Any, body: bytes) -> None:
             raise OSError
 
     run = Run(wide(Sliding("ts", 40, 10)))
