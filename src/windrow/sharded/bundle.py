@@ -21,7 +21,7 @@ from windrow.physical.make import make_divided
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
 from windrow.sharded.pre_aggregate import PreAggregation
-from windrow.sharded.shard import Job, Merged, Outcome, Shard
+from windrow.sharded.shard import Job, Merged, Outcome, Shard, under
 from windrow.sharded.wire import unpack
 
 Reading: TypeAlias = tuple[PreAggregation, ...]
@@ -120,18 +120,15 @@ class Shards:
         return {**first, "query": self.bundle.signature, "shards": size, "others": others}
 
     def tables(self) -> dict[str, Saved]:
-        return {
-            f"{_prefix(query)}{name}": table
-            for query, shard in enumerate(self.each)
-            for name, table in shard.tables().items()
-        }
+        tables: dict[str, Saved] = {}
+        for query, shard in enumerate(self.each):
+            tables |= {f"{_prefix(query)}{name}": table for name, table in shard.tables().items()}
+        return tables
 
     def restore(self, facts: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         """Remember what `facts` and `tables` gave."""
         for query, (shard, known) in enumerate(zip(self.each, [facts, *facts.get("others", [])], strict=True)):
-            prefix = _prefix(query)
-            own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
-            shard.restore(known, own)
+            shard.restore(known, under(_prefix(query), tables))
 
 
 def _prefix(query: int) -> str:

@@ -96,7 +96,10 @@ class Writer:
         self._store = store
 
     def put(self, part: Part, table: pa.Table) -> None:
-        plain = _plain(table)
+        out = pa.BufferOutputStream()
+        with pa.ipc.new_stream(out, table.schema) as writer:
+            writer.write_table(table)
+        plain = out.getvalue()
         digest = blake2b(plain, digest_size=16).digest()
         if self.digests.get(part) != digest:
             key = (self.name, *part)
@@ -112,13 +115,6 @@ class Writer:
         """All other parts are gone."""
         for part in self.digests.keys() - set(parts):
             self.remove(part)
-
-
-def _plain(table: pa.Table) -> pa.Buffer:
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema) as writer:
-        writer.write_table(table)
-    return out.getvalue()
 
 
 def bytes_of(body: bytes) -> pa.Buffer:

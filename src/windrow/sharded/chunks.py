@@ -43,7 +43,7 @@ APPENDED_ROWS = 1 << 13
 """Of a chunk of a table that grows: the last one is written again and again until it is full."""
 _BY_PANE = ("timeline", "cells")
 _BY_TIME = ("/left", "/right")
-"""How the names of tables end that are cut by their column `place`, if they have one."""
+"""How the names of tables end that are sorted by their column `place`, if they have one, and cut by it."""
 
 
 def save(tables: Mapping[str, Saved], known: Known, store: ChunkStore) -> Known:
@@ -80,7 +80,8 @@ def _save_plain(table: pa.Table, writer: Writer, stamp: object) -> TableKnown:
 def _cuts(name: str, table: pa.Table) -> Iterator[tuple[int, int, int]]:
     """(number, first row, row after the last) of each piece; an empty table is one piece, because its columns count."""
     rows = table.num_rows
-    if rows and _is_placed(name, table):
+    is_sorted = name.rpartition(".")[2] in _BY_PANE or (name.endswith(_BY_TIME) and "place" in table.column_names)
+    if rows and is_sorted:
         places = np.asarray(table["place"].combine_chunks())
         numbers = places >> units_a_chunk(int(places[0]), int(places[-1]), rows)
         starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), rows]
@@ -89,11 +90,6 @@ def _cuts(name: str, table: pa.Table) -> Iterator[tuple[int, int, int]]:
     else:
         for start in range(0, max(rows, 1), CHUNK_ROWS):
             yield start // CHUNK_ROWS, start, min(start + CHUNK_ROWS, rows)
-
-
-def _is_placed(name: str, table: pa.Table) -> bool:
-    """Whether a table is sorted by its column `place`."""
-    return name.rpartition(".")[2] in _BY_PANE or (name.endswith(_BY_TIME) and "place" in table.column_names)
 
 
 def _save_appended(table: Appended, writer: Writer) -> TableKnown:

@@ -338,13 +338,16 @@ class Shard:
         """Remember what `facts` and `tables` gave."""
         self.now = facts["now"]
         for place, stage in self._named():
-            prefix = f"{place}/"
-            own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
-            stage.operator.restore(own)
+            stage.operator.restore(under(f"{place}/", tables))
             vars(stage.operator.counters).update(facts["counters"].get(place, vars(Counters())))
         self.progress = [Progress(**saved) for saved in facts["progress"]]
         self.pipeline.ends[0].results, self.pipeline.ends[0].early = facts["results"], facts.get("early", 0)
         self.steps = facts["steps"]
+
+
+def under(prefix: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
 
 
 def _metrics_of(stream: Stream, progress: Progress) -> SourceMetrics:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from windrow.aggregates.kinds.base import value_type
@@ -94,16 +95,10 @@ def check_facts(saved: dict[str, Any], mine: dict[str, Any]) -> None:
         )
     theirs, ours = saved.get("query", []), mine.get("query", saved.get("query", []))
     if theirs != ours:
-        differing = next((t, o) for t, o in _aligned(theirs, ours) if t != o)
+        differing = next((t, o) for t, o in zip_longest(theirs, ours, fillvalue="nothing more") if t != o)
         raise ConfigurationError(
             f"must be of a query that keeps the same state; this one has {differing[1]}",
             parameter="checkpoint",
             value=differing[0],
             hint="begin with an empty checkpoint folder; what may change is listed in docs/spark.md",
         )
-
-
-def _aligned(left: list[str], right: list[str]) -> list[tuple[str, str]]:
-    size = max(len(left), len(right))
-    padded = [[*lines, *["nothing more"] * (size - len(lines))] for lines in (left, right)]
-    return list(zip(*padded, strict=True))

@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.durable.manifests import damaged
-from windrow.errors import InternalError
 
 _NOTE = b"windrow"
 BODIES = "shard int, body binary"
@@ -47,10 +46,7 @@ def pack(batches: Iterable[pa.RecordBatch], schema: pa.Schema, note: dict[str, A
 def unpack(body: bytes | pa.Buffer) -> tuple[dict[str, Any], pa.RecordBatchReader]:
     """The note of a body and a reader of its batches."""
     reader = pa.ipc.open_stream(body)
-    metadata = reader.schema.metadata or {}
-    if _NOTE not in metadata:
-        raise InternalError("must carry a note", parameter="body")
-    note: dict[str, Any] = json.loads(metadata[_NOTE])
+    note: dict[str, Any] = json.loads((reader.schema.metadata or {})[_NOTE])
     return note, reader
 
 

@@ -117,12 +117,11 @@ def frames(
         keep_shard_count(spark)
     bundle, readings = bundled(plans, shard_keys_of(spark), panes=panes, flush=flush)
     lows = [low for reading in readings for low in _lows(spark, reading, sources, settings)]
-    if static:
-        outcomes = _whole(bundle, _joined(lows))
-    else:
-        framed = [low for reading in readings for low in reading if isinstance(_source(low, sources), FrameSource)]
-        lows += [_end(spark, framed, settings)] if framed else []
-        outcomes = _stateful(bundle, _joined(lows))
+    framed = [low for reading in readings for low in reading if isinstance(_source(low, sources), FrameSource)]
+    if framed and not static:
+        lows.append(_end(spark, framed, settings))
+    bodies = reduce(lambda left, right: left.union(right), lows)
+    outcomes = _whole(bundle, bodies) if static else _stateful(bundle, bodies)
     return [Frames(bundle, outcomes, query) for query in range(len(plans))]
 
 
@@ -137,10 +136,6 @@ def _source(lowering: PreAggregation, sources: Mapping[str, Source]) -> Source:
 def shard_keys_of(spark: SparkSession) -> tuple[int, ...]:
     """A shard for each shuffle partition."""
     return tuple(shard_keys(shard_count(spark)))
-
-
-def _joined(parts: list[DataFrame]) -> DataFrame:
-    return reduce(lambda left, right: left.union(right), parts)
 
 
 def _lows(

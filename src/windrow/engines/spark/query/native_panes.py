@@ -51,7 +51,9 @@ def why_not_native(exchange: Exchange) -> str | None:
     if not _is_exact(schema.field(exchange.stream.time).type):
         return "times without a zone are not counted alike"
     for _, key in node.keys:
-        if not isinstance(key, Name) or not (_is_exact(type_of(key, schema)) or _is_text(type_of(key, schema))):
+        kind = type_of(key, schema)
+        plain = pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind) or _is_exact(kind)
+        if not isinstance(key, Name) or not plain:
             return f"the key {key} is compared by Windrow"
     return next((f"{call} is computed by Windrow" for call in node.aggregates if not _is_native(call, schema)), None)
 
@@ -59,10 +61,6 @@ def why_not_native(exchange: Exchange) -> str | None:
 def _is_exact(kind: pa.DataType) -> bool:
     """Signed integers, and points in time in microseconds: whole numbers on both sides."""
     return bool(pa.types.is_signed_integer(kind) or (pa.types.is_timestamp(kind) and kind.tz and kind.unit == "us"))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 
 _NATIVE = (Counted, Summed, Greatest)

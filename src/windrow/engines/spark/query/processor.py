@@ -49,9 +49,6 @@ class ShardProcessor(StatefulProcessor):
         yield _frame(shard.run(bodies))
         self._save(shard, known)
 
-    def close(self) -> None:
-        pass
-
     def _found(self, number: int) -> tuple[Shards, Known]:
         """The shard as the last micro-batch left it; it is not kept while it changes."""
         saved = self.facts.get()

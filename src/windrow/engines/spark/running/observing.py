@@ -196,8 +196,5 @@ class MetricsListener(StreamingQueryListener):
             metrics = self.latest[progress.name or str(progress.id)] = metrics_of(progress)
             self._report(progress, metrics)
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """Nothing new."""
-
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """Its last micro-batch was reported."""
