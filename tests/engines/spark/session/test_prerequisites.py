@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from windrow.engines.spark.session.prerequisites import (
-    check_extras,
     check_java,
     check_packages,
     check_spark_version,
@@ -56,7 +55,6 @@ def java_home(folder: Path, release: str | None, says: str = "") -> Path:
 
 def test_this_environment_has_it_all() -> None:
     check_packages()
-    check_extras()
     check_java()
 
 

@@ -27,8 +27,6 @@ from windrow.sources.replayed.spans import (
     span_between,
 )
 
-__all__ = ["Replay", "RowSpan", "Work", "replay_class"]
-
 Work: TypeAlias = Callable[[Iterator[Element], RowSpan], Iterator[pa.RecordBatch]]
 """Turns the elements of a span into the batches Spark gets."""
 

@@ -15,7 +15,7 @@ from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.base import INNER
 from windrow.engines.spark.connect.end_of_stream import check_closing, end_class
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.engines.spark.connect.replay import RowSpan, replay_class
+from windrow.engines.spark.connect.replay import replay_class
 from windrow.engines.spark.query.native_panes import native_panes, why_not_native
 from windrow.engines.spark.query.processor import ShardProcessor, run_whole
 from windrow.engines.spark.query.types import for_spark, named, spark_schema
@@ -32,6 +32,7 @@ from windrow.sharded.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batche
 from windrow.sinks.base import fitted
 from windrow.sources.base import Element, Source
 from windrow.sources.files.file_source import FileSource
+from windrow.sources.replayed.spans import RowSpan
 from windrow.sources.replayed.spool import spooled
 
 if TYPE_CHECKING:

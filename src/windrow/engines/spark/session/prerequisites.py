@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 
 from windrow.errors import ConfigurationError
@@ -21,13 +21,8 @@ _INSTALL_JAVA = (
     f"install Java {LEAST_JAVA} or later (on Debian and Ubuntu: apt install openjdk-17-jre-headless), "
     "or point JAVA_HOME at one"
 )
-# Distribution, and a module of it: state in Python talks to the JVM in protobuf over gRPC.
-_EXTRAS = {
-    "grpcio": "grpc",
-    "grpcio-status": "grpc_status",
-    "googleapis-common-protos": "google.rpc",
-    "protobuf": "google.protobuf",
-}
+_EXTRAS = ("grpcio", "grpcio-status", "googleapis-common-protos", "protobuf")
+"""State in Python talks to the JVM in protobuf over gRPC."""
 
 
 def check_packages(version_of: Callable[[str], str] = metadata.version) -> None:
@@ -38,16 +33,8 @@ def check_packages(version_of: Callable[[str], str] = metadata.version) -> None:
         raise ConfigurationError(
             "must be older than 3 for Spark", parameter="pandas", value=pandas, hint="pip install 'pandas>=2,<3'"
         )
-    _installed("pyarrow", version_of)
-    for name in _EXTRAS:
+    for name in ("pyarrow", *_EXTRAS):
         _installed(name, version_of)
-
-
-def check_extras() -> None:
-    """Refuse an environment without the packages that Spark's Python state needs."""
-    missing = [name for name, module in _EXTRAS.items() if not _importable(module)]
-    if missing:
-        raise _not_installed(", ".join(missing))
 
 
 def check_spark_version(version: str) -> None:
@@ -110,18 +97,7 @@ def _installed(name: str, version_of: Callable[[str], str]) -> str:
     try:
         return version_of(name)
     except metadata.PackageNotFoundError:
-        raise _not_installed(name) from None
-
-
-def _not_installed(names: str) -> ConfigurationError:
-    return ConfigurationError("must be installed to run on Spark", parameter=names, hint=_INSTALL)
-
-
-def _importable(module: str) -> bool:
-    try:
-        return util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+        raise ConfigurationError("must be installed to run on Spark", parameter=name, hint=_INSTALL) from None
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.spark.session.faults import not_started
-from windrow.engines.spark.session.prerequisites import check_extras, check_java, check_packages, check_spark_version
+from windrow.engines.spark.session.prerequisites import check_java, check_packages, check_spark_version
 from windrow.engines.spark.session.quiet_jvm import (
     HeldOutput,
     hush_accumulators,
@@ -89,7 +89,6 @@ def running() -> SparkSession | None:
 def check(spark: SparkSession) -> None:
     """Refuse a session that cannot run the engine; give it the state store that Python state needs."""
     check_spark_version(spark.version)
-    check_extras()
     if "RocksDB" not in (spark.conf.get(STATE_STORE, None) or ""):
         spark.conf.set(STATE_STORE, ROCKSDB)
         spark.conf.set(CHANGELOG, "true")
