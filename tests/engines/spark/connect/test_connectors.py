@@ -145,7 +145,7 @@ def test_a_message_of_a_column_that_is_not_there(spark: SparkSession, option: st
 
 def test_kafka_needs_columns(spark: SparkSession) -> None:
     pattern = (
-        r"^`source` must have declared columns, because messages do not tell theirs, got kafka topic t. Hint: declare "
+        r"^`source` must have declared columns, because messages do not name theirs, got kafka topic t. Hint: declare "
         r"them in CREATE STREAM, or set value = 'raw' for the columns of Kafka itself.$"
     )
     with pytest.raises(ConfigurationError, match=pattern):
