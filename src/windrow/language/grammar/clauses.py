@@ -5,8 +5,7 @@ The parser builds these values; nothing in them is resolved against a schema yet
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
@@ -114,7 +113,6 @@ class StreamDeclaration:
     time: str
     policy: Policy
     idle: Idle | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
 
     def stream(self, schema: pa.Schema, origin: str | None) -> Stream:
         """The declared stream, once its columns are known."""

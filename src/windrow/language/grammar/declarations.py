@@ -45,7 +45,6 @@ class DeclarationGrammar(Words):
             clauses["progress"],
             self._leading(clauses.get("policy", AtEnd()), clauses.get("lead"), places),
             clauses.get("idle"),
-            clauses.get("options", {}),
         )
         return CreateStream(this=declaration, places=places)
 
@@ -96,8 +95,6 @@ class DeclarationGrammar(Words):
             if not self._match(TokenType.STRING):
                 self.raise_error("Expected a path in single quotes")
             return "path", self._prev.text
-        if word == "WITH":
-            return "options", self._parse_options()
         if word == "PROGRESS":
             self._need("ON")
             return "progress", self._qualified("the progressing attribute").name
@@ -128,18 +125,3 @@ class DeclarationGrammar(Words):
         while self._match(TokenType.COMMA):
             names.append(self._qualified("a column").name)
         return tuple(names)
-
-    def _parse_options(self) -> dict[str, Any]:
-        """`WITH (delimiter = ';', header = TRUE)`: hints for the source."""
-        self._match_l_paren()
-        options: dict[str, Any] = {}
-        while not self._match(TokenType.R_PAREN):
-            name = self._qualified("an option").name
-            self._need("=")
-            value = self._parse_primary()
-            if not isinstance(value, (exp.Literal, exp.Boolean)):
-                self.raise_error("Expected a constant")
-            else:
-                options[name] = value.to_py()
-            self._match(TokenType.COMMA)
-        return options
