@@ -15,7 +15,8 @@ import pytest
 from tests.operators.random_expressions import COLUMNS, Expressions, batch_of, random_rows
 from windrow.errors import DataError, QueryError
 from windrow.operators.base import Mask
-from windrow.operators.evaluate import Predicate, evaluate
+from windrow.operators.expressions.predicate import Predicate
+from windrow.operators.expressions.tree import evaluate
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars import evaluate as scalar
 from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.physical.plan_text import logical_text, physical_text
 from windrow.language import parse
 from windrow.physical import nodes
 from windrow.physical.division.nodes import Divided
 from windrow.physical.how import Flush, How, When
 from windrow.physical.make import make
 from windrow.physical.nodes import each
-from windrow.physical.render import logical_text, physical_text
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUERIES = sorted([*(GOLDEN / "papers").glob("*.sql"), *(GOLDEN / "physical").glob("*.sql")], key=lambda path: path.stem)

@@ -17,7 +17,7 @@ from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.aggregate.partials import PaneAggregate, Partials
 from windrow.operators.base import Batch, EarlyRows, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.input import Input
 from windrow.operators.input.lead import LeadLimit

@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Integers, is_scalar
 from windrow.operators.divided.routing import Shards, shards_of
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.operators.input.times import to_units
 from windrow.operators.state.keys import present
 from windrow.physical.division.join_routing import FAR, BandCells, Lanes

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.operators.evaluate import Predicate
+from windrow.operators.expressions.predicate import Predicate
 from windrow.operators.joins.scales import Interval, Scale
 from windrow.plan.conditions import BandCondition
 from windrow.semantics.joins import LEFT, RIGHT

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.operators.divided.routing import shards_of
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.physical.division.join_routing import equal_to, routed_pairs
 from windrow.plan.checks.joins import joined_names, usual_time
 from windrow.plan.nodes import Join, Stream

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Array
 from windrow.operators.base import Batch
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.panes.assign import compress
 from windrow.operators.state.groups import NO_CODES, Codes, Groups

@@ -20,7 +20,7 @@ from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.operators.state.changes import Saved
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.expressions import Expression

@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Array, Integers, value_type
 from windrow.operators.base import Batch, Element
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.operators.expressions.values import decoded, in_types_of, settled
 from windrow.operators.joins.base import SIDES, AnyJoin
 from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Array, Integers, Numbers
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.operators.expressions.values import convert, microseconds
 from windrow.operators.joins.progress import met_by
 from windrow.operators.joins.scales import Interval, Scale

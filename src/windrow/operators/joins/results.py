@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, concatenated
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.base import Batch
-from windrow.operators.evaluate import Predicate
+from windrow.operators.expressions.predicate import Predicate
 from windrow.operators.expressions.values import settled
 from windrow.operators.input.times import to_units
 from windrow.operators.joins.encoding import Encoder

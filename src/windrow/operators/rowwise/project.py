@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Array
 from windrow.operators.base import Batch, Element, GroupPunctuations, Stateless
-from windrow.operators.evaluate import evaluate
+from windrow.operators.expressions.tree import evaluate
 from windrow.plan.nodes import renamed_columns
 from windrow.semantics.scalars.expressions import Expression
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from windrow.operators.base import Batch, Element, Stateless
-from windrow.operators.evaluate import Predicate
+from windrow.operators.expressions.predicate import Predicate
 from windrow.semantics.scalars.expressions import Expression
 
 
