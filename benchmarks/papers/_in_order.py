@@ -20,7 +20,7 @@ from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.sort import SortOperator
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage, state_bytes
 from windrow.plan.checks.nodes import shape_of

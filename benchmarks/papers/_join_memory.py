@@ -14,7 +14,7 @@ import windrow as wr
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.sort import SortOperator
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.columns import prune_together

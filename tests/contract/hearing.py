@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from windrow.plan.nodes import Stream
-from windrow.plan.types.schema import domain_of
+from windrow.plan.types.kinds import domain_of
 from windrow.semantics.progress.policies import END, START, Punctuation, Slack, bounds
 from windrow.semantics.scalars.moments import value_of
 

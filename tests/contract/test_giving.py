@@ -7,7 +7,7 @@ import pytest
 import windrow as wr
 from tests.contract.engines import Engine, check, check_each, check_found, same_on_connect
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, punctuated, punctuated_by_group
-from windrow.plan.types.schema import in_order
+from windrow.plan.types.kinds import in_order
 from windrow.query import Query
 
 ELEMENTS = punctuated(31, 0, batches=5)

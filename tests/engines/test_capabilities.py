@@ -18,7 +18,7 @@ from windrow.engines.capabilities import TABLE, Feature, No, Yes, page
 from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.query.frames import _refuse_mix
 from windrow.errors import WindrowError
-from windrow.physical.division.nodes import Divided
+from windrow.physical.division.join_routing import Divided
 from windrow.physical.make import make_divided
 from windrow.physical.pane_cells import why_not_partial
 from windrow.pipeline.build import build, connect

@@ -9,7 +9,7 @@ import pytest
 
 from windrow.errors import QueryError
 from windrow.generate import trades
-from windrow.generate.source import RecipeSource
+from windrow.generate.stream import RecipeSource
 from windrow.sources import elements_of
 from windrow.sources.base import position_of
 

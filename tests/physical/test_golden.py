@@ -17,7 +17,7 @@ import pytest
 from tests.physical.plan_text import logical_text, physical_text
 from windrow.language import parse
 from windrow.physical import nodes
-from windrow.physical.division.nodes import Divided
+from windrow.physical.division.join_routing import Divided
 from windrow.physical.how import Flush, How, When
 from windrow.physical.make import make
 from windrow.physical.nodes import each

@@ -17,7 +17,7 @@ import windrow as wr
 from windrow.cli import main
 from windrow.engines.spark.connect import frame_sources as inputs
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.query.outputs import Outputs
+from windrow.query.places import Outputs
 from windrow.sources import Source, addresses, open_source
 
 ROWS = pa.table({"t": [1, 2, 30], "k": ["a", "b", "a"]})

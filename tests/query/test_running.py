@@ -9,7 +9,7 @@ from tests.fake_engine import engine as engine
 from windrow.errors import ConfigurationError, DataError
 from windrow.operators.late.judging import late_columns
 from windrow.plan.nodes import Stream
-from windrow.plan.types.schema import in_order
+from windrow.plan.types.kinds import in_order
 from windrow.query.running import gather
 
 TABLE = pa.table({"seq": [3, 1, 2, 1], "key": pa.array(["a", "b", "c", "a"]).dictionary_encode()})

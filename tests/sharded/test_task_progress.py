@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.errors import DataError
-from windrow.operators.input.disorder import Disorder
+from windrow.operators.input.policy import Disorder
 from windrow.plan.nodes import Stream
 from windrow.semantics.progress.lateness import Jump
 from windrow.semantics.progress.lead import reach

@@ -18,7 +18,7 @@ import pytest
 from tests.sources.position_laws import LAWS, Law, Make, begun, flat
 from windrow.errors import SourceError
 from windrow.generate import trades
-from windrow.generate.source import RecipeSource
+from windrow.generate.stream import RecipeSource
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Source, elements_of, open_source
 from windrow.sources.replayed.spool import spooled

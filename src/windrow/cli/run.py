@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from windrow.pipeline.metrics import Metrics
     from windrow.query import Query
-    from windrow.query.outputs import Outputs
+    from windrow.query.places import Outputs
 
 ONLY = {
     "local": ("threads", "every"),
@@ -125,7 +125,7 @@ def _check(settings: dict[str, Any]) -> None:
 
 def _outputs(settings: dict[str, Any]) -> Outputs:
     """All that the run writes, by the flag that names it."""
-    from windrow.query.outputs import Outputs
+    from windrow.query.places import Outputs
 
     names = ("output", "late", "metrics", "json_lines", "checkpoint")
     return Outputs({_flag(name): settings[name] for name in names})

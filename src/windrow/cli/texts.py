@@ -13,7 +13,7 @@ from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from windrow.query import Query
-    from windrow.query.outputs import Outputs
+    from windrow.query.places import Outputs
 
 _Command: TypeAlias = Callable[..., Any]
 

@@ -23,6 +23,7 @@ from windrow.generate.disorder import Disorder, InOrder, Lull, Skewed, parse_dis
 from windrow.generate.measure import Measured, measure
 from windrow.generate.rows import MARK, SOURCE, TIME, Ints, Recipe, Rows, Spell, join, rebatch, spelled
 from windrow.generate.skew import Skew, parse_skew
+from windrow.sources.base import Element, Position, Source, behind, cut
 
 _BLOCK = 1 << 16
 _INSTANT = pa.timestamp("us", "UTC")
@@ -217,3 +218,26 @@ def _apart(lulls: Sequence[Lull]) -> tuple[Lull, ...]:
                 "must not overlap", parameter="lulls", value=later, hint="join them into one longer lull"
             )
     return ordered
+
+
+@dataclass(frozen=True)
+class RecipeSource(Source):
+    """The rows of a generated stream; to begin in the middle, those before are made and dropped."""
+
+    stream: GeneratedStream
+
+    @property
+    def total_rows(self) -> int | None:
+        """Known unless punctuation rows come between: how many depends on the data."""
+        return None if self.stream.every else self.stream.rows
+
+    def describe(self) -> str:
+        return f"{self.stream.rows} generated {self.name}"
+
+    def elements(self, position: Position | None, batch_rows: int) -> Iterator[Element]:
+        self.rows_before(position)
+        return behind(self._batches(batch_rows), position, self)
+
+    def _batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        for batch in self.stream.batches():
+            yield from cut(batch.select(self.schema.names), batch_rows)

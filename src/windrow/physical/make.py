@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from windrow.physical.division.nodes import Divided
+from windrow.physical.division.join_routing import Divided
 from windrow.physical.how import How
 from windrow.physical.nodes import Answer, Plans, undecided
 from windrow.physical.pane_cells import check_smooth

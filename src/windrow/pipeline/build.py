@@ -15,7 +15,7 @@ from windrow.operators.handshake.lookup import Lookup
 from windrow.operators.handshake.operator import HandshakeJoin
 from windrow.operators.handshake.scanning import Scan
 from windrow.operators.input.input import Input
-from windrow.operators.input.lead import LeadLimit
+from windrow.operators.input.policy import LeadLimit
 from windrow.operators.joins.asof import AsOfJoinOperator
 from windrow.operators.joins.in_order import InOrderJoinOperator
 from windrow.operators.joins.operator import JoinOperator
@@ -169,7 +169,7 @@ def _input(node: nodes.Read) -> Operator:
 
 
 def _window(node: nodes.Window) -> Operator:
-    choice = Choice(node.usual if isinstance(node, nodes.TrialWindow) else node.strategy, node.reasons)
+    choice = Choice(node.among[0] if isinstance(node, nodes.TrialWindow) else node.strategy, node.reasons)
     options: dict[str, Any] = {"within": node.within, "passes": node.passes}
     if isinstance(node, nodes.SlidingWindow):
         options |= {"threads": node.threads, "early": node.early}

@@ -14,9 +14,9 @@ from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.explain.plans import explain
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, OrderedOutput
-from windrow.plan.types.schema import in_order
+from windrow.plan.types.kinds import in_order
 from windrow.query.late_rows import warn_of_lost_rows
-from windrow.query.outputs import refuse_overwriting
+from windrow.query.places import refuse_overwriting
 
 if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics

@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.engines.run import Receiver, untagged
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node
-from windrow.query.outputs import refuse_overwriting
+from windrow.query.places import refuse_overwriting
 from windrow.query.running import begin
 from windrow.sinks import open_sink
 from windrow.sinks.base import Sink

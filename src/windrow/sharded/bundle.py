@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.late.judging import late_columns
 from windrow.operators.state.changes import Saved
-from windrow.physical.division.nodes import Divided
+from windrow.physical.division.join_routing import Divided
 from windrow.physical.how import EAGER, Flush, How
 from windrow.physical.make import make_divided
 from windrow.plan.checks.nodes import gives_early, shape_of

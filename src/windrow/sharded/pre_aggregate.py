@@ -20,15 +20,14 @@ from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.expressions.tree import evaluate
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.input import Input
-from windrow.operators.input.lead import LeadLimit
-from windrow.operators.input.policy import lead_among_rows, slack_rows_of
+from windrow.operators.input.policy import LeadLimit, lead_among_rows, slack_rows_of
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.project import ProjectOperator
 from windrow.operators.rowwise.select import SelectOperator
-from windrow.physical.division.nodes import Exchange
-from windrow.physical.grid import Grid
+from windrow.physical.division.join_routing import Exchange
+from windrow.physical.nodes import Grid
 from windrow.plan import nodes
 from windrow.plan.checks.nodes import shape_of
 from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, Punctuation, lead_of

@@ -15,15 +15,14 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.early_results import Early
 from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, Counters, EarlyRows, GroupPunctuations
-from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.input import Input
-from windrow.operators.input.policy import lead_among_rows, slack_of, slack_rows_of
+from windrow.operators.input.policy import Disorder, lead_among_rows, slack_of, slack_rows_of
 from windrow.operators.input.times import to_units
 from windrow.operators.joins.base import AnyJoin
 from windrow.operators.kernels.input import span
 from windrow.operators.late.judging import below
 from windrow.operators.state.changes import Saved
-from windrow.physical.division.nodes import Divided, Exchange
+from windrow.physical.division.join_routing import Divided, Exchange
 from windrow.pipeline.build import connect
 from windrow.pipeline.graph import Pipeline, Stage, account_of, lost_rows, state_bytes, waiting_and_evicted
 from windrow.pipeline.metrics import SourceMetrics, known

@@ -8,7 +8,7 @@ from typing import Any
 
 from windrow.aggregates.kinds.base import value_type
 from windrow.errors import ConfigurationError
-from windrow.physical.division.nodes import Divided
+from windrow.physical.division.join_routing import Divided
 from windrow.physical.explain.plans import describe_bounds, describe_join_window, describe_window
 from windrow.physical.nodes import DistinctRows, PhysicalJoin, Sort, Window, walk
 from windrow.physical.rules.choose_joins import shapes_below

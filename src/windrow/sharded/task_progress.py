@@ -19,8 +19,7 @@ import numpy as np
 from windrow.aggregates.kinds.base import Integers
 from windrow.durable.manifests import damaged
 from windrow.errors import DataError
-from windrow.operators.input.disorder import no_notes
-from windrow.operators.input.policy import implied, moved_by, settle, slack_of, slack_rows_of
+from windrow.operators.input.policy import implied, moved_by, no_notes, settle, slack_of, slack_rows_of
 from windrow.operators.kernels.disorder import BEHIND, BELOW, note_behind, note_jump
 from windrow.plan.nodes import Stream
 from windrow.semantics.progress.policies import END, START, External

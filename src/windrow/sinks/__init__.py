@@ -50,7 +50,7 @@ def open_sink(
 def _file_sink(path: Path, schema: pa.Schema) -> Sink:
     ending = path.suffix.lower()
     if ending == ".parquet":
-        from windrow.sinks.parquet import ParquetSink
+        from windrow.sinks.files import ParquetSink
 
         return ParquetSink(path, schema)
     if ending in (".csv", ".tsv"):

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import windrow as wr
 from tests.operators.kernels.test_input import disordered, on_grid
 from windrow.operators.base import Batch
-from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.input import Input
+from windrow.operators.input.policy import Disorder
 from windrow.operators.kernels.input import BLOCK
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.pipeline.metrics import Metrics
 from windrow.semantics.progress.lateness import Jump
 from windrow.semantics.progress.policies import START, External, Ordered, Policy, Punctuation, Slack, SlackRows, bounds

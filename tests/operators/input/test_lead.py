@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from windrow.errors import DataError
 from windrow.operators.base import Batch, EarlyRows
 from windrow.operators.input.input import Input
-from windrow.operators.input.lead import LeadLimit
+from windrow.operators.input.policy import LeadLimit
 from windrow.operators.input.times import to_units
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.semantics.progress.lead import ahead
 from windrow.semantics.progress.policies import LIMIT, Ordered, Policy, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.scalars.amounts import Amount

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from windrow.operators.input.disorder import Disorder
+from windrow.operators.input.policy import Disorder
 from windrow.operators.kernels import input as kernels
 from windrow.semantics.progress.policies import START, Policy, Slack, SlackRows, bounds
 from windrow.semantics.scalars.amounts import Amount

@@ -19,7 +19,7 @@ from windrow.operators.base import Batch, Counters, Element, Operator, Stateless
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.sort import SortOperator
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.pipeline.graph import Pipeline, Stage
 from windrow.plan.nodes import Lateness
 from windrow.semantics.oracle.in_order import in_order

@@ -26,7 +26,7 @@ from windrow.plan.nodes import (
     WindowAggregate,
     walk,
 )
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import External, Idle, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column, Literal

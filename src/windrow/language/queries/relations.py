@@ -21,7 +21,7 @@ from windrow.plan.build.queries import flatten_union
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.nodes import Node
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 
 _BOTH_TIMES = ("earlier", "later")
 """The columns that a join gives only where its progress is on them."""

@@ -14,7 +14,7 @@ from windrow.plan.build.queries import WindowSpec
 from windrow.plan.checks.progress import carries_progress, times_hint
 from windrow.plan.checks.windows import check_window
 from windrow.plan.nodes import Node
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.windows.kinds import Align, RowsWindow, SlideBy, SlideByTuple, Window
 

@@ -23,7 +23,7 @@ from windrow.operators.windows.sessions.windower import SessionWindows
 from windrow.physical.costs import Constants, Statistics
 from windrow.physical.planner import Choice, choose
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import START
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import RowsWindow, Session, SlideByTuple, Sliding

@@ -22,7 +22,7 @@ from windrow.operators.aggregate.partials import Partials, SharedCells, merged
 from windrow.operators.aggregate.results import WindowResults
 from windrow.operators.aggregate.smoothing import Smoothing, check_flush
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows, Operator
-from windrow.operators.input.lead import as_late_rows
+from windrow.operators.input.policy import as_late_rows
 from windrow.operators.late.bounds import passed_on
 from windrow.operators.late.judging import Verdicts, below, late_batch, late_schema
 from windrow.operators.late.revisions import Revisions
@@ -34,7 +34,7 @@ from windrow.physical.how import EAGER, Flush, When
 from windrow.physical.planner import Choice
 from windrow.plan.checks.windows import lag_of
 from windrow.plan.nodes import Late, Lateness, WindowAggregate
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Sliding
 

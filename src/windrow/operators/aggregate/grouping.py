@@ -21,7 +21,7 @@ from windrow.operators.windows.base import Keeper, Plan, Windower
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 
 
 class Grouping:

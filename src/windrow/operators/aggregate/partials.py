@@ -31,11 +31,11 @@ from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.state_columns import state_columns, state_of, widths_in
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.panes import PanedWid
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import type_of
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.windows.kinds import Landmark, Sliding
 

@@ -20,7 +20,7 @@ from windrow.operators.divided.operator import DividedOperator, each
 from windrow.operators.divided.routing import Shards
 from windrow.operators.state.changes import Saved
 from windrow.plan.nodes import WindowAggregate
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import Punctuation
 from windrow.semantics.scalars.expressions import Column, Expression
 

@@ -25,7 +25,7 @@ from windrow.operators.joins.progress import first_met, promise
 from windrow.operators.joins.results import Picked
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows
 from windrow.semantics.progress.policies import END, Punctuation, check_advance
 

@@ -16,7 +16,7 @@ from windrow.operators.base import GroupPunctuations
 from windrow.operators.kernels.input import group_cuts
 from windrow.operators.state.groups import Codes, Groups
 from windrow.operators.state.keys import present
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.semantics.progress.policies import START, External, Policy, Punctuation
 
 Mask = npt.NDArray[np.bool_]

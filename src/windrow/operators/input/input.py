@@ -18,15 +18,13 @@ from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
-from windrow.operators.input.disorder import Disorder
 from windrow.operators.input.group_promises import Singles
-from windrow.operators.input.lead import LeadLimit
-from windrow.operators.input.policy import implied, settle
+from windrow.operators.input.policy import Disorder, LeadLimit, implied, settle
 from windrow.operators.input.times import refuse_time, to_units
 from windrow.operators.kernels import input as kernels
 from windrow.operators.kernels.disorder import note_jump
 from windrow.operators.state.keys import present
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.semantics.progress.policies import (
     END,
     LIMIT,

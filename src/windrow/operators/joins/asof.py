@@ -1,7 +1,7 @@
 """As-of join: each left row with the one right row that is nearest in time, once that can no longer change.
 
 Left rows wait until the right side has come past the times they may meet. Right rows are kept as long as a left row to
-come may meet them: looking back without a limit, that is the last one of each key.
+come may meet them: looking back without a limit, that is the last one of each key. Who is nearest is pure array code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Array, Integers, value_type
@@ -18,18 +20,16 @@ from windrow.operators.base import Batch, Element
 from windrow.operators.expressions.tree import evaluate
 from windrow.operators.expressions.values import decoded, in_types_of, settled
 from windrow.operators.joins.base import SIDES, AnyJoin
-from windrow.operators.joins.nearest import NONE, nearest, superseded, without_ties
 from windrow.operators.joins.progress import met_by
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
-from windrow.operators.state.keys import present
+from windrow.operators.state.keys import ordered_keys, present, validity
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.row_store import RowStore
 from windrow.plan.checks.joins import conditions, schema_of
 from windrow.plan.conditions import Equality
 from windrow.plan.nodes import Join
 from windrow.plan.types.expressions import type_of
-from windrow.plan.types.kinds import common
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape, common
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 
@@ -171,3 +171,71 @@ class AsOfJoinOperator(AnyJoin):
         for side, name in enumerate(SIDES):
             rows = self.held[side].nothing.like(tables[name])
             self.held[side].replace(rows.having({"code": self.keys.encode(rows.rows, side)}))
+
+
+NONE = -1
+
+
+def nearest(left: RowBlock, right: RowBlock, window: AsOf) -> Integers:
+    """The place of each left row's partner among the right rows, or NONE. A negative key meets nothing.
+
+    Both sides are sorted together by key and time; a partner is the last right row before a left one, or, forward,
+    the first after it. `right` must hold one row a key and time: see `without_ties`.
+    """
+    codes = np.concatenate([left["code"], right["code"]])
+    times = np.concatenate([left["place"], right["place"]])
+    is_right = np.arange(len(codes)) >= len(left)
+    # Of equal times the right row comes first where it counts as seen, last where it does not.
+    behind = is_right if window.strict != window.forward else ~is_right
+    order = np.lexsort((behind, times, codes))
+    if window.forward:
+        order = order[::-1]
+    placed = np.where(is_right[order], np.arange(len(order)), NONE)
+    last = np.maximum.accumulate(placed) if len(placed) else placed
+    partner = np.where(last >= 0, order[np.maximum(last, 0)], 0)
+    fits = (last >= 0) & (codes[partner] == codes[order]) & (codes[order] >= 0)
+    if window.within is not None:
+        fits &= np.abs(times[partner] - times[order]) <= window.within
+    found = np.full(len(order), NONE, np.int64)
+    found[order] = np.where(fits, partner - len(left), NONE)
+    return found[: len(left)]
+
+
+def without_ties(rows: RowBlock) -> RowBlock:
+    """Of rows of equal key and time only the greatest, by its columns from left to right; NULL is the smallest."""
+    order = np.lexsort((rows["place"], rows["code"]))
+    codes, times = rows["code"][order], rows["place"][order]
+    same = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
+    if not same.any():
+        return rows
+    numbers = np.concatenate([[0], np.cumsum(~same)])
+    ranks = [rank for column in rows.rows.columns for rank in _ranks(column)]
+    best = order[np.lexsort((*(rank[order] for rank in reversed(ranks)), numbers))]
+    last = np.flatnonzero(np.append(~same, True))
+    return rows.take(np.sort(best[last]))
+
+
+def _ranks(column: Array) -> list[Integers]:
+    """What orders the values of a column, first thing first: none for lists and the like."""
+    column = decoded(column)
+    if pa.types.is_nested(column.type):
+        return []
+    valid = validity(column)
+    present = valid.astype(np.int64) if len(valid) else np.ones(len(column), np.int64)
+    if pa.types.is_floating(column.type) and not pa.types.is_float16(column.type):
+        keys = ordered_keys(column.fill_null(0.0))
+    elif pa.types.is_null(column.type):
+        keys = np.zeros(len(column), np.int64)
+    else:
+        ranked = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
+        keys = ranked.to_numpy(zero_copy_only=False).astype(np.int64)
+    return [present, np.where(present > 0, keys, 0)]
+
+
+def superseded(rows: RowBlock, bound: int) -> npt.NDArray[np.bool_]:
+    """Which rows have a later one of their key below a bound: no left row from the bound on looks as far back."""
+    order = np.lexsort((rows["place"], rows["code"]))
+    codes, times = rows["code"][order], rows["place"][order]
+    gone = np.zeros(len(order), np.bool_)
+    gone[order[:-1]] = (codes[1:] == codes[:-1]) & (times[1:] < bound)
+    return gone

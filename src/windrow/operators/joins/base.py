@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows, Operator
-from windrow.operators.input.lead import as_late_rows
+from windrow.operators.input.policy import as_late_rows
 from windrow.operators.joins.encoding import Encoded, Encoder
 from windrow.operators.joins.progress import Joint
 from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
@@ -18,7 +18,7 @@ from windrow.operators.store.row_store import RowStore
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join, Late
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.progress.policies import START
 

@@ -22,7 +22,7 @@ from windrow.operators.store.row_block import RowBlock, no_rows, value_order
 from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import LEFT, RIGHT, LastRows
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
 

@@ -24,7 +24,7 @@ from windrow.operators.joins.runs import RunLayout
 from windrow.operators.joins.store import JoinStore
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind, LastRows, SameWindow
 from windrow.semantics.progress.policies import END, START, Punctuation, check_advance
 

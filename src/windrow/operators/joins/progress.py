@@ -19,7 +19,7 @@ from windrow.aggregates.kinds.arrays import of_type
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import GroupPunctuations
 from windrow.plan.nodes import Join, JoinTime
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import LEFT, RIGHT, Between, LastRows, SameWindow, TimeWindow
 from windrow.semantics.progress.policies import END, START
 

@@ -22,8 +22,7 @@ from windrow.operators.kernels.joins import index as join_index
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions, conjunction
 from windrow.plan.nodes import Join, JoinTime
-from windrow.plan.types.kinds import normal_time
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape, normal_time
 from windrow.semantics.joins import LEFT, RIGHT, LastRows
 from windrow.semantics.scalars.expressions import Call, Expression, columns_of
 

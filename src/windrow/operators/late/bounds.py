@@ -16,7 +16,7 @@ from windrow.operators.state.promises import Promises, restored, saved
 from windrow.operators.windows.base import Closed
 from windrow.operators.windows.extents import last_closed
 from windrow.operators.windows.grouped_rows import GroupedRows
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.plan.checks.windows import lag_of
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.progress.policies import END, START, check_advance

@@ -16,7 +16,7 @@ from windrow.physical.rules.choose_joins import shapes_below
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Node, WindowAggregate, walk
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import LEFT
 from windrow.semantics.windows.kinds import Landmark, Sliding
 

@@ -14,7 +14,7 @@ from windrow.operators.late.judging import below
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Groups
 from windrow.operators.state.saving import load_groups, save_groups
-from windrow.physical.grid import Grid
+from windrow.physical.nodes import Grid
 from windrow.semantics.progress.policies import END, START, Punctuation
 
 

@@ -19,7 +19,7 @@ from windrow.operators.late.judging import below
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.plan.nodes import Lateness
-from windrow.plan.types.schema import in_order
+from windrow.plan.types.kinds import in_order
 from windrow.semantics.progress.policies import START, Punctuation, check_advance
 
 

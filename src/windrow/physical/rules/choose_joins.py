@@ -11,7 +11,7 @@ from windrow.plan.checks.joins import conditions
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import BandCondition, Conditions
 from windrow.plan.nodes import Join, JoinStrategy, JoinTime
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import RIGHT, AsOf, LastRows
 
 _EVERY_PAIR = "every pair of rows in the window is tried"

@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from windrow.aggregates import UserAggregate, lookup
-from windrow.physical.division.join_routing import Copies, copies_of, equal_to, routed_pairs
-from windrow.physical.division.nodes import Divided, Exchange, Head
+from windrow.physical.division.join_routing import Copies, Divided, Exchange, Head, copies_of, equal_to, routed_pairs
 from windrow.physical.how import How
 from windrow.physical.nodes import Answer, Plans, undecided
 from windrow.physical.pane_cells import why_not_partial

@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import gcd
 
 from windrow.physical import nodes
-from windrow.physical.grid import Grid
 from windrow.physical.how import How
+from windrow.physical.nodes import Grid
 from windrow.plan import nodes as logical
 from windrow.semantics.joins import Between, LastRows, SameWindow, TimeWindow
 from windrow.semantics.progress.policies import External

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
-from windrow.physical.division.nodes import Divided, Exchange
+from windrow.physical.division.join_routing import Divided, Exchange
 from windrow.physical.how import How, When
 from windrow.physical.nodes import PanedWindow, Physical, Plans, SharedPanes, SlidingWindow, each, rewrite
 from windrow.physical.pane_cells import pane_of, why_not_shared

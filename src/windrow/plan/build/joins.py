@@ -16,7 +16,7 @@ from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.conditions import conjunction, conjuncts, split_distance
 from windrow.plan.nodes import Join, JoinedColumn, JoinStrategy, JoinTime, Late, Node
 from windrow.plan.types.expressions import column_type
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.joins import LEFT, AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Expression

@@ -28,8 +28,7 @@ from windrow.plan.nodes import (
     map_inputs,
 )
 from windrow.plan.types.expressions import type_of
-from windrow.plan.types.kinds import parse_timestamp
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape, parse_timestamp
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.scalars.moments import microseconds, moment_of

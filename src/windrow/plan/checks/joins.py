@@ -10,8 +10,7 @@ from windrow.errors import QueryError
 from windrow.plan.conditions import Conditions, conditions_of
 from windrow.plan.nodes import Join, JoinedColumn, JoinTime, Late
 from windrow.plan.types.expressions import column_type, type_of
-from windrow.plan.types.kinds import Family, common, family_of, name_of, normal_time
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Family, Shape, common, family_of, name_of, normal_time
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Domain, render, render_apart
 

@@ -33,8 +33,7 @@ from windrow.plan.nodes import (
     walk,
 )
 from windrow.plan.types.expressions import column_type, type_of
-from windrow.plan.types.kinds import Family, common, family_of, name_of, normal_time
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Family, Shape, common, family_of, name_of, normal_time
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Column, Expression
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding

@@ -9,8 +9,7 @@ import pyarrow as pa
 from windrow.errors import QueryError
 from windrow.plan.nodes import Stream
 from windrow.plan.types.expressions import unknown_column
-from windrow.plan.types.kinds import Family, family_of, name_of
-from windrow.plan.types.schema import Shape, domain_of
+from windrow.plan.types.kinds import Family, Shape, domain_of, family_of, name_of
 from windrow.semantics.progress.policies import External, Lead, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from windrow.errors import QueryError
 from windrow.semantics.scalars import arithmetic
 from windrow.semantics.scalars.casting import cast, to_string
-from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal
+from windrow.semantics.scalars.expressions import Column, Expression, Literal
 from windrow.semantics.scalars.moments import moment
 from windrow.semantics.scalars.ordering import COMPARISONS, compare
 
@@ -36,7 +36,6 @@ def evaluate(expression: Expression, row: _Row) -> Any:
         return expression.value
     if isinstance(expression, Column):
         return _column(expression.name, row)
-    _check(expression)
     if expression.function in _LAZY:
         return _LAZY[expression.function](expression.arguments, row)
     values = [evaluate(argument, row) for argument in expression.arguments]
@@ -49,20 +48,6 @@ def _column(name: str, row: _Row) -> Any:
             "must be a column of the row", parameter=name, allowed=tuple(row), hint="check the spelling of the column"
         )
     return row[name]
-
-
-def _check(call: Call) -> None:
-    if call.function not in FUNCTIONS:
-        raise QueryError(
-            "must be a known function", parameter=call.function, hint="see FUNCTIONS for every scalar function"
-        )
-    least, most = FUNCTIONS[call.function]
-    count = len(call.arguments)
-    if count < least or (most is not None and count > most):
-        wanted = f"{least}" if least == most else f"at least {least}" if most is None else f"{least} to {most}"
-        raise QueryError(
-            f"must have {wanted} arguments", parameter=call.function, value=count, hint="check the commas of the call"
-        )
 
 
 def _kleene(arguments: _Arguments, row: _Row, *, decides: bool) -> bool | None:

@@ -21,7 +21,7 @@ from windrow.engines.local import Receiver, run
 from windrow.errors import SumOverflowError
 from windrow.pipeline.graph import Stage
 from windrow.plan.nodes import AggregateCall, Filter, Lateness, Node, OrderedOutput, Stream, Union, WindowAggregate
-from windrow.plan.types.schema import in_order
+from windrow.plan.types.kinds import in_order
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.oracle.in_order import in_order as steps_of
 from windrow.semantics.progress.policies import END, External, Punctuation

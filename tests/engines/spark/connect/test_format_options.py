@@ -11,7 +11,7 @@ import pytest
 
 from windrow.engines.spark.connect.format_options import PunctuationRows, read_options
 from windrow.errors import WindrowError
-from windrow.generate.source import RecipeSource
+from windrow.generate.stream import RecipeSource
 from windrow.semantics.scalars.amounts import Domain
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow import generate
 from windrow.errors import ConfigurationError
-from windrow.generate.source import RecipeSource
+from windrow.generate.stream import RecipeSource
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sources import Source, open_source
 

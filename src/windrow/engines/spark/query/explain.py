@@ -9,7 +9,7 @@ from windrow.engines.spark.query.native_panes import why_not_native
 from windrow.engines.spark.query.types import watermark_of
 from windrow.engines.spark.session.sessions import PARTITIONS
 from windrow.engines.spark.session.shard_count import describe
-from windrow.physical.division.nodes import Divided, Exchange
+from windrow.physical.division.join_routing import Divided, Exchange
 from windrow.physical.make import make_divided
 from windrow.physical.rules.divide import is_stateless
 from windrow.plan.nodes import Node, Stream

@@ -23,7 +23,7 @@ from windrow.operators.state.columns.sums import IntegerSum
 from windrow.operators.state.keys import as_int64
 from windrow.operators.state.kinds import ADDS, LEAST, MAXS
 from windrow.operators.state.layout import Layout
-from windrow.physical.division.nodes import Exchange
+from windrow.physical.division.join_routing import Exchange
 from windrow.physical.pane_cells import pane_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Stream, WindowAggregate

@@ -22,7 +22,7 @@ from windrow.engines.spark.running.logs import check_sums, forget, given_files
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.plan.nodes import OrderedOutput
-from windrow.plan.types.schema import in_order
+from windrow.plan.types.kinds import in_order
 from windrow.sharded.shard import Job
 from windrow.sharded.wire import COUNTS, RESULT, batches_of, opened
 

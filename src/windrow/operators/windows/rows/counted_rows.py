@@ -28,7 +28,7 @@ from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.rows.last_rows import RowWindows
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.expressions import column_type
-from windrow.plan.types.schema import Shape
+from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import START
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Emit, RowsWindow
