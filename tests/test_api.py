@@ -287,7 +287,7 @@ def test_wrong_streams_are_refused_at_once(message: str, settings: dict[str, Any
     [
         (
             ConfigurationError,
-            r"`threads` is not an option of a run on the spark engine \(one of shards, .*\)\.",
+            r"`threads` is not an option of a run on the spark engine \(one of batch_rows, rate, .*shards, .*\)\.",
             {"engine": "spark", "threads": 2},
         ),
         (
