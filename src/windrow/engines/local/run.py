@@ -291,7 +291,7 @@ def run(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
     receiver: Receiver,
-    options: LocalOptions = LocalOptions(),  # noqa: B008 - frozen
+    options: LocalOptions = LocalOptions(),
     requests: Requests | None = None,
 ) -> Outcome:
     """Run plans over the sources they share, in as few passes as may be; what they give is handed on as it comes."""
