@@ -88,23 +88,25 @@ class Argument:
     def __init__(self, kind: pa.DataType) -> None:
         self.kind = value_type(kind)
         self.is_float = bool(pa.types.is_floating(self.kind))
-        self.columns: dict[Columns, StateColumn] = {COUNTED: column_for(COUNTED, self.kind)}
+        self.columns: dict[Columns, StateColumn] = {}
+        self.registers: list[RegisterColumns] = []
+        self.forms: set[str] = set()
+        """What some column wants of the values: "numbers", "keys", their "times"."""
+        self._add(COUNTED)
 
     def need(self, part: Part) -> None:
         for declared in part.columns:
             if declared not in self.columns:
-                self.columns[declared] = column_for(declared, self.kind)
+                self._add(declared)
+
+    def _add(self, declared: Columns) -> None:
+        column = self.columns[declared] = column_for(declared, self.kind)
+        self.forms.update(column.needs)
+        if isinstance(column, RegisterColumns):
+            self.registers.append(column)
 
     def of_kind(self, kind: StateKind) -> list[StateColumn]:
         return [column for column in self.columns.values() if column.kind is kind]
-
-    @property
-    def registers(self) -> list[RegisterColumns]:
-        return [column for column in self.columns.values() if isinstance(column, RegisterColumns)]
-
-    def needs(self, form: str) -> bool:
-        """Whether a column asks for the values as "numbers", as "keys", or for their "times"."""
-        return any(form in column.needs for column in self.columns.values())
 
     def lift(self, array: Array, times: Integers) -> Lifted:
         """The argument's values as the columns want them, and only in the forms that some of them wants."""
@@ -114,9 +116,9 @@ class Argument:
             hashed = hashes(array)
             marks = {column.sketch: column.marks(hashed) for column in self.registers}
         array = decoded(array)
-        if self.needs("numbers"):
+        if "numbers" in self.forms:
             numbers = as_float64(array).view(np.int64) if self.is_float else as_int64(array)
-        if self.needs("keys"):
+        if "keys" in self.forms:
             keys = ordered_keys(array)
         return Lifted(numbers, keys, validity(array), times, marks)
 

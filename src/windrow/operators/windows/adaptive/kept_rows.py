@@ -28,11 +28,11 @@ class RowShape:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.arguments = plan.layout.arguments
-        self.timed = any(argument.needs("times") for argument in self.arguments.values())
-        added = {e for e, argument in self.arguments.items() if argument.needs("numbers")}
+        self.timed = any("times" in argument.forms for argument in self.arguments.values())
+        added = {e for e, argument in self.arguments.items() if "numbers" in argument.forms}
         self.numbers = added | {p.argument for p in plan.custom if p.argument is not None}
         self.direct = {p for p, values in plan.values.items() if values.direct}
-        keyed = {e for e, argument in self.arguments.items() if argument.needs("keys")}
+        keyed = {e for e, argument in self.arguments.items() if "keys" in argument.forms}
         self.keys = keyed | {p.argument for p in self.direct}
         kept = [e for e in self.arguments if e in self.numbers or e in self.keys]
         self.names = {e: f"argument{i}" for i, e in enumerate(kept)}
@@ -61,7 +61,7 @@ class RowShape:
         if expression not in self.numbers:
             direct = (rows.keys[p] for p in self.direct if p.argument == expression)
             return lifted.keys if len(lifted.keys) else next(direct)
-        if self.arguments[expression].needs("numbers"):
+        if "numbers" in self.arguments[expression].forms:
             return lifted.numbers
         return next(n.view(np.int64) for p, n in rows.numbers.items() if p.argument == expression)
 
