@@ -21,6 +21,7 @@ from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import check_supported, shape_of
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sinks.base import fitted
+from windrow.sources.addresses import own_path
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
@@ -68,6 +69,8 @@ class Engine(ABC):
                 raise ConfigurationError(
                     f"is not an option of a run on the {self.name} engine", parameter=name, allowed=self.option_names
                 )
+        if given.get("checkpoint"):
+            given = {**given, "checkpoint": str(own_path(given["checkpoint"]))}
         options = self.options(**given)
         options.check()
         return options
