@@ -69,8 +69,10 @@ class Engine(ABC):
                 raise ConfigurationError(
                     f"is not an option of a run on the {self.name} engine", parameter=name, allowed=self.option_names
                 )
-        if given.get("checkpoint"):
-            given = {**given, "checkpoint": str(own_path(given["checkpoint"]))}
+        if folder := given.get("checkpoint"):
+            if not isinstance(folder, (str, Path)):
+                raise ConfigurationError("must be the path of a folder", parameter="checkpoint", value=folder)
+            given = {**given, "checkpoint": str(own_path(folder))}
         options = self.options(**given)
         options.check()
         return options

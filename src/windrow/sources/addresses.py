@@ -53,7 +53,7 @@ def scheme_of(text: str) -> str | None:
 
 def own_path(text: str | Path) -> Path:
     """A path of this machine as it is meant, the `~` of a user who is known as their folder."""
-    return Path(os.path.expanduser(text))  # that of Path itself fails where nobody is called so
+    return Path(os.path.expanduser(text))  # noqa: PTH111  # that of Path fails where nobody is called so
 
 
 def refuse_address(target: str | Path, parameter: str, hint: str) -> None:

@@ -111,7 +111,13 @@ def landmark(times: list[Any], **settings: Any) -> wr.Query:
 
 @pytest.mark.parametrize(
     ("strategy", "options"),
-    [("panes", {}), ("panes", {"flush": "slow"}), ("panes", {"threads": 2}), ("panes", {"batch_rows": 1}), ("buffer", {})],
+    [
+        ("panes", {}),
+        ("panes", {"flush": "slow"}),
+        ("panes", {"threads": 2}),
+        ("panes", {"batch_rows": 1}),
+        ("buffer", {}),
+    ],
 )
 def test_landmark_windows_do_not_run_after_a_row_of_a_wrong_clock(strategy: str, options: dict[str, Any]) -> None:
     times = [datetime(2024, 1, 1), datetime(2024, 1, 1, 0, 5), datetime(9999, 12, 31)]

@@ -170,7 +170,10 @@ class LastReported:
         if after - before - 1 > self.node.most_empty:
             window = self.node.window
             assert isinstance(window, Landmark)
-            rule, ends = "must have no row that is more than {:,} windows ahead of all before it", (before + 1, after - 1)
+            rule, ends = (
+                "must have no row that is more than {:,} windows ahead of all before it",
+                (before + 1, after - 1),
+            )
             shown = end_of(window, ends[0]), end_of(window, ends[1])
             raise _too_many(self.node, "RANGE UNBOUNDED", rule, after - before - 1, shown, self.kind)
 
