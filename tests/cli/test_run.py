@@ -208,7 +208,7 @@ def test_metrics_leave_no_file_of_a_run_that_failed(tmp_path: Path) -> None:
 
 def test_metrics_on_standard_output(engine: FakeEngine, declared: str) -> None:
     done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--metrics", "-")
-    assert 3 == json.loads(done.stdout[done.stdout.index("{") :])["rows_in"]
+    assert 10 == json.loads(done.stdout[done.stdout.index("{") :])["rows_in"]
 
 
 @pytest.mark.parametrize("flag", ["--checkpoint", "--metrics", "--json-lines"])
