@@ -255,7 +255,7 @@ def test_an_answer_from_the_local_engine(flags: list[str], declared: str) -> Non
     done = windrow("-e", declared + "SELECT count(*) AS number FROM trades [RANGE 1 SECOND WATTR time]", *flags)
     assert 0 == done.exit_code, done.output
     assert ["2", "1"] == [line.split()[-1] for line in done.stdout.splitlines()[2:]]
-    assert "rows in 3 = used 3 + late 0 + filtered 0; 2 results in " == done.stderr[:55]
+    assert "rows in 3 = used 3 + late 0 + filtered 0; 2 results in " in done.stderr  # behind progress, where slow
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -103,7 +103,6 @@ def test_nothing_is_cut_off_a_value(value: Any, kind: pa.DataType) -> None:
         (np.int32(7), pa.int64()),
         (5, pa.timestamp("s")),
         (datetime(2024, 1, 1, tzinfo=timezone.utc), pa.timestamp("s")),
-        (date(2024, 1, 1), pa.timestamp("us")),
         (pd.Timestamp("2024-01-01T00:00:00.000001"), pa.timestamp("us", "UTC")),
     ],
 )
