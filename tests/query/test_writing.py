@@ -61,6 +61,6 @@ def test_early_results_do_not_go_to_files(engine: FakeEngine, tmp_path: Path, na
 
 
 def test_a_late_file_that_cannot_be_written_is_found_out_before_the_run(engine: FakeEngine, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"\A`output` must be a file that can be written .*\Z"):
+    with pytest.raises(ConfigurationError, match=r"\A`late` must be a file that can be written .*\Z"):
         query().write(tmp_path / "answer.parquet", late=tmp_path / "no" / "late.csv")
     assert [] == engine.plans

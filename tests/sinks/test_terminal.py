@@ -4,8 +4,10 @@ import io
 from datetime import datetime
 
 import pyarrow as pa
+import pytest
 
-from windrow.sinks import TerminalSink, open_sink
+from windrow.errors import ConfigurationError
+from windrow.sinks import LiveTerminalSink, TerminalSink, open_sink
 from windrow.sinks.terminal import cells
 
 BATCH = pa.record_batch(
@@ -82,3 +84,22 @@ def test_a_terminal_gets_the_same_cells_unread_as_markup() -> None:
 
 def test_whole_seconds_show_no_decimals() -> None:
     assert ["2024-01-01 00:00:00"] == cells(pa.array([datetime(2024, 1, 1)], pa.timestamp("ns")))
+
+
+class FullDisk(io.StringIO):
+    def write(self, _: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("kind", [TerminalSink, LiveTerminalSink])
+def test_a_standard_output_that_is_full_or_closed_is_no_fault(
+    kind: type[TerminalSink], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = pa.record_batch({"n": [1]})
+    message = r"^`output` must be a place that can be written \({}\), got standard output\. Hint: give the command an "
+    full = message.format("no space left on device")
+    with pytest.raises(ConfigurationError, match=full), kind(batch.schema, stream=FullDisk()) as sink:
+        sink.write(batch)
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(ConfigurationError, match=message.format("it is closed")):
+        kind(batch.schema)

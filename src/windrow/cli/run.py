@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -50,7 +49,7 @@ OPTIONS = {"every": "checkpoint_every"}
 @click.option("--checkpoint", metavar="DIR", help="Keep the state of the run in DIR.")
 @click.option("--restore", is_flag=True, help="Go on from the last checkpoint in DIR.")
 @click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="Rows a micro-batch; in process, a batch.")
-@click.option("--metrics", metavar="PATH", help="Write the counts of the run as JSON.")
+@click.option("--metrics", metavar="PATH", help="Write the counts of the run as JSON; - is standard output.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N rows of an answer.")
 @click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: into how many shards groups go.")
 @click.option("--memory", metavar="SIZE", help="Spark: memory of the embedded JVM, such as 4g.")
@@ -94,6 +93,8 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
     queries = read_queries(file, text, bindings, _outputs(settings), in_process=settings["engine"] == "local")
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
+    if settings["metrics"] and settings["metrics"] != "-":
+        _try_metrics(settings["metrics"])
     try:
         done = run_queries(queries, settings)
     except KeyboardInterrupt as interrupt:
@@ -264,7 +265,35 @@ def _total_rows(queries: Sequence[Query]) -> int | None:
 def _write_metrics(path: str, done: list[Metrics]) -> None:
     content = [metrics.to_dict() for metrics in done]
     text = json.dumps(content[0] if len(content) == 1 else content, indent=2) + "\n"
+    if path == "-":
+        click.echo(text, nl=False)
+        return
+    with _metrics_file(path, "w") as file:
+        file.write(text)
+
+
+@contextmanager
+def _metrics_file(path: str, mode: str) -> Iterator[IO[str]]:
+    from windrow.sources.addresses import own_path
+
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        with own_path(path).open(mode, encoding="utf-8") as file:
+            yield file
     except OSError as error:
-        raise ConfigurationError(f"cannot be written ({error.strerror})", parameter="--metrics", value=path) from None
+        raise ConfigurationError(
+            f"must be a file that can be written ({(error.strerror or str(error)).lower()})",
+            parameter="--metrics",
+            value=path,
+            hint="name a file in a folder that exists and that you may write to",
+        ) from None
+
+
+def _try_metrics(path: str) -> None:
+    """A file that cannot be written is found out before the run."""
+    from windrow.sources.addresses import own_path
+
+    was_there = own_path(path).exists()
+    with _metrics_file(path, "a"):
+        pass
+    if not was_there:
+        own_path(path).unlink()

@@ -21,6 +21,7 @@ from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import check_supported, shape_of
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sinks.base import fitted
+from windrow.sources.addresses import own_path
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
@@ -68,6 +69,10 @@ class Engine(ABC):
                 raise ConfigurationError(
                     f"is not an option of a run on the {self.name} engine", parameter=name, allowed=self.option_names
                 )
+        if folder := given.get("checkpoint"):
+            if not isinstance(folder, (str, Path)):
+                raise ConfigurationError("must be the path of a folder", parameter="checkpoint", value=folder)
+            given = {**given, "checkpoint": str(own_path(folder))}
         options = self.options(**given)
         options.check()
         return options

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from windrow.engines.spark.connect.addresses import split
 from windrow.errors import ConfigurationError
-from windrow.sources.addresses import FILES, STORES
+from windrow.sources.addresses import FILES, STORES, own_path, refuse_address
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
@@ -127,7 +127,7 @@ def _remote(text: str, scheme: str, rest: str, folder: bool, written: bool) -> P
 
 
 def _local(text: str, spelled: str, folder: bool, written: bool) -> tuple[Place, ...]:
-    path = Path(spelled).expanduser()
+    path = own_path(spelled)
     if _identity(path) is None:
         before, pattern = _cut(path.parts, written)
         return (Place(text, "", _real(Path(*before)), pattern, folder),)
@@ -201,6 +201,8 @@ _RULES = {
     Meeting.HOLDS: "must not be a folder that holds {what}",
 }
 _FOLDERS = ("checkpoint", "--checkpoint")
+_OWN = (*_FOLDERS, "json_lines", "--json-lines", "--metrics")
+"""What Windrow writes itself, on either engine."""
 
 
 class Outputs:
@@ -238,6 +240,9 @@ class Outputs:
 def _written(parameter: str, target: str | Path) -> tuple[Place, ...]:
     """The place of an output; all that is in the folder of a checkpoint belongs to it."""
     folder = parameter in _FOLDERS
+    if parameter in _OWN:
+        hint = "name a folder or a file of this machine; in front of a name with a colon, write ./"
+        refuse_address(target, parameter, hint)
     return tuple(replace(place, private=folder) for place in places_of(target, folder=folder, written=True))
 
 

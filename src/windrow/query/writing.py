@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from windrow.engines.run import Receiver, untagged
+from windrow.errors import ConfigurationError
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node
 from windrow.query.places import refuse_overwriting
@@ -32,14 +33,21 @@ class LateSink(Sink):
         self.target = target
         self.columns = columns
         self.sink: Sink | None = None
-        open_sink(target, columns).abort()  # a file that cannot be written is found out now, not after the run
+        self._open(columns).abort()  # a file that cannot be written is found out now, not after the run
+
+    def _open(self, columns: pa.Schema) -> Sink:
+        try:
+            return open_sink(self.target, columns)
+        except ConfigurationError as error:
+            error.parameter = "late"
+            raise
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self.sink = self.sink or open_sink(self.target, batch.schema)
+        self.sink = self.sink or self._open(batch.schema)
         self.sink.write(batch)
 
     def close(self) -> None:
-        (self.sink or open_sink(self.target, self.columns)).close()
+        (self.sink or self._open(self.columns)).close()
 
     def abort(self) -> None:
         if self.sink is not None:

@@ -11,7 +11,7 @@ from windrow.errors import ConfigurationError
 from windrow.sinks.base import Sink, only_appends
 from windrow.sinks.terminal import LIMIT, LiveTerminalSink, TerminalSink
 from windrow.sinks.text import DelimitedSink, JsonLinesSink
-from windrow.sources.addresses import scheme_of
+from windrow.sources.addresses import refuse_address
 
 __all__ = ["LiveTerminalSink", "Sink", "TerminalSink", "open_sink"]
 
@@ -37,13 +37,8 @@ def open_sink(
         return (LiveTerminalSink if live else TerminalSink)(schema, limit=limit, stream=stream)
     if early:
         raise only_appends(str(target))
-    if isinstance(target, str) and scheme_of(target):
-        raise ConfigurationError(
-            "must be a path on this machine",
-            parameter="output",
-            value=target,
-            hint="Spark writes to addresses: windrow run --engine spark --output, or to_spark().writeStream",
-        )
+    hint = "Spark writes to addresses: windrow run --engine spark --output, or to_spark().writeStream"
+    refuse_address(target, "output", hint)
     return _file_sink(Path(target), schema)
 
 

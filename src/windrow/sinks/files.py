@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from windrow.errors import ConfigurationError
 from windrow.sinks.base import Sink, fitted
+from windrow.sources.addresses import own_path
 
 
 class FileSink(Sink):
@@ -27,7 +28,7 @@ class FileSink(Sink):
     grows: ClassVar[bool] = False
 
     def __init__(self, target: Path, schema: pa.Schema) -> None:
-        self.target = target.expanduser().resolve()  # through a link, so that the link stays one
+        self.target = own_path(target).resolve()  # through a link, so that the link stays one
         self.schema = schema
         self.partial = self.target.with_name(f".{self.target.name}.{secrets.token_hex(4)}.partial")
         if self.target.is_dir():

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EBADF
 from typing import IO, Any
 
 import pyarrow as pa
 
+from windrow.errors import ConfigurationError
 from windrow.sinks.base import Sink, fitted
 from windrow.sinks.text import encode, iso, plain
 
 LIMIT = 50
 """Rows shown unless the caller asks for more."""
+
+
+@contextmanager
+def writable() -> Iterator[None]:
+    """An error for a standard output that is closed or full; a reader who has seen enough is none."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ConfigurationError(
+            f"must be a place that can be written ({(error.strerror or str(error)).lower()})",
+            parameter="output",
+            value="standard output",
+            hint="give the command an output that is open and has room, or name a file with --output",
+        ) from error
+
+
+def _standard_output() -> IO[str]:
+    if sys.stdout is None:
+        raise OSError(EBADF, "it is closed")
+    return sys.stdout
 
 
 class TerminalSink(Sink):
@@ -20,7 +46,8 @@ class TerminalSink(Sink):
     def __init__(self, schema: pa.Schema, *, limit: int | None = LIMIT, stream: IO[str] | None = None) -> None:
         self.schema = schema
         self.limit = limit
-        self.stream = stream or sys.stdout
+        with writable():
+            self.stream = stream or _standard_output()
         self.kept: list[pa.RecordBatch] = []
         self.rows = 0
         self.is_open = True
@@ -29,7 +56,8 @@ class TerminalSink(Sink):
         room = batch.num_rows if self.limit is None else max(0, self.limit - self.rows)
         self.rows += batch.num_rows
         if room and batch.num_rows:
-            self.take(fitted(batch.slice(0, room), self.schema))
+            with writable():
+                self.take(fitted(batch.slice(0, room), self.schema))
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Rows that are to be shown."""
@@ -42,7 +70,9 @@ class TerminalSink(Sink):
     def close(self) -> None:
         if self.is_open:
             self.is_open = False
-            self.finish()
+            with writable():
+                self.finish()
+                self.stream.flush()
 
     def abort(self) -> None:
         """What was printed stays."""

@@ -5,8 +5,10 @@ A source with a scheme of its own is a line in `SCHEMES`. What is not there is r
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -47,6 +49,17 @@ def scheme_of(text: str) -> str | None:
     """The scheme of an address; None for a path."""
     parts = parts_of(text)
     return None if parts is None else parts[0]
+
+
+def own_path(text: str | Path) -> Path:
+    """A path of this machine as it is meant, the `~` of a user who is known as their folder."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  # that of Path fails where nobody is called so
+
+
+def refuse_address(target: str | Path, parameter: str, hint: str) -> None:
+    """Refuse what only Spark can write to, or nobody: as a path it would be a folder here that nobody looks for."""
+    if isinstance(target, str) and scheme_of(target):
+        raise ConfigurationError("must be a path on this machine", parameter=parameter, value=target, hint=hint)
 
 
 def opener_of(address: str, name: str) -> str:

@@ -92,3 +92,11 @@ def test_options_below_one_are_refused(name: str) -> None:
 def test_checkpoints_need_a_folder(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` needs a folder\. Hint: give checkpoint='folder' "):
         LocalOptions(**options).check()
+
+
+@pytest.mark.parametrize("name", ["batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"])
+@pytest.mark.parametrize("value", ["x", 1.5, 0])
+def test_options_that_count_are_whole_numbers(name: str, value: object) -> None:
+    options = LocalOptions(**{"checkpoint": "folder", name: value})  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=rf"^`{name}` must be a whole number of at least 1, got {value}\.$"):
+        options.check()

@@ -112,3 +112,12 @@ def test_an_expression_over_a_schema() -> None:
 def test_expressions_that_cannot_be_read(text: str, message: str) -> None:
     with pytest.raises(QueryError, match=r"\A" + re.escape(message)):
         parse_expression(text, SCHEMA)
+
+
+@pytest.mark.parametrize("expression", ["(" * 3000 + "x" + ")" * 3000, " OR ".join(["x = 1"] * 3000)])
+def test_what_is_nested_too_deep_is_refused(expression: str) -> None:
+    message = r"^`query` must not be nested so deep\. Hint: write a long list of values as x IN \(\.\.\.\), and leave "
+    with pytest.raises(QueryError, match=message):
+        parse_expression(expression, pa.schema([("x", pa.int64())]))
+    with pytest.raises(QueryError, match=message):
+        parse(f"CREATE STREAM s (x BIGINT, t BIGINT) PROGRESS ON t; SELECT t FROM s WHERE {expression} > 0")

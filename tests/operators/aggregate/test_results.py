@@ -25,7 +25,7 @@ from windrow.semantics.windows.kinds import Emit, RowsWindow, SlideByTuple, Wind
 
 SOAK = bool(os.environ.get("WINDROW_SOAK"))
 pytestmark = [pytest.mark.soak] if SOAK else []
-REFUSED = r"^`EMIT EMPTY` must fill no more than"
+REFUSED = r"^`(EMIT EMPTY` must fill no|RANGE UNBOUNDED` must have no row that is) more than"
 
 
 def strategies_of(window: Window) -> tuple[Strategy, ...]:
@@ -103,3 +103,37 @@ def test_windows_of_other_groups_between_two_of_one_count_too() -> None:
     assert 11 + 9 == query.emit("empty", most=9).collect().num_rows
     with pytest.raises(DataError, match=REFUSED + r" 8 windows .* 9 empty .* 1 to 9, k = 'a'"):
         query.emit("empty", most=8).collect()
+
+
+def landmark(times: list[Any], **settings: Any) -> wr.Query:
+    return asked(times, range="unbounded", **settings)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [
+        ("panes", {}),
+        ("panes", {"flush": "slow"}),
+        ("panes", {"threads": 2}),
+        ("panes", {"batch_rows": 1}),
+        ("buffer", {}),
+    ],
+)
+def test_landmark_windows_do_not_run_after_a_row_of_a_wrong_clock(strategy: str, options: dict[str, Any]) -> None:
+    times = [datetime(2024, 1, 1), datetime(2024, 1, 1, 0, 5), datetime(9999, 12, 31)]
+    with pytest.raises(DataError) as caught:
+        landmark(times, slide="1 min").strategy(strategy).run(**options)
+    assert (
+        "`RANGE UNBOUNDED` must have no row that is more than 1,000,000 windows ahead of all before it, "
+        "got 4,194,969,114 without a row of their own, which end from 2024-01-01 00:07:00 to 9999-12-31 00:00:00. "
+        "Hint: where a wrong clock made the gap, LEAD 1 HOUR in CREATE STREAM (lead='1 h') sets its rows aside; "
+        "to have them all, say EMIT EMPTY UP TO 4194969114 (emit('empty', most=4194969114))."
+    ) == str(caught.value)
+
+
+def test_landmark_windows_over_a_long_time_without_a_leap_are_reported() -> None:
+    steps = [number * 600_000 for number in range(3)]
+    assert 1_200_001 == landmark(steps, slide=1).collect().num_rows
+    assert 1_500_002 == landmark([0, 1_500_001], slide=1).emit("empty", most=1_500_000).collect().num_rows
+    with pytest.raises(DataError, match=REFUSED):
+        landmark([0, 1_000_002], slide=1).run()

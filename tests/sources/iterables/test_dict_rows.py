@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import windrow as wr
 from windrow.errors import SourceError
 from windrow.sources import elements_of, open_source
+from windrow.sources.iterables.dict_rows import rows_table
 
 SCHEMA = pa.schema([("time", pa.int64()), ("price", pa.int64())])
 WAY_OUT = (
@@ -70,3 +76,35 @@ def test_as_a_user_types_it() -> None:
     query = wr.stream(trades(), time="time", schema=SCHEMA, name="trades").window(range=10).agg(top=wr.max("price"))
     with pytest.raises(wr.SourceError, match=r"^`trades` must have no keys but .* got 'prise' in row 1, "):
         query.collect()
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (1.5, pa.int64()),
+        (Decimal("1.5"), pa.int64()),
+        (datetime(2024, 1, 1, 0, 0, 1, 5), pa.timestamp("s")),
+        (datetime(2024, 1, 1, 5), pa.date32()),
+        (pd.Timestamp("2024-01-01T00:00:00.000000001"), pa.timestamp("us")),
+        (timedelta(microseconds=5), pa.duration("ms")),
+    ],
+)
+def test_nothing_is_cut_off_a_value(value: Any, kind: pa.DataType) -> None:
+    schema = pa.schema([("x", kind)])
+    message = rf"^`x` must be {re.escape(str(kind))} in every row, got {re.escape(repr(value))}\. Hint: declare "
+    with pytest.raises(SourceError, match=message):
+        rows_table([{"x": None}, {"x": value}], schema)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (2.0, pa.int64()),
+        (np.int32(7), pa.int64()),
+        (5, pa.timestamp("s")),
+        (datetime(2024, 1, 1, tzinfo=timezone.utc), pa.timestamp("s")),
+        (pd.Timestamp("2024-01-01T00:00:00.000001"), pa.timestamp("us", "UTC")),
+    ],
+)
+def test_a_value_that_fits_is_taken(value: Any, kind: pa.DataType) -> None:
+    assert pa.array([value], kind) == rows_table([{"x": value}], pa.schema([("x", kind)]))["x"].combine_chunks()

@@ -59,15 +59,13 @@ class LocalOptions:
     flush_cells: int = Flush.cells
 
     def check(self) -> None:
+        for name in ("threads", "batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"):
+            value = getattr(self, name)
+            may_be_none = name == "checkpoint_every"
+            if not (value is None and may_be_none) and (not isinstance(value, int) or value < 1):
+                raise ConfigurationError("must be a whole number of at least 1", parameter=name, value=value)
         _flush(self)
         _seconds(self.batch_wait)
-        threads: object = self.threads
-        if not isinstance(threads, int) or threads < 1:
-            raise ConfigurationError("must be a whole number of at least 1", parameter="threads", value=threads)
-        for name in ("batch_rows", "checkpoint_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigurationError("must be at least 1", parameter=name, value=value)
         if (self.checkpoint_every or self.restore) and not self.checkpoint:
             raise ConfigurationError(
                 "needs a folder",

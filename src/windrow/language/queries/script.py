@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -34,6 +35,20 @@ class ParsedScript:
     queries: tuple[Node, ...] = ()
 
 
+@contextmanager
+def _not_too_deep() -> Iterator[None]:
+    """What is read by functions that call themselves may be nested only so deep."""
+    try:
+        yield
+    except RecursionError:
+        raise QueryError(
+            "must not be nested so deep",
+            parameter="query",
+            hint="write a long list of values as x IN (...), and leave out brackets that do nothing",
+        ) from None
+
+
+@_not_too_deep()
 def parse(
     text: str, streams: Mapping[str, Stream] | None = None, open_stream: OpenStream | None = None
 ) -> ParsedScript:
@@ -74,6 +89,7 @@ class StreamNames:
         return *self.declared, *(name for name in self.read if find_name(name, self.declared) is None)
 
 
+@_not_too_deep()
 def stream_names(text: str) -> StreamNames:
     """Which streams a text names, before any of them is opened.
 
@@ -87,6 +103,7 @@ def stream_names(text: str) -> StreamNames:
     return StreamNames(declared, tuple(dict.fromkeys(read)))
 
 
+@_not_too_deep()
 def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> Expression:
     """The scalar expression of a text over the columns of a schema, checked; those of a join may bear its aliases.
 
@@ -96,6 +113,7 @@ def parse_expression(text: str, schema: pa.Schema, plan: Node | None = None) -> 
     return Scalars(Scope(schema, sides_of(plan))).read(_one_tree(text))
 
 
+@_not_too_deep()
 def parse_condition(text: str, both: Both) -> Expression:
     """The condition of a join, over the columns of both sides: `a.key = b.key`."""
     return read_condition(_one_tree(text), condition_scope(both))

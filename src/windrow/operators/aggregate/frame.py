@@ -29,7 +29,9 @@ from windrow.operators.late.revisions import Revisions
 from windrow.operators.state.changes import Saved, State
 from windrow.operators.state.saving import load_groups, save_groups
 from windrow.operators.windows.base import Closed, Keeper, Windower
+from windrow.operators.windows.extents import first_windows
 from windrow.operators.windows.grouped_rows import GroupedRows
+from windrow.operators.windows.numbered import NumberedWindows
 from windrow.physical.how import EAGER, Flush, When
 from windrow.physical.planner import Choice
 from windrow.plan.checks.windows import lag_of
@@ -94,6 +96,7 @@ class WindowAggregateOperator(Operator):
         self.counters.rows_in += len(rows)
         if len(rows) == 0:
             return
+        self.refuse_leap(rows.times)
         met = self.bounds.met(batch, rows)
         if met is None:
             yield from self._in_time(rows)
@@ -109,6 +112,12 @@ class WindowAggregateOperator(Operator):
         yield from self._given(self.algorithm.add(rows, self.grouping.count))
         if self.bounds.by_arrival:  # rows themselves end windows
             yield from self._moved_on()
+
+    def refuse_leap(self, times: Integers) -> None:
+        """Refuse rows, in order of arrival, that would have landmark windows written without end."""
+        if isinstance(self.node.window, Landmark):
+            assert isinstance(self.windower, NumberedWindows)
+            self.results.reported.refuse_leap(first_windows(self.node.window, times), self.windower.last_window(END))
 
     def _late(self, batch: Batch, rows: GroupedRows, places: Integers, met: Integers) -> Iterator[Element]:
         """Rows below the bounds they met: into the windows still open, and into the book of what was missed.

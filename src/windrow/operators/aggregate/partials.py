@@ -253,6 +253,7 @@ def merged(operator: WindowAggregateOperator, partials: Partials | SharedCells) 
         return
     cells = partials.encoded(operator.grouping, windower)
     met, starts = operator.bounds.of(cells.codes), windower.starts_of(cells.panes)
+    operator.refuse_leap(np.sort(starts))
     late = below(starts, met)
     if not late.all():
         operator.results.first = min(operator.results.first, int(starts[~late].min()))

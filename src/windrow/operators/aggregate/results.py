@@ -18,10 +18,11 @@ from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.windows.base import Closed, Windower
+from windrow.operators.windows.extents import end_of
 from windrow.plan.checks.windows import lag_of
 from windrow.plan.nodes import Late, WindowAggregate
 from windrow.semantics.progress.policies import END, START
-from windrow.semantics.windows.kinds import Emit, ResultKind
+from windrow.semantics.windows.kinds import Emit, Landmark, ResultKind
 
 CHUNK = 1 << 18
 """Empty windows that are reported at once."""
@@ -151,17 +152,47 @@ class LastReported:
         names = [name for name, _ in self.node.keys]
         values = (column[0].as_py() for column in self.grouping.groups.decode(code))
         group = "".join(f", {name} = {value!r}" for name, value in zip(names, values, strict=True))
-        shown = [str(pa.scalar(end, pa.int64()).cast(self.kind)) for end in (first, last)]
-        raise DataError(
-            f"must fill no more than {self.node.most_empty:,} windows between two rows of a group",
-            parameter="EMIT EMPTY",
-            value=f"{number:,} empty ones, which end from {shown[0]} to {shown[1]}{group}",
-            hint="where a wrong clock made the gap, LEAD 1 HOUR in CREATE STREAM (lead='1 h') sets its rows aside; "
-            f"to have them all, say EMIT EMPTY UP TO {number} (emit('empty', most={number}))",
-        )
+        rule = "must fill no more than {:,} windows between two rows of a group"
+        raise _too_many(self.node, "EMIT EMPTY", rule, number, (first, last), self.kind, group)
+
+    def refuse_leap(self, windows: Integers, last: int) -> None:
+        """The same for landmark windows, all of which are reported up to the last row, of whatever group.
+
+        `windows` are the first that hold each of some rows, in order of arrival, and `last` the first that holds all
+        rows before them (START: there were none).
+        """
+        last = int(windows[0]) if last == START else last
+        if int(windows.max()) - last <= self.node.most_empty:
+            return
+        highest = np.maximum.accumulate(np.concatenate([[last], windows]))
+        worst = int(np.argmax(np.diff(highest.astype(np.float64))))
+        before, after = int(highest[worst]), int(highest[worst + 1])
+        if after - before - 1 > self.node.most_empty:
+            window = self.node.window
+            assert isinstance(window, Landmark)
+            rule, ends = (
+                "must have no row that is more than {:,} windows ahead of all before it",
+                (before + 1, after - 1),
+            )
+            shown = end_of(window, ends[0]), end_of(window, ends[1])
+            raise _too_many(self.node, "RANGE UNBOUNDED", rule, after - before - 1, shown, self.kind)
 
     @property
     def earliest(self) -> int | None:
         """The earliest of them; None when no group was reported."""
         known = self.windows[self.windows != START]
         return int(known.min()) if len(known) else None
+
+
+def _too_many(
+    node: WindowAggregate, asked: str, rule: str, number: int, ends: tuple[int, int], kind: pa.DataType, group: str = ""
+) -> DataError:
+    shown = [str(pa.scalar(end, pa.int64()).cast(kind)) for end in ends]
+    what = "empty ones" if asked == "EMIT EMPTY" else "without a row of their own"
+    return DataError(
+        rule.format(node.most_empty),
+        parameter=asked,
+        value=f"{number:,} {what}, which end from {shown[0]} to {shown[1]}{group}",
+        hint="where a wrong clock made the gap, LEAD 1 HOUR in CREATE STREAM (lead='1 h') sets its rows aside; "
+        f"to have them all, say EMIT EMPTY UP TO {number} (emit('empty', most={number}))",
+    )

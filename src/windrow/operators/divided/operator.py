@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
@@ -72,15 +73,16 @@ class DividedOperator(Operator):
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         batch = batch.compact()
         if len(batch):
-            self._witness(int(batch.times.max()))
+            self._witness(batch.times)
             owners = self._routed(batch.data, self.routes[port])
             yield from self._all(lambda shard: self.shards[shard].process(_part(batch, owners, shard), port))
 
-    def _witness(self, latest: int) -> None:
+    def _witness(self, times: Integers) -> None:
         """Landmark windows go on to the last row of any group, in whichever shard it lives."""
         for shard in self.shards:
             if isinstance(shard, WindowAggregateOperator) and isinstance(shard.node.window, Landmark):
-                shard.witness(latest)
+                shard.refuse_leap(times)
+                shard.witness(int(times.max()))
 
     def _routed(self, data: pa.RecordBatch, route: tuple[Expression, ...]) -> Shards:
         return shards_of([evaluate(e, data) for e in route], len(data), len(self.shards))

@@ -19,6 +19,7 @@ from windrow.operators.base import Batch, Element, Operator
 from windrow.operators.divided.operator import DividedOperator, each
 from windrow.operators.divided.routing import Shards
 from windrow.operators.state.changes import Saved
+from windrow.operators.windows.panes import PanedWid
 from windrow.plan.nodes import WindowAggregate
 from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import Punctuation
@@ -85,7 +86,10 @@ class PreAggregatedOperator(DividedOperator):
         self.pays = sum(map(len, taken)) < PAYS_BELOW * self.waiting
         self.waiting = 0
         parts = list(zip(taken, each(self._owners_of, taken, self.threads), strict=True))
-        self._witness(max(low.latest for low in self.lows))
+        windower = self.windows[0].windower
+        assert isinstance(windower, PanedWid)
+        if windower.forever and taken:
+            self._witness(windower.starts_of(np.sort(np.concatenate([one.panes for one in taken]))))
         yield from self._all(lambda shard: self._merged(shard, parts))
 
     def _owners_of(self, partials: Partials) -> Shards:

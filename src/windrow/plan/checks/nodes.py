@@ -150,8 +150,8 @@ def _project(node: Project) -> Shape:
         raise QueryError("must name at least one column", parameter="select")
     _check_names(tuple(name for name, _ in node.columns), "select")
     schema = pa.schema([(name, _projected(expression, shape.schema)) for name, expression in node.columns])
-    kept = (name for name, _ in node.columns if shape.time and carries_progress(node, name))
-    return Shape(schema, next(kept, None))
+    passed = ((name, source.name) for name, source in node.columns if shape.time and isinstance(source, Column))
+    return Shape(schema, next((name for name, below in passed if carries_progress(node.input, below)), None))
 
 
 def _projected(expression: Expression, schema: pa.Schema) -> pa.DataType:

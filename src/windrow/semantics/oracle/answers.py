@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Protocol, TypeAlias
 
 from windrow.errors import DataError
@@ -98,6 +98,8 @@ def answer(
     (Account(used=3, late=1, filtered=0, early=0), [({'ts': 4}, 6, [(0, 10)])])
     """
     arrived, early, filtered = arrivals(elements, window, keys, where)
+    if isinstance(window, Landmark):
+        _check_gaps(list(accumulate((window.first_wid(a.row) for a in arrived), max)), most_empty)
     at_once = place(window, arrived, within=0, lateness=lateness)
     final = place(window, arrived, within=within, lateness=lateness) if late == "revise" else at_once
     came_late = len(final.late if isinstance(window, Session) else at_once.missed)

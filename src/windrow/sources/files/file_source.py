@@ -19,6 +19,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from windrow.errors import SourceError
+from windrow.plan.types.kinds import NUMBERS, family_of
 from windrow.sources.base import (
     BATCH_ROWS,
     Element,
@@ -42,6 +43,8 @@ Look: TypeAlias = tuple[int, int]
 class Format(ABC):
     """How files of one kind are read. Errors are `SourceError`, or Arrow's own for what is not foreseen."""
 
+    has_types = False
+    """Whether a file says of which types its columns are; else that is guessed from some of its rows."""
     can_seek = False
     """Whether rows can be passed over without looking at them."""
 
@@ -68,6 +71,8 @@ class FileSource(Source):
     kind: FileKind
     files: tuple[Path, ...]
     format: Format
+    first: pa.Schema | None = None
+    """All columns of the first file; None where columns are declared, and what else a file has is passed over."""
 
     @cached_property
     def total_rows(self) -> int | None:
@@ -106,7 +111,8 @@ def open_files(text: str | Path, *, name: str, schema: pa.Schema | None, diction
     if schema is not None and found is not None:
         require(found, schema.names, name, str(files[0]))
     wanted = plain_schema(schema if schema is not None else found or pa.schema([]))
-    return FileSource(name, encoded_schema(wanted) if dictionary else wanted, str(text), kind, files, reader)
+    first = found if schema is None else None
+    return FileSource(name, encoded_schema(wanted) if dictionary else wanted, str(text), kind, files, reader, first)
 
 
 def _untyped(found: pa.Schema | None, text: str, name: str) -> SourceError:
@@ -208,9 +214,30 @@ class FileReader:
             return
         wanted, name = self.source.schema, self.source.name
         require(found, wanted.names, name, str(path))
+        if self.source.first is not None:
+            _refuse_unlike(self.source.first, found, self.source, path)
         for batch in self.source.format.batches(path, found, wanted, self.batch_rows, self.row):
             for piece in cut(batch, self.batch_rows):
                 yield conform(piece, wanted, str(path), name)
+
+
+def _refuse_unlike(first: pa.Schema, found: pa.Schema, source: FileSource, path: Path) -> None:
+    """A later file has no other columns than the first, nor others under their names: they would be lost unseen."""
+    known = {field.name: field.type for field in first}
+    for field in found:
+        if field.name not in known:
+            what, is_like = f"{field.name!r}", False
+        else:
+            kinds = family_of(known[field.name]), family_of(field.type)
+            what = f"{field.name!r} as {kinds[1].value}, not {kinds[0].value},"
+            is_like = not source.format.has_types or kinds[0] is kinds[1] or NUMBERS.issuperset(kinds)
+        if not is_like:
+            raise SourceError(
+                "must have the columns of its first file in all others, because they are not declared",
+                parameter=source.name,
+                value=f"{what} in {path}",
+                hint="declare the columns with `schema`, or in CREATE STREAM; others are then passed over",
+            )
 
 
 def look_of(path: Path) -> Look:

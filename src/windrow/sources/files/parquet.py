@@ -16,6 +16,7 @@ from windrow.sources.files.file_source import Format
 class Parquet(Format):
     """Reads only the wanted columns; text columns come as dictionaries straight from the file's own."""
 
+    has_types = True
     can_seek = True
 
     def schema(self, path: Path) -> pa.Schema | None:

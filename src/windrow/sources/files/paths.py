@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 
 from windrow.errors import SourceError
+from windrow.sources.addresses import own_path
 
 
 class FileKind(Enum):
@@ -45,7 +46,7 @@ def kind_of(path: Path) -> FileKind | None:
 
 def find_files(text: str | Path, name: str) -> tuple[tuple[Path, ...], FileKind]:
     """The files a path, a folder or a glob pattern stands for, sorted by name, all of one kind."""
-    path = Path(text).expanduser()
+    path = own_path(text)
     if path.is_file():
         files = [path]
     elif path.is_dir():

@@ -7,6 +7,7 @@ is no column is refused. Where they are not, all rows must have the same keys.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, TypeAlias, cast
 
@@ -29,7 +30,7 @@ def rows_table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 
 def _column(values: list[Any], wanted: pa.Field[Any]) -> pa.Array[Any]:
     try:
-        return cast("pa.Array[Any]", pa.array(values, wanted.type))
+        return _array(values, wanted.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise SourceError(
             f"must be {wanted.type} in every row",
@@ -39,10 +40,32 @@ def _column(values: list[Any], wanted: pa.Field[Any]) -> pa.Array[Any]:
         ) from error
 
 
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array[Any]:
+    """The values as a column. Arrow cuts off decimals and parts of a second where it is told the type."""
+    array = cast("pa.Array[Any]", pa.array(values, kind))
+    exact = _exact_types(kind)
+    if exact and not exact.issuperset(map(type, values)):
+        whole: Any = pa.array(values)
+        is_too_fine = getattr(kind, "unit", None) != "ns" and any(getattr(value, "nanosecond", 0) for value in values)
+        if is_too_fine or not whole.cast(kind).cast(whole.type).equals(whole):
+            raise ValueError("something is cut off")
+    return array
+
+
+def _exact_types(kind: pa.DataType) -> frozenset[type]:
+    """The types of Python whose values such a column takes as they are or refuses; empty where that is any type."""
+    is_fine = getattr(kind, "unit", None) in ("us", "ns")
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return frozenset({int, type(None), *((datetime, timedelta) if is_fine else ())})
+    if pa.types.is_date(kind) or pa.types.is_integer(kind):
+        return frozenset({int, type(None), date})
+    return frozenset()
+
+
 def _misfit(values: list[Any], kind: pa.DataType) -> Any:
     for value in values:
         try:
-            pa.array([value], kind)
+            _array([value], kind)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return value
     return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from windrow.errors import ConfigurationError
-from windrow.sources.addresses import BARE, FILES, NAMED, STORES, parts_of
+from windrow.sources.addresses import BARE, FILES, NAMED, STORES, own_path, parts_of
 from windrow.sources.files.paths import FileKind, find_files, kind_of
 
 _FORMATS = {FileKind.PARQUET: "parquet", FileKind.CSV: "csv", FileKind.TSV: "csv", FileKind.JSON: "json"}
@@ -107,7 +107,7 @@ def _path(text: str, parameter: str) -> Address:
 
 
 def _home(text: str) -> str:
-    return str(Path(text).expanduser()) if text.startswith("~") else text
+    return str(own_path(text)) if text.startswith("~") else text
 
 
 def _unknown(uri: str, parameter: str, hint: str) -> ConfigurationError:

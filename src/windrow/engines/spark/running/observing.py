@@ -21,6 +21,7 @@ from windrow.engines.run import Stopped
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics, slowest
 from windrow.sharded.wire import COUNTED
+from windrow.sources.addresses import own_path
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -92,7 +93,7 @@ class _Reporting:
 
     def __init__(self, on_progress: OnProgress | None, json_lines: str | Path | None) -> None:
         self.on_progress = on_progress
-        self.path = None if json_lines is None else Path(json_lines).expanduser()
+        self.path = None if json_lines is None else own_path(json_lines)
         self._append("")
 
     def __call__(self, progress: Mapping[str, Any] | Any, metrics: Metrics) -> None:
