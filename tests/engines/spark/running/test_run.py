@@ -130,6 +130,8 @@ def test_a_restore_needs_a_folder() -> None:
 
 @pytest.mark.parametrize("store", ["s3a://bucket/state", "hdfs:///state", "file:///tmp/state"])
 def test_a_checkpoint_is_a_folder_on_a_disk(store: str) -> None:
-    words = r"\A`checkpoint` must be a folder by its path, on a disk .*, got .*\. Hint: mount the store, or start .*\.\Z"
+    words = (
+        r"\A`checkpoint` must be a folder by its path, on a disk .*, got .*\. Hint: mount the store, or start .*\.\Z"
+    )
     with pytest.raises(ConfigurationError, match=words):
         SparkOptions(checkpoint=store).check()
