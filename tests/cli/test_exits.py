@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import click
@@ -76,6 +78,18 @@ def test_an_interrupted_run_leaves_its_output_as_it_was(number: signal.Signals, 
         stream.window(range=10).agg(n=wr.count()).write(output)
     assert 128 + number == caught.value.exit_code
     assert ([output], "before") == (list(tmp_path.iterdir()), output.read_text())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_a_library_swallows_comes_again(number: signal.Signals) -> None:
+    def swallow() -> None:
+        with suppress(BaseException):  # as around imports that may fail
+            os.kill(os.getpid(), number)
+        Event().wait(10)
+
+    with pytest.raises(Interrupted) as caught, clear_endings():
+        swallow()
+    assert 128 + number == caught.value.exit_code
 
 
 def test_handlers_are_put_back_and_what_is_ignored_stays_ignored() -> None:

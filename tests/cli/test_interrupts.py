@@ -16,6 +16,7 @@ import os, signal, stat, tempfile
 from pathlib import Path
 from windrow.cli import main, progress
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells turn off for what runs in the background
 told = []
 
 def once(metrics):

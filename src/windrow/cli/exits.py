@@ -7,6 +7,7 @@ import signal
 import tempfile
 import threading
 import traceback
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -15,6 +16,8 @@ from typing import Any
 import click
 
 from windrow.errors import InternalError, WindrowError
+
+_MOMENT = 0.05
 
 
 class UserMistake(click.ClickException):
@@ -47,6 +50,10 @@ def _where(error: Exception) -> str:
     except OSError:  # a full disk may be what went wrong
         return f"Please report it with this:\n{text}"
     return f"Please report it with what is in {path}"
+
+
+class Pressed(KeyboardInterrupt):
+    """SIGINT: Ctrl-C."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -92,11 +99,14 @@ def _signals_raised() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    raised: dict[int, type[KeyboardInterrupt]] = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+    raised: dict[int, type[KeyboardInterrupt]] = {signal.SIGINT: Pressed, signal.SIGTERM: Terminated}
     before = {number: signal.getsignal(number) for number in raised}
+    over = threading.Event()
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        raise raised[number]
+        interrupt = raised[number]()
+        weakref.finalize(interrupt, _repeat, number, over).atexit = False
+        raise interrupt
 
     for number in raised:
         if before[number] is not signal.SIG_IGN:
@@ -104,5 +114,20 @@ def _signals_raised() -> Iterator[None]:
     try:
         yield
     finally:
+        over.set()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _repeat(number: int, over: threading.Event) -> None:
+    """An interrupt that is gone before the command is over was swallowed, as many modules do while they are imported.
+
+    It comes again a moment later, when whoever swallowed it has gone on.
+    """
+
+    def interrupt() -> None:
+        if not over.wait(_MOMENT):
+            os.kill(os.getpid(), number)
+
+    if not over.is_set() and os.name == "posix":  # elsewhere a process cannot send itself one
+        threading.Thread(target=interrupt, daemon=True).start()

@@ -172,6 +172,9 @@ class Operator(ABC):
         """A slice of the answers that wait, where these are given in slices."""
         return ()
 
+    def hear(self, port: int) -> None:  # noqa: B027 - says nothing to most
+        """Something came from an input now, although it may not have passed here: an input that sends is not silent."""
+
     def go_by(self, clock: Callable[[], float]) -> None:  # noqa: B027 - says nothing to most
         """Measure silence by this clock, from now on."""
 

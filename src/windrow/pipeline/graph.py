@@ -111,6 +111,13 @@ class Pipeline:
         for stage in self.stages:
             self._hand_on(stage, stage.operator.pass_time())
 
+    def hear(self, stage: Stage) -> None:
+        """Something came in at this stage: the unions above know that it is not silent."""
+        for above, port in stage.after:
+            if above.operator.unites:
+                above.operator.hear(port)
+                self.hear(above)
+
     def takers_of(self, stage: Stage) -> Iterator[tuple[Stage, int]]:
         """The stages that take the rows of an input, with the port there: the first that are no unions."""
         for above, port in stage.after:

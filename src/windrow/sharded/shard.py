@@ -237,6 +237,7 @@ class Shard:
             progress.check(seen, stream.name)
             progress.see(seen, stream)
             progress.ended = progress.ended or whole
+        self._hear()
         self._witness()
         for place, data in self.promises:
             last = data.num_columns - 1
@@ -246,8 +247,16 @@ class Shard:
             before = progress.bound
             if progress.advance(stream) > before:
                 self.pipeline.feed(stage, Punctuation(progress.bound))
+        self.pipeline.pass_time()
         self.pipeline.resume()
         self._give_early()
+
+    def _hear(self) -> None:
+        """Before any promise of the micro-batch, so that no input that sent something is taken for silent: its rows may
+        live in other shards, be filtered out, or have come as cells."""
+        for stage, seen in zip(self.pipeline.entries, self.sightings, strict=True):
+            if any(one.rows > one.early or one.promised > START for one in seen):
+                self.pipeline.hear(stage)
 
     def _entries(self) -> Iterator[tuple[Stage, Exchange, Progress]]:
         return zip(self.pipeline.entries, self.job.divided.exchanges, self.progress, strict=True)

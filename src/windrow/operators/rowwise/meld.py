@@ -64,6 +64,9 @@ class MeldOperator(Operator):
         if any(silence is not None for silence in self.silence):
             yield from self._advance()
 
+    def hear(self, port: int) -> None:
+        self.last_seen[port] = self.clock()
+
     def go_by(self, clock: Callable[[], float]) -> None:
         """Measure silence by this clock, from now on."""
         self.clock = clock

@@ -16,7 +16,7 @@ import pytest
 
 from windrow.durable.manifests import SPARK_MANIFEST
 from windrow.durable.sealed_files import read_json, write_json
-from windrow.engines.spark.running.checkpoint import claim, refuse_moved_output, working_folder
+from windrow.engines.spark.running.checkpoint import check_output, claim, working_folder
 from windrow.engines.spark.running.logs import check_sums, given_files
 from windrow.errors import ConfigurationError
 from windrow.sharded.chunks import VERSION
@@ -236,15 +236,37 @@ def test_files_that_the_ledger_lacks_are_named(whole: Path) -> None:
 
 
 def test_an_output_that_was_moved_is_refused(whole: Path, tmp_path: Path) -> None:
-    refuse_moved_output(str(whole / "given"))
-    refuse_moved_output(str(tmp_path / "new"))
+    check_output(str(whole / "given"), whole / "spark")
+    check_output(f"file://{whole / 'given'}", whole / "spark")
     (whole / "given").rename(tmp_path / "moved")
     message = (
         f"`output` must be where it was when its files were written, {whole / 'given'}: Spark finds them nowhere else, "
         f"got {tmp_path / 'moved'}. Hint: move it back, or write to a new folder and read the old files by their names."
     )
     with refused(message):
-        refuse_moved_output(str(tmp_path / "moved"))
+        check_output(str(tmp_path / "moved"), whole / "spark")
+
+
+def test_an_output_of_another_run_is_refused(whole: Path, tmp_path: Path) -> None:
+    """Spark takes a micro-batch for written when its number is in the log of the folder."""
+    check_output(str(tmp_path / "new"), tmp_path / "begun")
+    check_output("s3a://bucket/answers", tmp_path / "begun")
+    message = (
+        "`output` must not hold the results of another run: Spark would take those of this one for written, got "
+        f"{whole / 'given'}. Hint: write to a new folder, or go on with that run by its checkpoint and restore."
+    )
+    with refused(message):
+        check_output(str(whole / "given"), tmp_path / "begun")
+
+
+def test_an_output_that_lacks_what_the_run_has_given_is_refused(whole: Path, tmp_path: Path) -> None:
+    message = (
+        "`output` must be the folder that the run has written to until now, with all that Spark has put there, got "
+        f"{tmp_path / 'new'}. Hint: name that folder, bring it back from a copy, or begin with an empty checkpoint "
+        "folder."
+    )
+    with refused(message):
+        check_output(str(tmp_path / "new"), whole / "spark")
 
 
 def test_the_manifest_is_written_once(whole: Path) -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import windrow as wr
 from windrow.cli import main
+from windrow.durable.manifests import SPARK_MANIFEST
 from windrow.engines.run import Receiver, Requests
 from windrow.engines.spark.running.logs import last
 from windrow.engines.spark.running.run import SparkOptions, run
@@ -65,6 +66,10 @@ def test_results_and_late_rows_go_to_folders_that_spark_writes(
     again = SparkOptions(spark=spark, checkpoint=str(tmp_path / "state"), output="console:")
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` holds a run already, got .*\. Hint: go on from it"):
         run([query.plan], query.sources, Receiver(lambda *_: None), again, Requests())
+    other = replace(options, checkpoint=str(tmp_path / "other"), output=f"parquet:{answer}")
+    with pytest.raises(ConfigurationError, match=r"\A`output` must not hold the results of another run: "):
+        run([query.plan], query.sources, Receiver(lambda *_: None), other, Requests())
+    assert not (tmp_path / "other" / SPARK_MANIFEST).exists()
 
 
 def test_windrow_run_is_on_spark_and_says_what_sparks_own_window_would_do(
@@ -126,3 +131,12 @@ def test_options_must_be_positive(name: str) -> None:
 def test_a_restore_needs_a_folder() -> None:
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` needs a folder\. Hint: give checkpoint='folder'\.\Z"):
         SparkOptions(restore=True).check()
+
+
+@pytest.mark.parametrize("store", ["s3a://bucket/state", "hdfs:///state", "file:///tmp/state"])
+def test_a_checkpoint_is_a_folder_on_a_disk(store: str) -> None:
+    words = (
+        r"\A`checkpoint` must be a folder by its path, on a disk .*, got .*\. Hint: mount the store, or start .*\.\Z"
+    )
+    with pytest.raises(ConfigurationError, match=words):
+        SparkOptions(checkpoint=store).check()

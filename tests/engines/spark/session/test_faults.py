@@ -211,6 +211,14 @@ def test_what_cannot_be_written_where_the_cause_is_not_told(name: str, message: 
             "read it as it is from Python: wr.stream(spark.table('tv'), time=...).",
         ),
         (
+            "[LOCATION_ALREADY_EXISTS] Cannot name the managed table as `spark_catalog`.`default`.`busy`, as its "
+            "associated location 'file:/data/spark-warehouse/busy' already exists. Please pick a different table name, "
+            "or remove the existing location first. SQLSTATE: 42710",
+            "`output` must be a table that this Spark knows, or a new one; /data/spark-warehouse/busy has files of one "
+            "it does not know, got busy. Hint: choose another name, use a catalog that outlives its session, or write "
+            "to a folder, as in parquet:/folder.",
+        ),
+        (
             "[TABLE_OR_VIEW_NOT_FOUND] The table or view `main`.`tv` cannot be found. Verify the spelling",
             "`table` does not exist in this Spark, got main.tv. Hint: check its name and its catalog; tables of "
             "another session or in memory are not seen here.",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import signal
 import subprocess
 import sys
 
 import pytest
+from pyspark import java_gateway
 
-from windrow.engines.spark.session.quiet_jvm import HeldOutput, hush_gateway, hushed
+from windrow.engines.spark.session.quiet_jvm import HeldOutput, hush_gateway, hushed, programs_started
 
 NOISY = (
     "import os; os.write(2, b'WARNING: Using incubator modules: jdk.incubator.vector\\none\\ntwo\\nPicked up X\\nlast')"
@@ -66,3 +68,12 @@ def test_a_program_that_goes_on_is_heard_after_the_start(capfd: pytest.CaptureFi
     program.communicate(b"\n")
     output._thread.join()
     assert "early\nlate\n" == capfd.readouterr().err
+
+
+def test_a_program_that_starts_after_its_start_was_given_up_is_killed() -> None:
+    """Its thread goes on when the one that waited for it was interrupted."""
+    with programs_started() as programs:
+        programs.give_up()
+        program = java_gateway.Popen(["sleep", "100"])  # type: ignore[attr-defined]
+    assert -signal.SIGKILL == program.wait()
+    assert [program] == programs

@@ -34,6 +34,7 @@ _READING: Mapping[str, Mapping[str, str]] = {
     "json": {"mode": "FAILFAST"},
 }
 _WRITING: Mapping[str, Mapping[str, str]] = {"csv": {"header": "true"}}
+_PLAIN = tuple(name for name in FILES if name != "delta")
 _SPARKS_OWN = ("kafka.", "kafkaConsumer.", "fetchOffset.")
 
 
@@ -119,6 +120,18 @@ class Output:
 
     writer: DataStreamWriter
     place: Address
+    spark: SparkSession
+
+    @property
+    def folder(self) -> str | None:
+        """Where plain files are written; None where none are, or the table is yet to be made. Delta has its own log."""
+        format, name = self.place.format, self.place.target
+        if format != "table":
+            return name if format in _PLAIN else None
+        if not self.spark.catalog.tableExists(name):
+            return None
+        facts = {row.col_name: row.data_type for row in self.spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
+        return facts.get("Location") if facts.get("Provider", "").lower() in _PLAIN else None
 
     def start(self) -> StreamingQuery:
         if self.place.format == "table":
@@ -140,7 +153,7 @@ def writer(frame: DataFrame, uri: str, options: Mapping[str, Any], *, early: boo
     stream = frame.writeStream.outputMode(mode).options(**settings)
     if place.format == "memory":
         stream = stream.queryName(place.target)
-    return Output(stream if place.format == "table" else stream.format(place.format), place)
+    return Output(stream if place.format == "table" else stream.format(place.format), place, frame.sparkSession)
 
 
 def _check_output(place: Address, uri: str, settings: dict[str, str], wanted: str) -> None:

@@ -28,6 +28,7 @@ from windrow.engines.spark.session.faults import explained
 from windrow.errors import ConfigurationError
 from windrow.sharded.chunks import VERSION
 from windrow.sharded.signature import check_facts
+from windrow.sources.addresses import STORES, scheme_of
 
 METRICS = "metrics.json"
 """What was counted up to the last micro-batch, for a run that is restored and finds nothing left to do."""
@@ -125,17 +126,27 @@ def claim(folder: Path, made: Frames, *, ledger: bool) -> None:
             )
 
 
-def refuse_moved_output(target: str) -> None:
-    """Spark's log of the files in a folder names them where they were written, and readers see no others."""
-    folder = Path(target).absolute()
-    if not (folder / SINK).is_dir():
+def check_output(target: str, checkpoint: Path) -> None:
+    """Refuse a folder that Spark cannot go on writing to with this checkpoint, as far as it is on this machine.
+
+    Spark's log of the files in it has their places, and readers see no others; a micro-batch whose number is in there
+    counts as written, whichever run it was of.
+    """
+    if scheme_of(target) in set(STORES) - {"file"}:
         return
+    folder = Path(re.sub(r"\Afile:/+", "/", target)).absolute()
     with whole(folder):
         elsewhere = sorted(places_of(folder) - {str(folder), str(folder.resolve())})
+    written = last(folder / SINK)
     if elsewhere:
-        raise ConfigurationError(
-            f"must be where it was when its files were written, {elsewhere[0]}: Spark finds them nowhere else",
-            parameter="output",
-            value=str(folder),
-            hint="move it back, or write to a new folder and read the old files by their names",
-        )
+        rule = f"must be where it was when its files were written, {elsewhere[0]}: Spark finds them nowhere else"
+        hint = "move it back, or write to a new folder and read the old files by their names"
+    elif written > last(checkpoint / "offsets"):
+        rule = "must not hold the results of another run: Spark would take those of this one for written"
+        hint = "write to a new folder, or go on with that run by its checkpoint and restore"
+    elif written < last(checkpoint / "commits"):
+        rule = "must be the folder that the run has written to until now, with all that Spark has put there"
+        hint = "name that folder, bring it back from a copy, or begin with an empty checkpoint folder"
+    else:
+        return
+    raise ConfigurationError(rule, parameter="output", value=str(folder), hint=hint)

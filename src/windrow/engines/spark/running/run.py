@@ -26,8 +26,8 @@ from windrow.engines.spark.running.checkpoint import (
     LATE_CHECKPOINT,
     METRICS,
     SPARK,
+    check_output,
     claim,
-    refuse_moved_output,
     whole,
     working_folder,
 )
@@ -43,7 +43,7 @@ from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.wire import COUNTED, COUNTS, LATE, RESULT
-from windrow.sources.addresses import FILES
+from windrow.sources.addresses import scheme_of
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:
@@ -77,6 +77,14 @@ class SparkOptions(Settings):
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
         if self.restore and not self.checkpoint:
             raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
+        if self.checkpoint and scheme_of(str(self.checkpoint)):  # locks and checksums are those of a disk
+            raise ConfigurationError(
+                "must be a folder by its path, on a disk of this machine or one that it shares",
+                parameter="checkpoint",
+                value=self.checkpoint,
+                hint="mount the store, or start query.to_spark() yourself with that checkpointLocation; "
+                "in front of a name with a colon, write ./",
+            )
 
     def session(self) -> SparkSession:
         if self.spark is None:
@@ -134,7 +142,6 @@ def _run(
             framed = any(isinstance(source, FrameSource) for source in sources.values())
             if options.output is not None:
                 (plan,) = plans
-                claim(folder, made[0], ledger=False)
                 running = _started(made[0], options, folder, early=gives_early(plan), now=options.once or not framed)
                 return [_watched(running, receiver.on_progress, options.json_lines, requests.stop)]
             given = [_deliveries(receiver, query) for query in range(len(plans))]
@@ -151,15 +158,17 @@ def _run(
 def _started(made: Frames, options: SparkOptions, folder: Path, *, early: bool, now: bool) -> list[StreamingQuery]:
     """The queries that write to addresses; with `now` they end when all that is there has been read."""
     assert options.output is not None
-    started = [_start(writer(made.results, options.output, {}, early=early), folder / SPARK, now=now)]
+    outputs = [(writer(made.results, options.output, {}, early=early), folder / SPARK)]
     if options.late_output is not None:
-        started.append(_start(writer(made.late, options.late_output, {}), folder / LATE_CHECKPOINT, now=now))
-    return started
+        outputs.append((writer(made.late, options.late_output, {}), folder / LATE_CHECKPOINT))
+    for output, checkpoint in outputs:
+        if output.folder is not None:
+            check_output(output.folder, checkpoint)
+    claim(folder, made, ledger=False)
+    return [_start(output, checkpoint, now=now) for output, checkpoint in outputs]
 
 
 def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
-    if output.place.format in FILES:
-        refuse_moved_output(output.place.target)
     prepared = output.writer.option("checkpointLocation", str(checkpoint))
     return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
 

@@ -283,6 +283,12 @@ _FAULTS: tuple[Fault, ...] = (
         "`source` must be a table, or a view of a stream; this one is a view of static data, got table:{1}",
         "read it as it is from Python: wr.stream(spark.table('{1}'), time=...)",
     ),
+    _fault(
+        r"\[LOCATION_ALREADY_EXISTS\] Cannot name the managed table as (?:\S+\.)?`?([^`\s]+?)`?, as its associated "
+        r"location '(\S+)' already exists",
+        "`output` must be a table that this Spark knows, or a new one; {2} has files of one it does not know, got {1}",
+        "choose another name, use a catalog that outlives its session, or write to a folder, as in parquet:/folder",
+    ),
     (re.compile(r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (\S+) cannot be found"), _no_table),
     _fault(
         r"ModuleNotFoundError: No module named '([^']+)'",

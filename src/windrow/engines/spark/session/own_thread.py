@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event
+from functools import partial
+from threading import Event, Thread
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
@@ -23,33 +24,45 @@ GRACE = 10.0
 
 
 def on_own_thread(spark: SparkSession, work: Callable[[], Given], stop: Event) -> Given:
-    """What `work` gives. When the caller is interrupted, `stop` is set and what runs in Spark is cancelled; the
-    interrupt is raised when the work has ended, or at once by a second one.
-    """
+    """What `work` gives. When the caller is interrupted, `stop` is set and what runs in Spark is cancelled."""
     from pyspark import InheritableThread
 
-    done = Event()
     tag = f"windrow-{uuid4().hex}"
+
+    def tagged() -> Given:
+        spark.addTag(tag)
+        return work()
+
+    def cancel() -> None:
+        stop.set()
+        spark.interruptTag(tag)  # a job that reads static data looks at no event
+
+    return apart(tagged, cancel, partial(InheritableThread, session=spark))
+
+
+def apart(work: Callable[[], Given], cancel: Callable[[], None], thread_of: Callable[..., Thread] = Thread) -> Given:
+    """What `work` gives on another thread. When the caller is interrupted, `cancel` is called; the interrupt is raised
+    when the work has ended, or at once by a second one.
+    """
+    done = Event()
     given: list[Given] = []
     failed: list[BaseException] = []
 
     def body() -> None:
         try:
-            spark.addTag(tag)
             given.append(work())
         except BaseException as error:
             failed.append(error)
         finally:
             done.set()
 
-    thread = InheritableThread(target=body, session=spark, name="windrow-spark", daemon=True)
+    thread = thread_of(target=body, name="windrow-spark", daemon=True)
     try:
         thread.start()
         wait_for(done)
     except BaseException:
-        stop.set()
-        with suppress(Exception):  # a job that reads static data looks at no event; a JVM that is gone has none
-            spark.interruptTag(tag)
+        with suppress(Exception):  # a JVM that is gone has nothing to cancel
+            cancel()
         if thread.ident is not None:
             done.wait(GRACE)
         raise

@@ -92,28 +92,39 @@ def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
 
 
+class Programs(list["Popen[Any]"]):
+    """The JVM that PySpark starts."""
+
+    is_given_up = False
+
+    def give_up(self) -> None:
+        """Kill what is not up yet, or starts only now: nobody else has a handle on it, and it would wait for ever."""
+        from pyspark import SparkContext
+
+        self.is_given_up = True
+        for program in self if SparkContext._gateway is None else ():
+            program.kill()
+
+
 @contextmanager
-def programs_started() -> Iterator[list[Popen[Any]]]:
-    """The JVM that PySpark starts in the block; one that is not up yet when the block is broken off is killed.
+def programs_started() -> Iterator[Programs]:
+    """Those of the block, which are given up if it is broken off."""
+    from pyspark import java_gateway
 
-    Nobody else has a handle on it then, and it would wait for ever for a program that does not come back to it.
-    """
-    from pyspark import SparkContext, java_gateway
-
-    started: list[Popen[Any]] = []
+    programs = Programs()
 
     class Recorded(Popen[Any]):
         def __init__(self, *args: Any, **settings: Any) -> None:
             super().__init__(*args, **settings)
-            started.append(self)
+            programs.append(self)
+            if programs.is_given_up:
+                self.kill()
 
     kept, java_gateway.Popen = java_gateway.Popen, Recorded  # type: ignore[attr-defined]
     try:
-        yield started
+        yield programs
     except BaseException:
-        if SparkContext._gateway is None:
-            for program in started:
-                program.kill()
+        programs.give_up()
         raise
     finally:
         java_gateway.Popen = kept  # type: ignore[attr-defined]

@@ -5,19 +5,20 @@ from __future__ import annotations
 import atexit
 import os
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.spark.session.faults import not_started
+from windrow.engines.spark.session.own_thread import apart
 from windrow.engines.spark.session.prerequisites import check_java, check_packages, check_spark_version
 from windrow.engines.spark.session.quiet_jvm import (
     HeldOutput,
+    Programs,
     hush_accumulators,
     hush_gateway,
     hushed,
@@ -35,7 +36,7 @@ CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabl
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL_DIR = "spark.local.dir"
-_PATIENCE = 3.0
+_PATIENCE = 5.0
 """Seconds that the JVM has to end by itself."""
 
 EMBEDDED: Mapping[str, str] = {
@@ -149,10 +150,12 @@ def _started(conf: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for name, value in conf.items():
         builder = builder.config(name, value)
-    with hushed() as output, _own_handler_kept(), programs_started() as programs:
+    with hushed() as output, programs_started() as programs:
         atexit.register(_end, output, programs)
         try:
-            spark = builder.getOrCreate()
+            spark = apart(
+                builder.getOrCreate, programs.give_up
+            )  # Spark treats Ctrl-C in its own way on the main thread
         except PySparkRuntimeError as error:
             raise not_started(output.lines() or [str(error)]) from error
     output.let_go()
@@ -160,18 +163,7 @@ def _started(conf: Mapping[str, str]) -> SparkSession:
     return spark
 
 
-@contextmanager
-def _own_handler_kept() -> Iterator[None]:
-    """A program that treats Ctrl-C in its own way goes on doing so; Spark would put its handler in place of it."""
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        if before not in (None, signal.default_int_handler, signal.getsignal(signal.SIGINT)):
-            signal.signal(signal.SIGINT, before)
-
-
-def _end(output: HeldOutput, programs: list[subprocess.Popen[Any]]) -> None:
+def _end(output: HeldOutput, programs: Programs) -> None:
     """End the JVM with its program, in silence, before its temporary folder goes."""
     output.close()
     for program in programs:
@@ -179,3 +171,4 @@ def _end(output: HeldOutput, programs: list[subprocess.Popen[Any]]) -> None:
             if program.stdin is not None:
                 program.stdin.close()  # at whose end it ends
             program.wait(_PATIENCE)
+        program.kill()
