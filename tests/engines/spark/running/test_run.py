@@ -131,12 +131,3 @@ def test_options_must_be_positive(name: str) -> None:
 def test_a_restore_needs_a_folder() -> None:
     with pytest.raises(ConfigurationError, match=r"\A`checkpoint` needs a folder\. Hint: give checkpoint='folder'\.\Z"):
         SparkOptions(restore=True).check()
-
-
-@pytest.mark.parametrize("store", ["s3a://bucket/state", "hdfs:///state", "file:///tmp/state"])
-def test_a_checkpoint_is_a_folder_on_a_disk(store: str) -> None:
-    words = (
-        r"\A`checkpoint` must be a folder by its path, on a disk .*, got .*\. Hint: mount the store, or start .*\.\Z"
-    )
-    with pytest.raises(ConfigurationError, match=words):
-        SparkOptions(checkpoint=store).check()

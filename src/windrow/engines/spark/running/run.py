@@ -43,7 +43,6 @@ from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.wire import COUNTED, COUNTS, LATE, RESULT
-from windrow.sources.addresses import scheme_of
 from windrow.sources.base import Source
 
 if TYPE_CHECKING:
@@ -77,14 +76,6 @@ class SparkOptions(Settings):
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
         if self.restore and not self.checkpoint:
             raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
-        if self.checkpoint and scheme_of(str(self.checkpoint)):  # locks and checksums are those of a disk
-            raise ConfigurationError(
-                "must be a folder by its path, on a disk of this machine or one that it shares",
-                parameter="checkpoint",
-                value=self.checkpoint,
-                hint="mount the store, or start query.to_spark() yourself with that checkpointLocation; "
-                "in front of a name with a colon, write ./",
-            )
 
     def session(self) -> SparkSession:
         if self.spark is None:
