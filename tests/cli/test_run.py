@@ -220,7 +220,7 @@ def test_what_windrow_writes_itself_is_on_this_machine(
     done = windrow("-e", declared + "SELECT symbol, time FROM trades", "--engine", "spark", flag, address)
     message = (
         f"Error: `{flag}` must be a path on this machine, got {address}. "
-        "Hint: name a folder or file of this machine, mounted where it is a store; before a name with a colon, "
+        "Hint: name a folder or file of this machine, mounted if it is a store; before a name with a colon, "
         "write ./.\n"
     )
     assert (2, message) == (done.exit_code, done.stderr)

@@ -241,7 +241,7 @@ def _written(parameter: str, target: str | Path) -> tuple[Place, ...]:
     """The place of an output; all that is in the folder of a checkpoint belongs to it."""
     folder = parameter in _FOLDERS
     if parameter in _OWN:
-        hint = "name a folder or file of this machine, mounted where it is a store; before a name with a colon, write ./"
+        hint = "name a folder or file of this machine, mounted if it is a store; before a name with a colon, write ./"
         refuse_address(target, parameter, hint)
     return tuple(replace(place, private=folder) for place in places_of(target, folder=folder, written=True))
 
