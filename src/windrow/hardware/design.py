@@ -90,7 +90,7 @@ class Variant(Enum):
 
 
 class Merge(Enum):
-    """How the results of modules become one stream: encoder and multiplexer (the papers), one-hot, a registered tree."""
+    """How results of modules become one stream: encoder and multiplexer (the papers), one-hot, a registered tree."""
 
     ENCODER = "encoder"
     ONE_HOT = "one-hot"
@@ -158,7 +158,8 @@ class AggregateDesign:
 class JoinDesign:
     """A handshake array: rows of both streams pass each other on a chain of cores.
 
-    `left` and `right` name their fields as the predicate does. A window is the last so many rows of a stream by arrival.
+    `left` and `right` name their fields as the predicate does. A window is the last so many rows of a stream, by
+    arrival.
     """
 
     left: Layout
@@ -176,6 +177,6 @@ Design = AggregateDesign | JoinDesign
 
 
 COUNTERS = ("rows", "filtered", "late", "early", "overflow", "lost")
-"""What every circuit for aggregates counts, in 32 bits that stop at their greatest: rows in; not passed by a filter of any
-query; late for at least one of their windows; further ahead than there are modules for; with a key for which there is no
-room or a value that did not fit; results that were lost."""
+"""What every circuit for aggregates counts, in 32 bits that stop at their greatest: rows in; not passed by a filter of
+any query; late for at least one of their windows; further ahead than there are modules for; with a key for which there is
+no room or a value that did not fit; results that were lost."""
