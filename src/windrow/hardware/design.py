@@ -178,5 +178,5 @@ Design = AggregateDesign | JoinDesign
 
 COUNTERS = ("rows", "filtered", "late", "early", "overflow", "lost")
 """What every circuit for aggregates counts, in 32 bits that stop at their greatest: rows in; not passed by a filter of
-any query; late for at least one of their windows; further ahead than there are modules for; with a key for which there is
-no room or a value that did not fit; results that were lost."""
+any query; late for at least one of their windows; further ahead than there are modules for; with a key for which there
+is no room or a value that did not fit; results that were lost."""
