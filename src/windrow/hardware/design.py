@@ -126,6 +126,26 @@ class WindowQuery:
         return gcd(self.range, self.slide)
 
     @property
+    def window_modules(self) -> int:
+        """How many windows are open at once: those that rows up to `slack` ahead of the oldest open end belong to.
+
+        The papers' first equation wants one window more than RANGE / SLIDE even without slack; this is the least.
+
+        >>> WindowQuery(600, 60, 60, ()).window_modules
+        11
+        """
+        return max(1, -(-(self.range + self.slack) // self.slide))
+
+    @property
+    def pane_modules(self) -> int:
+        """How many panes are open at once: those of the slide before the oldest open end, and of the slack after it.
+
+        >>> WindowQuery(600, 60, 60, ()).pane_modules
+        2
+        """
+        return -(-(self.slide + self.slack) // self.pane)
+
+    @property
     def results(self) -> Layout:
         """What a result holds, one field for each part."""
         named = ((f"part{place}", part) for place, part in enumerate(self.parts))
@@ -147,6 +167,19 @@ class AggregateDesign:
     configurable: bool = False
     """Whether range, slide and the constants of filters are in registers that can be set at run time; the parameters of
     the queries are then the largest ones there is room for."""
+
+    def modules(self, query: WindowQuery) -> int:
+        """How many modules a query takes: open windows, or open panes."""
+        if self.algorithm is Algorithm.PANES:
+            return query.pane_modules
+        least = query.window_modules
+        return max(least, -(-query.range // query.slide) + 1) if self.variant is Variant.LITERAL else least
+
+    def limit(self, query: WindowQuery, modules: int) -> int:
+        """How far after the end of the oldest open window so many modules still hold all windows or panes of a row."""
+        if self.algorithm is Algorithm.PANES:
+            return modules * query.pane - query.slide
+        return modules * query.slide - query.range
 
     @cached_property
     def key_layouts(self) -> tuple[Layout, ...]:
