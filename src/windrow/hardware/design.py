@@ -137,13 +137,13 @@ class WindowQuery:
         return max(1, -(-(self.range + self.slack) // self.slide))
 
     @property
-    def pane_modules(self) -> int:
-        """How many panes are open at once: those of the slide before the oldest open end, and of the slack after it.
+    def open_slides(self) -> int:
+        """How many slides have open panes: the one before the oldest open end, and those of the slack after it.
 
-        >>> WindowQuery(600, 60, 60, ()).pane_modules
+        >>> WindowQuery(600, 60, 60, ()).open_slides
         2
         """
-        return -(-(self.slide + self.slack) // self.pane)
+        return 1 - (-self.slack // self.slide)
 
     @property
     def results(self) -> Layout:
@@ -169,16 +169,16 @@ class AggregateDesign:
     the queries are then the largest ones there is room for."""
 
     def modules(self, query: WindowQuery) -> int:
-        """How many modules a query takes: open windows, or open panes."""
+        """How many modules a query takes: open windows, or slides of which panes are open."""
         if self.algorithm is Algorithm.PANES:
-            return query.pane_modules
+            return query.open_slides
         least = query.window_modules
         return max(least, -(-query.range // query.slide) + 1) if self.variant is Variant.LITERAL else least
 
     def limit(self, query: WindowQuery, modules: int) -> int:
         """How far after the end of the oldest open window so many modules still hold all windows or panes of a row."""
         if self.algorithm is Algorithm.PANES:
-            return modules * query.pane - query.slide
+            return (modules - 1) * query.slide
         return modules * query.slide - query.range
 
     @cached_property

@@ -3,10 +3,9 @@
 The front (filters, punctuations, groups) has done the following before a step reaches an engine, of either algorithm:
 
 - Rows that no open window holds are gone: early ones, late ones where the query is not generous.
-- A punctuation has become closes, one window after another; each window closes pane by pane (`panes` of them, one for
-  Window-ID), and each pane group by group. No row comes between the closes of one window.
-- Punctuations below the next end of a window have gone: a window end is passed by all its panes at once, so a pane that
-  is closed holds late rows only.
+- A punctuation has become closes, one window after another, and each window closes group by group. No row comes
+  between the closes of one window, and the window after it has not closed yet: a slide closes as a whole, with all the
+  panes in it.
 - Gaps in which no window holds a row are cut out: an engine sees each close as the next one after the last.
 
 So an engine needs no times but one: where a row lies against the end of the oldest open window.
@@ -25,15 +24,14 @@ from windrow.hardware.design import AggregateDesign, WindowQuery
 
 
 def step_of(design: AggregateDesign, query: WindowQuery) -> data.StructLayout:
-    """What an engine does next: with `close` one group of a pane is closed, with `done` the stream has ended.
+    """What an engine does next: with `close` one group of the oldest open window closes, with `done` the stream ends.
 
     Otherwise it is a row, of which `time` is (its time - end of the oldest open window), as a number with a sign:
     at least -range and below `limit` of the settings. It is below -slide for a late row, which has `late` too; only
     generous queries let those through. `arguments` are those of `Accumulators.arguments`.
 
-    Of a close, `time` is the end of the window, the same in all its panes; `final` is set for the last group of a pane,
-    `ends` for the last pane of a slide, after which the window itself is over. Groups come in ascending order from 0,
-    only those that have had a row since the start, but at least group 0.
+    Of a close, `time` is the end of the window; `final` is set for the last group, after which the next window is the
+    oldest. Groups come in ascending order from 0, those that have had a row since the start, but at least group 0.
     """
     return data.StructLayout(
         {
@@ -41,7 +39,6 @@ def step_of(design: AggregateDesign, query: WindowQuery) -> data.StructLayout:
             "done": 1,
             "late": 1,
             "final": 1,
-            "ends": 1,
             "group": group_bits(query),
             "time": signed(design.time_width),
             "arguments": Accumulators(query.parts, design.layout).arguments,
@@ -67,9 +64,9 @@ def settings_of(design: AggregateDesign) -> data.StructLayout:
     )
 
 
-SETTINGS = ("range", "slide", "limit", "pane", "panes_per_window", "panes_per_slide")
-"""The parameters of a query as an engine reads them. Those from `pane` on are for panes; `limit` is how far after the
-end of the oldest open window rows may lie: there are modules for all rows below it."""
+SETTINGS = ("range", "slide", "limit", "slides", "rest")
+"""The parameters of a query as an engine reads them. `limit` is how far after the end of the oldest open window rows
+may lie: there are modules for all rows below it. `slides` and `rest` are range // slide and range % slide."""
 
 
 class EngineSignature(wiring.Signature):
@@ -95,10 +92,8 @@ def settings_values(
     design: AggregateDesign, query: WindowQuery, *, largest: WindowQuery | None = None
 ) -> dict[str, int]:
     """The settings of a query; `largest` is the query that the circuit was made for, where that is another one."""
-    modules = design.modules(largest or query)
-    limit = design.limit(query, modules)
-    pane = query.pane
-    values = (query.range, query.slide, limit, pane, query.range // pane, query.slide // pane)
+    limit = design.limit(query, design.modules(largest or query))
+    values = (query.range, query.slide, limit, *divmod(query.range, query.slide))
     return dict(zip(SETTINGS, values, strict=True))
 
 

@@ -68,13 +68,7 @@ def wire(expression: Expression, row: Mapping[str, Wires], constants: Sequence[A
 
 
 def check_expression(expression: Expression, layout: Layout) -> None:
-    """Refuse an expression that no circuit computes; the message says which part of it, and why.
-
-    >>> check_expression(Call("/", (Column("x"), Literal(2))), Layout((Field("x", 8),)))
-    Traceback (most recent call last):
-    ...
-    windrow.errors.UnsupportedError: `/` must be done in software ... Hint: ...
-    """
+    """Refuse an expression that no circuit computes; the message says which part of it, and why."""
     width = max(layout.bits, 1)
     wire(expression, fields_of(layout, Signal(width)))
 
