@@ -1,0 +1,113 @@
+"""A join core: compares each row with its share of the other window, and keeps those whose turn it is to keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from windrow.hardware.circuits.handshake.commands import command_of, longest_share, pair_of, share_rows
+from windrow.hardware.circuits.handshake.predicate import is_match
+from windrow.hardware.circuits.handshake.results import ResultQueue
+from windrow.hardware.circuits.handshake.share import DISTRIBUTED_ROWS, WindowShare
+from windrow.hardware.design import JoinDesign
+
+
+@dataclass(frozen=True)
+class ScanStage:
+    """What has been read: the row that came, the rows found at its scan's address, and whether there is anything."""
+
+    valid: Value
+    command: data.View
+    left: Value
+    right: Value
+
+
+class JoinCore(wiring.Component):
+    """Does the three steps of the definition with its share: scan the other window, insert, and so expire.
+
+    A row is inserted in the cycle in which its scan begins and the scan of the next row comes after it, so a core does
+    one row after the other however long any of them waits: which pairs meet does not depend on timing. Every row is
+    kept by one core, so each pair meets once. A row takes as many cycles as the share has rows (at least two).
+    """
+
+    def __init__(self, design: JoinDesign, core: int) -> None:
+        self.design, self.core = design, core
+        self.is_block = longest_share(design) > DISTRIBUTED_ROWS
+        commands = stream.Signature(command_of(design))
+        pairs = stream.Signature(pair_of(design))
+        super().__init__(
+            {"commands": In(commands), "forward": Out(commands), "before": In(pairs), "results": Out(pairs)}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        underway = 3 if self.is_block else 2
+        m.submodules.queue = queue = ResultQueue(self.design, underway)
+        m.submodules.left = left = self._share(self.design.left.bits, self.design.left_rows)
+        m.submodules.right = right = self._share(self.design.right.bits, self.design.right_rows)
+        wiring.connect(m, wiring.flipped(self.before), queue.before)
+        wiring.connect(m, queue.output, wiring.flipped(self.results))
+        command = self.forward.payload
+        scanning = self._scan(m, left, right, queue.is_open)
+        stage = ScanStage(scanning, command, left.found, right.found)
+        self._compare(m, self._delayed(m, stage) if self.is_block else stage, queue)
+        return m
+
+    def _share(self, bits: int, rows: int) -> WindowShare:
+        address = command_of(self.design)["address"].shape
+        return WindowShare(max(bits, 1), share_rows(rows, self.design.cores, self.core), address, self.is_block)
+
+    def _scan(self, m: Module, left: WindowShare, right: WindowShare, is_open: Value) -> Value:
+        """Take commands one by one, keep their rows, count addresses down. Gives whether an address is read now."""
+        coming, command = self.commands.payload, self.forward.payload
+        busy, address = Signal(), Signal(command.address.shape())
+        scanning = busy & is_open
+        is_sent = ~self.forward.valid | self.forward.ready
+        is_free = is_sent & (~busy | (is_open & (address == 0)))
+        begin = Signal()
+        m.d.comb += [self.commands.ready.eq(is_free), begin.eq(is_free & self.commands.valid)]
+        with m.If(scanning):
+            m.d.sync += address.eq(address - 1)
+            with m.If(address == 0):
+                m.d.sync += busy.eq(0)
+        with m.If(self.forward.ready):
+            m.d.sync += self.forward.valid.eq(0)
+        is_home = begin & ~coming.last & (coming.home == self.core)
+        for share, is_side in ((left, ~coming.right), (right, coming.right)):
+            m.d.comb += [share.store.eq(is_home & is_side), share.place.eq(coming.address)]
+            m.d.comb += [share.row.eq(coming.data), share.address.eq(address)]
+        with m.If(begin):
+            m.d.sync += [
+                command.eq(coming),
+                self.forward.valid.eq(1),
+                busy.eq(coming.last | Mux(coming.right, left.nonempty, right.nonempty)),
+                address.eq(Mux(coming.last, 0, Mux(coming.right, left.top, right.top))),
+            ]
+        return scanning
+
+    def _delayed(self, m: Module, stage: ScanStage) -> ScanStage:
+        """The same one cycle later, when block RAM has found its rows."""
+        valid, command = Signal(), Signal.like(stage.command)
+        m.d.sync += [valid.eq(stage.valid), command.eq(stage.command)]
+        return ScanStage(valid, command, stage.left, stage.right)
+
+    def _compare(self, m: Module, stage: ScanStage, queue: ResultQueue) -> None:
+        """Two stages: both rows side by side; whether they match. What matches goes to the queue."""
+        command = stage.command
+        sides, valid, last = Signal.like(queue.own), Signal(), Signal()
+        m.d.sync += [
+            valid.eq(stage.valid & ~command.last),
+            last.eq(stage.valid & command.last),
+            sides.left.eq(Mux(command.right, stage.left, command.data)),
+            sides.right.eq(Mux(command.right, command.data, stage.right)),
+        ]
+        own, own_valid, finished = Signal.like(queue.own), Signal(), Signal()
+        m.d.sync += [
+            own.eq(sides),
+            own_valid.eq(valid & is_match(self.design, sides.left, sides.right)),
+            finished.eq(finished | last),
+        ]
+        m.d.comb += [queue.own.eq(own), queue.own_valid.eq(own_valid), queue.finished.eq(finished)]
