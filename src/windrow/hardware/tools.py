@@ -232,11 +232,16 @@ def _watched(job: Job, folder: Path, timeout: float, progress: Progress | None) 
         start_new_session=True,  # so that it ends with all that it started
     )
     overdue = threading.Event()
-    timer = threading.Timer(timeout, lambda: (overdue.set(), _end(process)))
+
+    def stop() -> None:
+        overdue.set()
+        _end(process)
+
+    timer = threading.Timer(timeout, stop)
     timer.start()
     last: deque[str] = deque(maxlen=TAIL)
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
         for line in process.stdout:
             if line.strip():
                 last.append(line.rstrip())
@@ -246,6 +251,7 @@ def _watched(job: Job, folder: Path, timeout: float, progress: Progress | None) 
     finally:
         timer.cancel()
         _end(process)
+        process.stdout.close()
     if overdue.is_set():
         raise UnsupportedError(
             f"took longer than {timeout:g} s", parameter=job.tool.name, hint="take a smaller circuit or allow more time"
@@ -257,5 +263,3 @@ def _end(process: subprocess.Popen[str]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
