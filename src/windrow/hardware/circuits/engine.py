@@ -73,8 +73,8 @@ class EngineSignature(wiring.Signature):
     """`steps` in, `outcomes` out, each with ready; `overflow` is 1 for one cycle for each row whose value did not fit.
 
     An engine that is configurable has `settings` too, which stand still between two `start`s. `start` is 1 for one
-    cycle after they have changed and before the first row; the engine prepares what it must (its first window is open,
-    nothing is held) and takes no step before it is ready. It does the same at reset, with the design's own parameters.
+    cycle after a reset, and after each change of the settings, before which everything but `reset_less` signals has
+    been reset. From that cycle on the engine is not ready until it has prepared what depends on the settings.
     """
 
     def __init__(self, design: AggregateDesign, query: WindowQuery) -> None:

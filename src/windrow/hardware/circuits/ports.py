@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from windrow.hardware.circuits.configuration import write_of
 from windrow.hardware.design import COUNTERS, AggregateDesign, JoinDesign
 
 COUNTER_BITS = 32
@@ -37,16 +40,20 @@ def result_of(design: AggregateDesign) -> data.StructLayout:
 
 
 class AggregatePorts(wiring.Signature):
-    """`input` takes rows and punctuations, `output` gives results; and what was counted so far."""
+    """`input` takes rows and punctuations, `output` gives results; and what was counted so far.
+
+    A circuit that is configurable has `configure` too: writes to the registers of `configuration.registers_of`.
+    """
 
     def __init__(self, design: AggregateDesign) -> None:
-        super().__init__(
-            {
-                "input": In(stream.Signature(element_of(design))),
-                "output": Out(stream.Signature(result_of(design))),
-                **{name: Out(COUNTER_BITS) for name in COUNTERS},
-            }
-        )
+        members: dict[str, Any] = {
+            "input": In(stream.Signature(element_of(design))),
+            "output": Out(stream.Signature(result_of(design))),
+            **{name: Out(COUNTER_BITS) for name in COUNTERS},
+        }
+        if design.configurable:
+            members |= {"configure": In(stream.Signature(write_of(design)))}
+        super().__init__(members)
 
 
 class JoinPorts(wiring.Signature):
