@@ -1,0 +1,150 @@
+"""Results of a circuit as rows of an answer: window bounds, keys and aggregates, in the types of the software."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Array, Integers
+from windrow.errors import SumOverflowError
+from windrow.hardware.design import AggregateDesign, Field, Layout
+from windrow.hardware.feeding import Fed
+from windrow.hardware.packing import Words, unpack, with_sign
+from windrow.hardware.planning.aggregates import AnswerColumn
+from windrow.hardware.planning.columns import CircuitColumn
+from windrow.hardware.planning.joins import JoinPlan
+from windrow.hardware.planning.plan import AggregatePlan
+from windrow.hardware.planning.windows import ResultColumns
+from windrow.plan.types.kinds import Family, family_of
+
+
+def result_places(design: AggregateDesign) -> dict[str, tuple[int, int]]:
+    """Where the members of a result lie: the lowest bit of each, and its width."""
+    widths = {
+        "done": 1,
+        "nonempty": 1,
+        "query": max(1, (len(design.queries) - 1).bit_length()),
+        "end": design.time_width,
+        "key": max(1, *(layout.bits for layout in design.key_layouts)),
+        "parts": max(query.results.bits for query in design.queries),
+    }
+    places, place = {}, 0
+    for name, width in widths.items():
+        places[name] = place, width
+        place += width
+    return places
+
+
+def answer_of(plan: AggregatePlan, fed: Fed, results: Words, query: int = 0) -> pa.RecordBatch:
+    """The rows of one query of a circuit, from all results that the circuit gave, in their order."""
+    places = result_places(plan.design)
+    own = unpack(results, *places["nonempty"]) & (unpack(results, *places["query"]) == query)
+    chosen = results[own.astype(np.bool_)]
+    reading = plan.queries[query]
+    ends = window_ends(unpack(chosen, *places["end"]), fed, plan)
+    bounds = fed.start + ends * plan.clock.unit
+    arrays = [
+        *_keys(reading, plan.design.key_layouts[query], chosen, places["key"][0]),
+        _moments(bounds - reading.rows.window.range, reading.schema.field("window_start").type),
+        _moments(bounds, reading.schema.field("window_end").type),
+        *_aggregates(reading, plan.design.queries[query].results, chosen, places["parts"][0]),
+    ]
+    return pa.record_batch(arrays, schema=reading.schema)
+
+
+def window_ends(kept: Words, fed: Fed, plan: AggregatePlan) -> Integers:
+    """Window ends in units since the start, from the bits that are kept of them; they come in order.
+
+    Between two results less time passes than these bits can say, but for the leaps of the stream, beyond which windows
+    end after what was leapt to.
+    """
+    width = plan.clock.width
+    if width == 64:
+        return kept.astype(np.int64)
+    steps = np.diff(kept.astype(np.int64), prepend=0) & ((1 << width) - 1)
+    ends = np.cumsum(steps)
+    longest = max(query.range for query in plan.design.queries)
+    for highest, after in fed.leaps:
+        late = ends > highest + longest
+        if late.any():
+            first = int(np.argmax(late))
+            behind = after - int(ends[first])
+            ends[first:] += max(0, -(-behind >> width) << width)
+    return ends
+
+
+def _moments(units: Integers, kind: pa.DataType) -> Array:
+    return pa.array(units, pa.int64()).cast(kind)
+
+
+def _keys(reading: ResultColumns, layout: Layout, results: Words, place: int) -> Iterator[Array]:
+    named = {field.name: field for field in layout.fields}
+    for _, column in reading.keys:
+        yield decoded(column, named[column.name], results, place + layout.offsets[column.name])
+
+
+def decoded(column: CircuitColumn, field: Field, words: Words, place: int) -> Array:
+    """A field of rows as the column that it was; NULL where its bit says so."""
+    values, nulls = _read(words, field, place)
+    if column.dictionary is not None:
+        codes = np.minimum(values.astype(np.int64), len(column.dictionary) - 1)
+        return pa.array(column.dictionary, pa.string()).take(pa.array(codes, mask=nulls)).cast(column.kind)
+    return _typed(values, nulls, column.kind)
+
+
+def _read(words: Words, field: Field, place: int) -> tuple[np.ndarray, np.ndarray]:
+    found = unpack(words, place, field.width)
+    nulls = unpack(words, place + field.width, 1).astype(np.bool_) if field.nullable else np.zeros(len(words), np.bool_)
+    return (with_sign(found, field.width) if field.signed else found), nulls
+
+
+def _typed(values: np.ndarray, nulls: np.ndarray, kind: pa.DataType) -> Array:
+    family = family_of(kind)
+    plain = pa.array(np.where(nulls, 0, values).astype(values.dtype), mask=nulls)
+    if family is Family.BOOLEAN:
+        return plain.cast(pa.int8()).cast(kind)
+    if family is Family.TIMESTAMP:
+        return plain.cast(pa.int64()).cast(pa.timestamp("us", kind.tz)).cast(kind)
+    if family is Family.DURATION:
+        return plain.cast(pa.int64()).cast(pa.duration("us")).cast(kind)
+    if family is Family.DATE:
+        return plain.cast(pa.int32()).cast(pa.date32()).cast(kind)
+    return plain.cast(kind)
+
+
+def _aggregates(reading: ResultColumns, layout: Layout, results: Words, place: int) -> Iterator[Array]:
+    parts = [_read(results, field, place + layout.offsets[field.name]) for field in layout.fields]
+    for column in reading.answers:
+        values = [parts[one] for one in column.parts]
+        yield _mean(values, column) if column.function == "avg" else _one(values[0], column)
+
+
+def _one(part: tuple[np.ndarray, np.ndarray], column: AnswerColumn) -> Array:
+    values, nulls = part
+    if column.function in ("count", "sum") and values.dtype == np.uint64:
+        if len(values) and int(values.max()) >> 63:
+            raise SumOverflowError("does not fit into 64 bits", parameter=column.name, value=int(values.max()))
+        values = values.astype(np.int64)
+    return _typed(values, nulls, column.kind)
+
+
+def _mean(parts: Sequence[tuple[np.ndarray, np.ndarray]], column: AnswerColumn) -> Array:
+    (sums, nulls), (counts, _) = parts
+    return pa.array(sums / np.maximum(counts.astype(np.int64), 1), mask=nulls).cast(column.kind)
+
+
+def pairs_of(plan: JoinPlan, pairs: Words) -> pa.RecordBatch:
+    """The pairs of a join as rows of its answer."""
+    widths = 1, max(plan.design.left.bits, 1)
+    chosen = pairs[unpack(pairs, 0, 1) == 0]
+    offsets = 1, sum(widths)
+    layouts = plan.design.left, plan.design.right
+    arrays = []
+    for column in plan.rows.node.columns:
+        one, layout = plan.columns[column.side][column.name], layouts[column.side]
+        arrays.append(decoded(one, one.field, chosen, offsets[column.side] + layout.offsets[column.name]))
+    names = [column.name for column in plan.rows.node.columns]
+    made = pa.record_batch(arrays, names=names)
+    return made.select(plan.schema.names).cast(plan.schema)
