@@ -53,7 +53,9 @@ class Front:
         """Give a row to the engine, if the front would: some open window may hold it and there is a module for it."""
         offset, slide = row.time - self.end, self.query.slide
         late = offset < -slide
-        if not -self.query.range <= offset < -(-self.query.slack // slide) * slide or (late and not self.query.generous):
+        if not -self.query.range <= offset < -(-self.query.slack // slide) * slide or (
+            late and not self.query.generous
+        ):
             return False
         self.rows.append(row)
         known = row.value is not None

@@ -6,10 +6,11 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Signal, signed
 from amaranth.lib import wiring
 
 from windrow.hardware.circuits.engine import EngineSignature
+from windrow.hardware.circuits.panes.incremental import IncrementalWindows
 from windrow.hardware.circuits.panes.late import LateRows
 from windrow.hardware.circuits.panes.memory import Emptying
 from windrow.hardware.circuits.panes.modules import PaneModules
@@ -134,4 +135,4 @@ def windows_of(plan: PanePlan) -> WindowsFromPanes:
     """Windows from panes as the design says."""
     if plan.design.window_level is WindowLevel.SCAN:
         return ScanWindows(plan)
-    raise NotImplementedError
+    return IncrementalWindows(plan)

@@ -33,7 +33,9 @@ class LateRows(Elaboratable):
         shape = self.plan.shape
         lengths = [cut.length for cut in reversed(shape.cuts)]
         ahead, cut = Signal(signed(self.time_width)), Signal()
-        length = Array([Const(one, range(max(lengths) + 1)) for one in lengths])[cut] if cut_twice(lengths) else lengths[0]
+        length = (
+            Array([Const(one, range(max(lengths) + 1)) for one in lengths])[cut] if cut_twice(lengths) else lengths[0]
+        )
         begin = Signal.like(ahead)
         m.d.comb += begin.eq(ahead + length)
         with m.FSM():

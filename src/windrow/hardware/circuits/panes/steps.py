@@ -13,7 +13,7 @@ from amaranth.lib.fifo import SyncFIFO
 from windrow.hardware.circuits.accumulators import Accumulators
 from windrow.hardware.circuits.engine import group_bits, outcome_of
 from windrow.hardware.circuits.panes.shape import PaneShape
-from windrow.hardware.design import AggregateDesign, WindowQuery
+from windrow.hardware.design import AggregateDesign, Part, WindowQuery
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class PanePlan:
     @cached_property
     def algebra(self) -> Accumulators:
         return Accumulators(self.query.parts, self.design.layout)
+
+    def algebra_of(self, places: tuple[int, ...]) -> Accumulators:
+        """Of some of the parts."""
+        return Accumulators(tuple(self.query.parts[place] for place in places), self.design.layout)
 
     @property
     def corrects(self) -> bool:
@@ -154,3 +158,13 @@ def store(m: Module, registers: list[Any], place: Any, value: Any) -> None:
     for at, register in enumerate(registers):
         with m.If(place == at) if len(registers) > 1 else m.If(1):
             m.d.sync += register.eq(value)
+
+
+def some_parts(parts: tuple[Part, ...], places: tuple[int, ...], state: Any) -> Any:
+    """The bits of some parts of a state, as the `Accumulators` of those parts have them."""
+    members = [state.nonempty]
+    for place in places:
+        members.append(Value.cast(state[f"value{place}"]))
+        if parts[place].is_nullable:
+            members.append(state[f"seen{place}"])
+    return Cat(*members)
