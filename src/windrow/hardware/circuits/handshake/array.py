@@ -9,7 +9,7 @@ from windrow.errors import ConfigurationError
 from windrow.hardware.circuits.handshake.commands import CommandLink, Dispatcher
 from windrow.hardware.circuits.handshake.core import JoinCore
 from windrow.hardware.circuits.handshake.lock_step import LockStepArray
-from windrow.hardware.circuits.handshake.results import end_of_results
+from windrow.hardware.circuits.handshake.results import ResultPort, merge
 from windrow.hardware.circuits.ports import JoinPorts
 from windrow.hardware.design import JoinDesign, Variant
 
@@ -24,7 +24,7 @@ class HandshakeArray(wiring.Component):
     stream never do, and a window has as many rows as the chain has places.
 
     Cost: a row in as many cycles as the longest share has rows (at least two), whatever the number of cores; its
-    last pair after twice as many cycles as there are cores, and a few. All lines between cores begin or end in registers.
+    last pair after three times as many cycles as there are cores, and a few. No path goes past a neighbour.
     """
 
     def __init__(self, design: JoinDesign) -> None:
@@ -48,15 +48,14 @@ class HandshakeArray(wiring.Component):
         return m
 
     def _chain(self, m: Module, dispatcher: Dispatcher) -> None:
-        commands, before = dispatcher.output, end_of_results(m, self.design)
-        for place in range(self.design.cores):
-            core = JoinCore(self.design, place)
+        commands, cores = dispatcher.output, [JoinCore(self.design, place) for place in range(self.design.cores)]
+        for place, core in enumerate(cores):
+            m.submodules[f"link{place}"] = link = CommandLink(self.design)
             m.submodules[f"core{place}"] = core
-            link = CommandLink(self.design)
-            m.submodules[f"link{place}"] = link
             wiring.connect(m, commands, link.input)
             wiring.connect(m, link.output, core.commands)
-            wiring.connect(m, before, core.before)
-            commands, before = core.forward, core.results
+            commands = core.forward
         m.d.comb += commands.ready.eq(1)
-        wiring.connect(m, before, wiring.flipped(self.output))
+        m.submodules.results = results = ResultPort(self.design)
+        merge(m, cores, results)
+        wiring.connect(m, results.output, wiring.flipped(self.output))

@@ -38,8 +38,9 @@ def row_of(design: JoinDesign) -> data.StructLayout:
 
 
 def pair_of(design: JoinDesign) -> data.StructLayout:
-    """What comes out."""
-    return JoinPorts(design).members["output"].signature.members["payload"].shape
+    """What comes out, but for the end."""
+    pair = JoinPorts(design).members["output"].signature.members["payload"].shape
+    return data.StructLayout({name: pair[name].shape for name in ("left", "right")})
 
 
 def command_of(design: JoinDesign) -> data.StructLayout:
@@ -98,7 +99,10 @@ class Dispatcher(wiring.Component):
 
 
 class CommandLink(wiring.Component):
-    """One command between two cores. Both see only registers: `ready` says that the place was free before this cycle."""
+    """One command between two cores. Both see only registers: `ready` says that there is nothing in it now.
+
+    So there is a command every other cycle at most, which `JoinCore` relies on.
+    """
 
     def __init__(self, design: JoinDesign) -> None:
         commands = stream.Signature(command_of(design))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -28,9 +29,9 @@ class ScanStage:
 class JoinCore(wiring.Component):
     """Does the three steps of the definition with its share: scan the other window, insert, and so expire.
 
-    A row is inserted in the cycle in which its scan begins and the scan of the next row comes after it, so a core does
-    one row after the other however long any of them waits: which pairs meet does not depend on timing. Every row is
-    kept by one core, so each pair meets once. A row takes as many cycles as the share has rows (at least two).
+    A row is inserted in the first cycle of its scan and the scan of the next row comes after it, so a core does one row
+    after the other however long any of them waits: which pairs meet does not depend on timing. Every row is kept by one
+    core, so each pair meets once. A row takes as many cycles as the share has rows (at least two).
     """
 
     def __init__(self, design: JoinDesign, core: int) -> None:
@@ -39,7 +40,14 @@ class JoinCore(wiring.Component):
         commands = stream.Signature(command_of(design))
         pairs = stream.Signature(pair_of(design))
         super().__init__(
-            {"commands": In(commands), "forward": Out(commands), "before": In(pairs), "results": Out(pairs)}
+            {
+                "commands": In(commands),
+                "forward": Out(commands),
+                "before": In(pairs),
+                "before_drained": In(1),
+                "results": Out(pairs),
+                "is_drained": Out(1),
+            }
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -50,6 +58,7 @@ class JoinCore(wiring.Component):
         m.submodules.right = right = self._share(self.design.right.bits, self.design.right_rows)
         wiring.connect(m, wiring.flipped(self.before), queue.before)
         wiring.connect(m, queue.output, wiring.flipped(self.results))
+        m.d.comb += [queue.before_drained.eq(self.before_drained), self.is_drained.eq(queue.is_drained)]
         command = self.forward.payload
         scanning = self._scan(m, left, right, queue.is_open)
         stage = ScanStage(scanning, command, left.found, right.found)
@@ -63,30 +72,35 @@ class JoinCore(wiring.Component):
     def _scan(self, m: Module, left: WindowShare, right: WindowShare, is_open: Value) -> Value:
         """Take commands one by one, keep their rows, count addresses down. Gives whether an address is read now."""
         coming, command = self.commands.payload, self.forward.payload
-        busy, address = Signal(), Signal(command.address.shape())
-        scanning = busy & is_open
+        busy, address, is_final = Signal(), Signal(command.address.shape()), Signal()
         is_sent = ~self.forward.valid | self.forward.ready
-        is_free = is_sent & (~busy | (is_open & (address == 0)))
         begin = Signal()
-        m.d.comb += [self.commands.ready.eq(is_free), begin.eq(is_free & self.commands.valid)]
-        with m.If(scanning):
-            m.d.sync += address.eq(address - 1)
-            with m.If(address == 0):
-                m.d.sync += busy.eq(0)
+        m.d.comb += self.commands.ready.eq(is_sent & (~busy | (is_open & is_final)))
+        m.d.comb += begin.eq(self.commands.ready & self.commands.valid)
         with m.If(self.forward.ready):
             m.d.sync += self.forward.valid.eq(0)
-        is_home = begin & ~coming.last & (coming.home == self.core)
-        for share, is_side in ((left, ~coming.right), (right, coming.right)):
-            m.d.comb += [share.store.eq(is_home & is_side), share.place.eq(coming.address)]
-            m.d.comb += [share.row.eq(coming.data), share.address.eq(address)]
+        with m.If(busy & is_open):
+            m.d.sync += [busy.eq(~is_final), address.eq(address - 1), is_final.eq(address == 1)]
         with m.If(begin):
             m.d.sync += [
                 command.eq(coming),
                 self.forward.valid.eq(1),
                 busy.eq(coming.last | Mux(coming.right, left.nonempty, right.nonempty)),
-                address.eq(Mux(coming.last, 0, Mux(coming.right, left.top, right.top))),
+                address.eq(Mux(coming.right, left.top, right.top)),
+                is_final.eq(Mux(coming.right, left.top == 0, right.top == 0)),
             ]
-        return scanning
+        m.d.comb += [left.address.eq(address), right.address.eq(address)]
+        self._keep(m, begin, left, right)
+        return busy & is_open
+
+    def _keep(self, m: Module, begin: Any, left: WindowShare, right: WindowShare) -> None:
+        """Store a row in the cycle after it was taken: there is one, for the next is taken another cycle later."""
+        coming, command = self.commands.payload, self.forward.payload
+        is_home = begin & ~coming.last & (coming.home == self.core)
+        for share, is_side in ((left, ~coming.right), (right, coming.right)):
+            is_stored = Signal()
+            m.d.sync += is_stored.eq(is_home & is_side)
+            m.d.comb += [share.store.eq(is_stored), share.place.eq(command.address), share.row.eq(command.data)]
 
     def _delayed(self, m: Module, stage: ScanStage) -> ScanStage:
         """The same one cycle later, when block RAM has found its rows."""

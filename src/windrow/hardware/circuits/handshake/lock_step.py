@@ -12,6 +12,7 @@ lines that tell all cores to move or to scan go to the whole chip.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Array, Module, Mux, Signal
@@ -20,7 +21,7 @@ from amaranth.lib.wiring import In, Out
 
 from windrow.hardware.circuits.handshake.commands import pair_of, share_rows
 from windrow.hardware.circuits.handshake.predicate import is_match
-from windrow.hardware.circuits.handshake.results import ResultQueue, end_of_results
+from windrow.hardware.circuits.handshake.results import ResultPort, ResultQueue, merge
 from windrow.hardware.circuits.ports import COUNTER_BITS, JoinPorts
 from windrow.hardware.design import JoinDesign
 
@@ -52,7 +53,9 @@ class LockStepCore(wiring.Component):
                 "right_in": In(right),
                 "right_out": Out(right),
                 "before": In(pairs),
+                "before_drained": In(1),
                 "results": Out(pairs),
+                "is_drained": Out(1),
                 "is_lost": Out(1),
             }
         )
@@ -67,7 +70,7 @@ class LockStepCore(wiring.Component):
             one.eq(Mux(self.is_right, Array(left)[self.scan], left[0])),
             other.eq(Mux(self.is_right, right[0], Array(right)[self.scan])),
         ]
-        m.submodules.queue = queue = ResultQueue(self.design, 0)
+        m.submodules.queue = queue = ResultQueue(self.design, 0, lossy=True)
         wiring.connect(m, wiring.flipped(self.before), queue.before)
         wiring.connect(m, queue.output, wiring.flipped(self.results))
         met = one.valid & other.valid & is_match(self.design, one.row, other.row)
@@ -75,7 +78,9 @@ class LockStepCore(wiring.Component):
             queue.own.left.eq(one.row),
             queue.own.right.eq(other.row),
             queue.own_valid.eq(self.is_scanning & met),
-            queue.finished.eq(self.ended),
+            queue.finished.eq(self.ended & ~self.is_scanning),
+            queue.before_drained.eq(self.before_drained),
+            self.is_drained.eq(queue.is_drained),
             self.is_lost.eq(queue.is_overrun),
         ]
         return m
@@ -88,7 +93,7 @@ class LockStepCore(wiring.Component):
 
 
 class LockStepArray(wiring.Component):
-    """The chain and the one scheduler that drives it: a row in as many cycles as a core has places of the other side."""
+    """The chain and its scheduler: a row in as many cycles as a core has places of the other side."""
 
     def __init__(self, design: JoinDesign) -> None:
         self.design = design
@@ -130,10 +135,8 @@ class LockStepArray(wiring.Component):
     def _join_neighbours(self, m: Module, cores: list[LockStepCore]) -> None:
         m.d.comb += [cores[0].left_in.valid.eq(1), cores[0].left_in.row.eq(self.input.payload.data)]
         m.d.comb += [cores[-1].right_in.valid.eq(1), cores[-1].right_in.row.eq(self.input.payload.data)]
-        before = end_of_results(m, self.design)
-        for core in cores:
-            wiring.connect(m, before, core.before)
-            before = core.results
-        wiring.connect(m, before, wiring.flipped(self.output))
-        for one, other in zip(cores, cores[1:], strict=False):
+        for one, other in pairwise(cores):
             m.d.comb += [other.left_in.eq(one.left_out), one.right_in.eq(other.right_out)]
+        m.submodules.results = results = ResultPort(self.design)
+        merge(m, cores, results)
+        wiring.connect(m, results.output, wiring.flipped(self.output))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
@@ -9,6 +11,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from windrow.hardware.circuits.handshake.commands import pair_of
+from windrow.hardware.circuits.ports import JoinPorts
 from windrow.hardware.design import JoinDesign
 
 FEWEST = 8
@@ -29,21 +32,25 @@ class ResultQueue(wiring.Component):
 
     Own pairs come first and are never refused: `is_open` tells the core to make no more of them while there is room for
     the `underway` ones that it has begun; nothing is taken from before either. This does not starve the cores before:
-    they get no rows while they wait, so neither does this one. A pair with `done` is passed on once the core `finished`.
+    they take no rows while they wait, so in the end there are none for this one. `is_drained` when the core has
+    `finished`, the cores before are drained and everything has been taken.
 
-    Law: what comes in goes out once, that of each source in its order; `is_overrun` is never 1 if `own` obeys `is_open`.
+    Law: what comes in goes out once, in its order; `is_overrun` is never 1 if `own` obeys `is_open`. A `lossy` queue
+    drops what comes while it is overrun, any other breaks the law.
     """
 
-    def __init__(self, design: JoinDesign, underway: int) -> None:
-        pair = pair_of(design)
-        self.depth, self.underway = queue_depth(design), underway
+    def __init__(self, design: JoinDesign, underway: int, lossy: bool = False) -> None:
+        pairs = stream.Signature(pair_of(design))
+        self.depth, self.underway, self.lossy = queue_depth(design), underway, lossy
         super().__init__(
             {
                 "own_valid": In(1),
-                "own": In(pair),
-                "before": In(stream.Signature(pair)),
+                "own": In(pair_of(design)),
                 "finished": In(1),
-                "output": Out(stream.Signature(pair)),
+                "before": In(pairs),
+                "before_drained": In(1),
+                "output": Out(pairs),
+                "is_drained": Out(1),
                 "is_open": Out(1, init=1),
                 "is_overrun": Out(1),
             }
@@ -53,27 +60,35 @@ class ResultQueue(wiring.Component):
         m = Module()
         m.submodules.memory = kept = memory.Memory(shape=self.own.shape(), depth=self.depth, init=[])
         write, read = kept.write_port(), kept.read_port(domain="comb")
-        written, taken = Signal(range(2 * self.depth)), Signal(range(2 * self.depth))
-        level = Signal(range(2 * self.depth))
-        is_full = level == self.depth
-        is_free = self.is_open & ~self.own_valid & (self.finished | ~self.before.payload.done)
+        written, taken = Signal(range(self.depth)), Signal(range(self.depth))
+        is_full, is_taken = self._count(m, write.en)
         m.d.comb += [
-            level.eq(written - taken),
             self.is_overrun.eq(self.own_valid & is_full),
-            self.before.ready.eq(is_free),
-            write.en.eq((self.own_valid & ~is_full) | (is_free & self.before.valid)),
-            write.addr.eq(written[:-1]),
+            self.before.ready.eq(self.is_open & ~self.own_valid),
+            write.en.eq(self.own_valid | (self.is_open & self.before.valid)),
+            write.addr.eq(written),
             write.data.eq(Mux(self.own_valid, self.own, self.before.payload)),
-            read.addr.eq(taken[:-1]),
+            read.addr.eq(taken),
             self.output.payload.eq(read.data),
-            self.output.valid.eq(written != taken),
         ]
-        m.d.sync += [
-            written.eq(written + write.en),
-            taken.eq(taken + (self.output.valid & self.output.ready)),
-            self.is_open.eq(level <= self.highest_open),
-        ]
+        if self.lossy:
+            m.d.comb += write.en.eq(Mux(self.own_valid, ~is_full, self.is_open & self.before.valid))
+        with m.If(write.en):
+            m.d.sync += written.eq(written + 1)
+        with m.If(is_taken):
+            m.d.sync += taken.eq(taken + 1)
+        m.d.sync += self.is_drained.eq(self.finished & self.before_drained & ~self.output.valid)
         return m
+
+    def _count(self, m: Module, is_written: Any) -> tuple[Any, Any]:
+        """Keep the level, and what follows from it in registers: neighbours see no logic but one gate behind them."""
+        level, is_taken = Signal(range(self.depth + 1)), self.output.valid & self.output.ready
+        m.d.sync += self.is_open.eq(level <= self.highest_open)
+        with m.If(is_written & ~is_taken):
+            m.d.sync += [level.eq(level + 1), self.output.valid.eq(1)]
+        with m.If(is_taken & ~is_written):
+            m.d.sync += [level.eq(level - 1), self.output.valid.eq(level != 1)]
+        return level == self.depth, is_taken
 
     @property
     def highest_open(self) -> int:
@@ -81,11 +96,34 @@ class ResultQueue(wiring.Component):
         return self.depth - self.underway - 2
 
 
-def end_of_results(m: Module, design: JoinDesign) -> Any:
-    """What comes before the first core: one pair with `done`, which it and each core after it holds until the end."""
-    end = stream.Signature(pair_of(design)).create(path=("end",))
-    is_taken = Signal()
-    m.d.comb += [end.valid.eq(~is_taken), end.payload.done.eq(1)]
-    with m.If(end.ready):
-        m.d.sync += is_taken.eq(1)
-    return end
+class ResultPort(wiring.Component):
+    """The end of the chain: its pairs, and one with `done` when it is drained."""
+
+    def __init__(self, design: JoinDesign) -> None:
+        pairs = stream.Signature(pair_of(design))
+        ports = JoinPorts(design).members
+        super().__init__({"input": In(pairs), "is_drained": In(1), "output": ports["output"]})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        is_ended, pair = Signal(), self.output.payload
+        m.d.comb += [
+            self.output.valid.eq(self.input.valid | (self.is_drained & ~is_ended)),
+            self.input.ready.eq(self.output.ready),
+            pair.left.eq(self.input.payload.left),
+            pair.right.eq(self.input.payload.right),
+            pair.done.eq(self.is_drained),
+        ]
+        with m.If(self.is_drained & self.output.ready):
+            m.d.sync += is_ended.eq(1)
+        return m
+
+
+def merge(m: Module, cores: Sequence[Any], results: ResultPort) -> None:
+    """The merging network: the results of each core go through the queues of all cores after it."""
+    m.d.comb += cores[0].before_drained.eq(1)
+    for one, other in pairwise(cores):
+        wiring.connect(m, one.results, other.before)
+        m.d.comb += other.before_drained.eq(one.is_drained)
+    wiring.connect(m, cores[-1].results, results.input)
+    m.d.comb += results.is_drained.eq(cores[-1].is_drained)
