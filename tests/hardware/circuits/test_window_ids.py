@@ -1,0 +1,47 @@
+"""Window-ID against the brute force, for any range, slide, slack, stream and back-pressure."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.hardware.circuits.comparing import assert_equal, random_pattern, random_query, random_stream
+from windrow.hardware.circuits.top import circuit_of
+from windrow.hardware.design import AggregateDesign, Algorithm, Field, Function, Layout, Merge, Part, WindowQuery
+from windrow.hardware.simulate.simulation import Simulation
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+
+X, Y = Column("x"), Column("y")
+LAYOUT = Layout((Field("x", 9), Field("y", 6, signed=False, nullable=True), Field("k", 3, signed=False, nullable=True)))
+ALL = (
+    Part(Function.COUNT),
+    Part(Function.COUNT, Y),
+    Part(Function.SUM, Call("*", (X, Y)), 50, signed=True),
+    Part(Function.MIN, Y, 6),
+    Part(Function.MAX, Call("-", (X, Y)), 12, signed=True),
+)
+WHERE = (Call("or", (Call(">", (X, Literal(-50))), Call("is_null", (Y,)))), Call("<>", (Y, Literal(7))))
+DESIGNS = {
+    "counts": WindowQuery(14, 1, 2, ALL[:1]),
+    "all parts, strict": WindowQuery(14, 1, 2, ALL, generous=False),
+    "filters": WindowQuery(14, 1, 2, ALL, where=WHERE),
+    "groups": WindowQuery(14, 1, 2, ALL[1:3], where=WHERE[1:], keys=("k",), groups=5),
+}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_configuration_equals_the_brute_force(name: str) -> None:
+    merge = {"groups": Merge.TREE, "filters": Merge.ENCODER}.get(name, Merge.ONE_HOT)
+    design = AggregateDesign(
+        LAYOUT, (DESIGNS[name],), time_width=14, algorithm=Algorithm.WID, merge=merge, configurable=True
+    )
+    simulation = Simulation(circuit_of(design))
+    for seed in range(60):
+        random = Random(f"{name} {seed}")
+        query = random_query(random, DESIGNS[name], random.choice([1, 2, 5]), 14)
+        if query.window_modules > 16:
+            query = random_query(random, DESIGNS[name], 3, 5)
+        stream = random_stream(random, design, query)
+        patterns = {"offers": random_pattern(random), "ready": random_pattern(random)}
+        assert_equal(simulation, design, stream, (query,), **patterns)
