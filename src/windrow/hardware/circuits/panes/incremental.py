@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -38,7 +39,7 @@ class IncrementalWindows(WindowsFromPanes):
             m.submodules.stacks = stacks
             levels.append(stacks)
         panes = [self.pane, *(Signal(plan.pane, name=f"pane{at}") for at in range(1, 5))]
-        m.d.sync += [after.eq(before) for before, after in zip(panes[:-1], panes[1:], strict=True)]
+        m.d.sync += [after.eq(before) for before, after in itertools.pairwise(panes)]
         for level in levels:
             m.d.comb += [mine.eq(pane) for mine, pane in zip(level.panes, panes, strict=False)]
             m.d.comb += level.late.eq(self.late)

@@ -25,7 +25,7 @@ class Cut:
 class PaneShape:
     """Panes that windows are made of: never more than two of a slide, whatever the greatest common divisor is.
 
-    The paper cuts every slide into panes of gcd(RANGE, SLIDE); a divisor that is small against the slack needs very many
+    The paper cuts every slide into panes of gcd(RANGE, SLIDE); one that is small against the slack needs many
     modules (RANGE 600, SLIDE 61: panes of 1). Cutting where a window begins is enough: every window begins RANGE mod
     SLIDE before the end of a slide. Where SLIDE divides RANGE both cuts are the same, and so is the number of modules.
 
