@@ -16,17 +16,14 @@ from windrow.hardware.circuits.accumulators import Accumulators
 from windrow.hardware.circuits.engine import LiteralSignature
 from windrow.hardware.circuits.expressions import fields_of, wire
 from windrow.hardware.circuits.merging import choose, delayed, tree_levels
+from windrow.hardware.circuits.panes.literal import LiteralPanes
 from windrow.hardware.circuits.ports import AggregatePorts
 from windrow.hardware.design import AggregateDesign, Algorithm, WindowQuery
 
 
 def literal_engine_of(design: AggregateDesign, query: WindowQuery) -> wiring.Component:
     """The papers' engine of a query, with the ports of `LiteralSignature`."""
-    if design.algorithm is Algorithm.WID:
-        return LiteralWindowIds(design, query)
-    from windrow.hardware.circuits.panes.literal import LiteralPanes
-
-    return LiteralPanes(design, query)
+    return LiteralWindowIds(design, query) if design.algorithm is Algorithm.WID else LiteralPanes(design, query)
 
 
 class LiteralCircuit(wiring.Component):

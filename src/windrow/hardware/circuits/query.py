@@ -13,6 +13,7 @@ from windrow.hardware.circuits.engine import settings_of
 from windrow.hardware.circuits.expressions import fields_of, packed
 from windrow.hardware.circuits.flows import SkidBuffer, registered
 from windrow.hardware.circuits.groups import GroupTable
+from windrow.hardware.circuits.panes.engine import PaneEngine
 from windrow.hardware.circuits.ports import element_of, result_of
 from windrow.hardware.circuits.punctuations import PunctuationSplitter, arrival_of
 from windrow.hardware.circuits.window_ids import WindowIds
@@ -21,11 +22,7 @@ from windrow.hardware.design import AggregateDesign, Algorithm, WindowQuery
 
 def engine_of(design: AggregateDesign, query: WindowQuery) -> wiring.Component:
     """The repaired window engine of a query, with the ports of `EngineSignature`."""
-    if design.algorithm is Algorithm.WID:
-        return WindowIds(design, query)
-    from windrow.hardware.circuits.panes.engine import PaneEngine
-
-    return PaneEngine(design, query)
+    return WindowIds(design, query) if design.algorithm is Algorithm.WID else PaneEngine(design, query)
 
 
 class QueryCircuit(wiring.Component):
