@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Array, Integers
+from windrow.aggregates.kinds.base import Array, Integers, Numbers
 from windrow.errors import SumOverflowError
 from windrow.hardware.design import AggregateDesign, Field, Layout
 from windrow.hardware.feeding import Fed
@@ -17,7 +17,7 @@ from windrow.hardware.planning.columns import CircuitColumn
 from windrow.hardware.planning.joins import JoinPlan
 from windrow.hardware.planning.plan import AggregatePlan
 from windrow.hardware.planning.windows import ResultColumns
-from windrow.plan.types.kinds import Family, family_of
+from windrow.plan.types.kinds import Family, family_of, microseconds, zone_of
 
 
 def result_places(design: AggregateDesign) -> dict[str, tuple[int, int]]:
@@ -63,7 +63,8 @@ def window_ends(kept: Words, fed: Fed, plan: AggregatePlan) -> Integers:
     width = plan.clock.width
     if width == 64:
         return kept.astype(np.int64)
-    steps = np.diff(kept.astype(np.int64), prepend=0) & ((1 << width) - 1)
+    times = kept.astype(np.int64)
+    steps = (times - np.concatenate([[0], times[:-1]])) & ((1 << width) - 1)
     ends = np.cumsum(steps)
     longest = max(query.range for query in plan.design.queries)
     for highest, after in fed.leaps:
@@ -90,23 +91,24 @@ def decoded(column: CircuitColumn, field: Field, words: Words, place: int) -> Ar
     values, nulls = _read(words, field, place)
     if column.dictionary is not None:
         codes = np.minimum(values.astype(np.int64), len(column.dictionary) - 1)
-        return pa.array(column.dictionary, pa.string()).take(pa.array(codes, mask=nulls)).cast(column.kind)
+        places: Array = pa.array(codes, mask=nulls)
+        return pa.array(column.dictionary, pa.string()).take(places).cast(column.kind)
     return _typed(values, nulls, column.kind)
 
 
-def _read(words: Words, field: Field, place: int) -> tuple[np.ndarray, np.ndarray]:
+def _read(words: Words, field: Field, place: int) -> tuple[Numbers, Numbers]:
     found = unpack(words, place, field.width)
     nulls = unpack(words, place + field.width, 1).astype(np.bool_) if field.nullable else np.zeros(len(words), np.bool_)
     return (with_sign(found, field.width) if field.signed else found), nulls
 
 
-def _typed(values: np.ndarray, nulls: np.ndarray, kind: pa.DataType) -> Array:
+def _typed(values: Numbers, nulls: Numbers, kind: pa.DataType) -> Array:
     family = family_of(kind)
     plain = pa.array(np.where(nulls, 0, values).astype(values.dtype), mask=nulls)
     if family is Family.BOOLEAN:
         return plain.cast(pa.int8()).cast(kind)
     if family is Family.TIMESTAMP:
-        return plain.cast(pa.int64()).cast(pa.timestamp("us", kind.tz)).cast(kind)
+        return plain.cast(pa.int64()).cast(microseconds(zone_of(kind))).cast(kind)
     if family is Family.DURATION:
         return plain.cast(pa.int64()).cast(pa.duration("us")).cast(kind)
     if family is Family.DATE:
@@ -121,7 +123,7 @@ def _aggregates(reading: ResultColumns, layout: Layout, results: Words, place: i
         yield _mean(values, column) if column.function == "avg" else _one(values[0], column)
 
 
-def _one(part: tuple[np.ndarray, np.ndarray], column: AnswerColumn) -> Array:
+def _one(part: tuple[Numbers, Numbers], column: AnswerColumn) -> Array:
     values, nulls = part
     if column.function in ("count", "sum") and values.dtype == np.uint64:
         if len(values) and int(values.max()) >> 63:
@@ -130,7 +132,7 @@ def _one(part: tuple[np.ndarray, np.ndarray], column: AnswerColumn) -> Array:
     return _typed(values, nulls, column.kind)
 
 
-def _mean(parts: Sequence[tuple[np.ndarray, np.ndarray]], column: AnswerColumn) -> Array:
+def _mean(parts: Sequence[tuple[Numbers, Numbers]], column: AnswerColumn) -> Array:
     (sums, nulls), (counts, _) = parts
     return pa.array(sums / np.maximum(counts.astype(np.int64), 1), mask=nulls).cast(column.kind)
 

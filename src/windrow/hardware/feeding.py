@@ -17,15 +17,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.aggregates.kinds.base import Array, Integers
-from windrow.errors import DataError
+from windrow.errors import ConfigurationError, DataError
 from windrow.hardware.design import AggregateDesign
 from windrow.hardware.packing import Words, pack
 from windrow.hardware.planning.columns import CircuitColumn
 from windrow.hardware.planning.plan import AggregatePlan
 from windrow.hardware.planning.times import CircuitClock
-from windrow.plan.types.kinds import Family, family_of
+from windrow.plan.types.kinds import Family, family_of, microseconds, zone_of
 from windrow.semantics.progress.policies import START, Ordered, Policy, Slack, SlackRows
 
+MOST_STEPS = 1 << 16
+"""Promises that one promise far ahead may become."""
 Flags = npt.NDArray[np.bool_]
 
 
@@ -51,8 +53,8 @@ class Elements:
 class Fed:
     """A whole stream as elements, and what the reader of its results must know.
 
-    `start` is the time at which the clock of the circuit is 0. `leaps` are the promises that were too far ahead for one:
-    the greatest time of a row before it, and what it promised, in units since the start.
+    `start` is the time at which the clock of the circuit is 0. `leaps` are the promises that were too far ahead to be
+    one: the greatest time of a row before each, and what it promised, in units since the start.
     """
 
     elements: Elements
@@ -83,11 +85,11 @@ def _shifted(values: Integers, rows: int) -> Integers:
 
 
 def furthest_ahead(clock: CircuitClock, times: Integers, promises: Integers) -> int:
-    """How far the row that is furthest ahead is ahead of the promise before it."""
+    """How far rows may be ahead of promises so that none of these is early: less what rounding the promises gives."""
     if len(times) == 0:
         return 0
     bounds, _ = _on_grid(clock, times, promises)
-    return max(0, int((times - bounds).max()))
+    return max(0, int((times - bounds).max()) - clock.step + 1)
 
 
 def feed(plan: AggregatePlan, times: Integers, promises: Integers, columns: Mapping[str, Array]) -> Fed:
@@ -101,11 +103,32 @@ def feed(plan: AggregatePlan, times: Integers, promises: Integers, columns: Mapp
     reached = (bounds - start) // clock.unit
     longest = max(query.range + query.slide for query in plan.design.queries)
     at = np.clip((times - start) // clock.unit, reached - longest, reached + clock.half // 2)
+    at = _between_windows(plan, at, reached)
     before = np.concatenate([[0], reached[:-1]])
     parts = -(-(reached - before) // (clock.half // 2))
+    _check_leaps(clock, parts)
     highest = np.maximum.accumulate(np.concatenate([[0], at[:-1]]))
     leaps = tuple((int(highest[i]), int(reached[i])) for i in np.flatnonzero(parts > 1))
     return Fed(_interleaved(clock, at, before, reached, parts, data), start, leaps)
+
+
+def _between_windows(plan: AggregatePlan, at: Integers, reached: Integers) -> Integers:
+    """Rows that belong to no window are put where no window is, but not below the promise: they are not late."""
+    query = plan.design.queries[0]
+    if len(plan.design.queries) > 1 or query.range >= query.slide:
+        return at
+    return np.where(at % query.slide < query.slide - query.range, reached, at)
+
+
+def _check_leaps(clock: CircuitClock, parts: Integers) -> None:
+    if int(parts.max()) > MOST_STEPS:
+        row, bits = int(np.argmax(parts)), (int(parts.max()) // MOST_STEPS).bit_length()
+        raise ConfigurationError(
+            f"must have more bits: before row {row} the stream leaps by what {int(parts.max())} promises say",
+            parameter="time_width",
+            value=clock.width,
+            hint=f"{min(64, clock.width + bits)} bits are enough",
+        )
 
 
 def _on_grid(clock: CircuitClock, times: Integers, promises: Integers) -> tuple[Integers, int]:
@@ -163,7 +186,7 @@ def _whole(column: CircuitColumn, array: Array) -> npt.NDArray[np.int64] | Words
         return _codes(column, array)
     family = family_of(column.kind)
     if family is Family.TIMESTAMP:
-        array = array.cast(pa.timestamp("us", column.kind.tz)).view(pa.int64())
+        array = array.cast(microseconds(zone_of(column.kind))).view(pa.int64())
     elif family is Family.DURATION:
         array = array.cast(pa.duration("us")).view(pa.int64())
     elif family is Family.DATE:

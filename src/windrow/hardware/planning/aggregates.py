@@ -58,17 +58,18 @@ def _parts_of(
 ) -> list[Part]:
     if call.function not in _PARTS:
         raise UnsupportedError(
-            "is not available in hardware, which has count, sum, min, max and avg: "
-            "a circuit keeps a few numbers of a window, not its values",
-            parameter=str(call),
-            hint="leave it to --engine local",
+            "must be count, sum, min, max or avg in hardware: a circuit keeps few numbers of a window, not its values",
+            parameter="aggregates",
+            value=str(call),
+            hint="leave them to --engine local",
         )
     argument = None
     if call.argument is not None:
         if family_of(type_of(call.argument, lowering.schema)) is Family.STRING and call.function != "count":
             raise UnsupportedError(
-                "is not available in hardware, where strings are codes that have no order",
-                parameter=str(call),
+                "of strings must be count in hardware, where strings are codes that have no order",
+                parameter="aggregates",
+                value=str(call),
                 hint="count them, or group by them",
             )
         argument = lowering.lower(call.argument)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
@@ -75,20 +75,22 @@ class Lowering:
             return Literal(self._constant(expression.value, kind))
         return self.lower(expression)
 
-    def _of_strings(self, call: Call, others: list[Expression], column: CircuitColumn | None) -> Expression:
-        """A column with a dictionary against constants, for equality: codes have no order."""
-        if call.function not in ("=", "<>", "in") or column is None or len(others) != 1:
+    def _of_strings(self, call: Call, others: Sequence[Expression], column: CircuitColumn | None) -> Expression:
+        """A column with a dictionary against constants, or one with the same, for equality: codes have no order."""
+        found = {self.columns[one.name].dictionary if isinstance(one, Column) else None for one in others}
+        if call.function not in ("=", "<>", "in") or column is None or len(found) > 1:
             raise UnsupportedError(
-                "must be =, <> or IN of a column and constants where strings are compared in hardware",
-                parameter=call.function,
+                "must be compared by =, <> or IN with constants, or columns of the same dictionary, in hardware",
+                parameter="strings",
                 value=str(call),
-                hint="strings are codes there, which have no order",
+                hint="they are codes there, which have no order",
             )
+        own = column
 
         def coded(one: Expression) -> Expression:
             if not isinstance(one, Literal):
                 return one
-            return Literal(None if one.value is None else column.code(one.value))
+            return Literal(None if one.value is None else own.code(one.value))
 
         return Call(call.function, tuple(map(coded, call.arguments)))
 

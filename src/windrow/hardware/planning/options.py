@@ -22,11 +22,11 @@ _Choice = TypeVar("_Choice", bound=Enum)
 class CircuitOptions:
     """How a query becomes a circuit.
 
-    `algorithm` is "wid" or "panes", whatever the plan chose. `widths` are the bits of columns and of aggregates by their
-    names. Columns of `not_null` have no bit for NULL ("*": none has). `groups` is for how many there is room. A time has
-    `time_width` bits in steps of `time_unit` (None: the greatest that divides range and slide). `ahead` is how far rows
-    may be ahead of the last promise where the policy of the stream does not say. `dictionaries` are the strings that a
-    column may hold. A join has so many `cores`.
+    `algorithm` is "wid" or "panes", whatever the plan chose. `widths` are the bits of columns and of aggregates by
+    their names. Columns of `not_null` have no bit for NULL ("*": none has). `groups` is for how many there is room. A
+    time has `time_width` bits in steps of `time_unit` (None: the greatest that divides range and slide). `ahead` is how
+    far rows may be ahead of the last promise where the policy of the stream does not say. `dictionaries` are the
+    strings that a column may hold. A join has so many `cores`.
     """
 
     algorithm: str | None = None

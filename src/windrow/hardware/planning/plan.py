@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from windrow.errors import UnsupportedError
+from windrow.errors import ConfigurationError, UnsupportedError
 from windrow.hardware.design import AggregateDesign, Merge, Variant, WindowLevel
 from windrow.hardware.planning.columns import CircuitColumn, circuit_columns, layout_of, string_columns
 from windrow.hardware.planning.joins import JoinPlan, JoinRows, join_plan, join_rows
@@ -14,8 +14,10 @@ from windrow.hardware.planning.options import CircuitOptions, chosen
 from windrow.hardware.planning.times import CircuitClock, clock_of
 from windrow.hardware.planning.windows import ResultColumns, WindowRows, algorithm_of, window_query, window_rows
 from windrow.physical.make import make
+from windrow.plan.columns import prune_together
 from windrow.plan.nodes import Node, Stream
 from windrow.semantics.joins import LEFT, RIGHT
+from windrow.semantics.scalars.amounts import render
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,14 @@ class AggregatePlan:
     queries: tuple[ResultColumns, ...]
 
 
+MOST_MODULES = 1024
 CircuitPlan: TypeAlias = AggregatePlan | JoinPlan
 Asked: TypeAlias = tuple[WindowRows, ...] | JoinRows
 
 
 def asked_of(plans: Sequence[Node]) -> Asked:
     """What queries ask of one circuit, before anything is known of its data; refused where no circuit does it."""
-    made = [make([plan])[0] for plan in plans]
+    made = [make([plan])[0] for plan in prune_together(plans)]
     joins = [join_rows(plan) for plan in made]
     if joins[0] is not None and len(plans) == 1:
         return joins[0]
@@ -87,4 +90,15 @@ def plan_circuit(plans: Sequence[Node], options: CircuitOptions = CircuitOptions
         window_level=chosen(WindowLevel, options.window_level, "window_level"),
         configurable=options.configurable,
     )
+    _check_size(design, clock)
     return AggregatePlan(design, stream, clock, columns, tuple(found for _, found in made))
+
+
+def _check_size(design: AggregateDesign, clock: CircuitClock) -> None:
+    most = max(map(design.modules, design.queries))
+    if most > MOST_MODULES:
+        raise ConfigurationError(
+            f"would take {most:,} modules, and a chip has room for some {MOST_MODULES:,} at most",
+            parameter="circuit",
+            hint=f"use panes, or less slack: rows may be {render(clock.ahead, clock.domain)} ahead of the last promise",
+        )
