@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -75,11 +76,15 @@ def random_stream(random: Random, design: AggregateDesign, query: WindowQuery, r
     return [*stream, Promise(promised, last=True)]
 
 
-def random_query(random: Random, like: WindowQuery, g: int, greatest: int) -> WindowQuery:
-    """Another range, slide and slack."""
-    length, slide = random.randint(1, greatest) * g, random.randint(1, greatest) * g
-    slack = random.choice([0, random.randint(0, 2 * slide)])
-    return WindowQuery(length, slide, slack, like.parts, like.where, like.keys, like.groups, like.generous)
+def random_query(random: Random, largest: WindowQuery, greatest: int) -> WindowQuery:
+    """Another range, slide and slack, for which the modules of the largest suffice."""
+    unit = random.choice([1, 2, 5])
+    while True:
+        length, slide = random.randint(1, greatest) * unit, random.randint(1, greatest) * unit
+        slack = random.choice([0, random.randint(0, 2 * slide)])
+        query = replace(largest, range=length, slide=slide, slack=slack)
+        if query.window_modules <= largest.window_modules:
+            return query
 
 
 def random_pattern(random: Random) -> np.ndarray[Any, np.dtype[np.uint8]]:

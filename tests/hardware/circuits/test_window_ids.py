@@ -24,10 +24,12 @@ ALL = (
 WHERE = (Call("or", (Call(">", (X, Literal(-50))), Call("is_null", (Y,)))), Call("<>", (Y, Literal(7))))
 DESIGNS = {
     "counts": WindowQuery(14, 1, 2, ALL[:1]),
-    "all parts, strict": WindowQuery(14, 1, 2, ALL, generous=False),
-    "filters": WindowQuery(14, 1, 2, ALL, where=WHERE),
-    "groups": WindowQuery(14, 1, 2, ALL[1:3], where=WHERE[1:], keys=("k",), groups=5),
+    "all parts, strict": WindowQuery(3, 1, 2, ALL, generous=False),
+    "filters": WindowQuery(4, 1, 1, ALL[2:4], where=WHERE),
+    "groups": WindowQuery(3, 1, 1, ALL[1:3], where=WHERE[1:], keys=("k",), groups=5),
 }
+"""Compiling takes longer for many windows, parts and groups, so no design has many of all; each is set to many ranges
+and slides."""
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -37,11 +39,9 @@ def test_every_configuration_equals_the_brute_force(name: str) -> None:
         LAYOUT, (DESIGNS[name],), time_width=14, algorithm=Algorithm.WID, merge=merge, configurable=True
     )
     simulation = Simulation(circuit_of(design))
-    for seed in range(60):
+    for seed in range(75):
         random = Random(f"{name} {seed}")
-        query = random_query(random, DESIGNS[name], random.choice([1, 2, 5]), 14)
-        if query.window_modules > 16:
-            query = random_query(random, DESIGNS[name], 3, 5)
+        query = random_query(random, DESIGNS[name], 14)
         stream = random_stream(random, design, query)
         patterns = {"offers": random_pattern(random), "ready": random_pattern(random)}
         assert_equal(simulation, design, stream, (query,), **patterns)

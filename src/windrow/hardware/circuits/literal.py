@@ -31,7 +31,7 @@ class LiteralCircuit(wiring.Component):
 
     def __init__(self, design: AggregateDesign) -> None:
         self.design = design
-        (self.query,) = _checked(design).queries
+        (self.query,) = design.queries
         super().__init__(AggregatePorts(design))
 
     def elaborate(self, _: Any) -> Module:
@@ -59,8 +59,8 @@ class LiteralCircuit(wiring.Component):
         return m
 
 
-def _checked(design: AggregateDesign) -> AggregateDesign:
-    """The papers have one query without groups, of which nothing can be set."""
+def as_in_the_papers(design: AggregateDesign) -> AggregateDesign:
+    """The design, or an error: the papers have one query without groups, of which nothing can be set."""
     if len(design.queries) > 1 or design.queries[0].keys or design.configurable:
         raise UnsupportedError(
             "must be repaired for several queries, for GROUP BY and for what is set at run time",

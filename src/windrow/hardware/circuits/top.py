@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 from windrow.hardware.circuits.configuration import Configuration
 from windrow.hardware.circuits.filters import FilterStages
 from windrow.hardware.circuits.handshake.array import HandshakeArray
-from windrow.hardware.circuits.literal import LiteralCircuit
+from windrow.hardware.circuits.literal import LiteralCircuit, as_in_the_papers
 from windrow.hardware.circuits.merging import QueryMerger
 from windrow.hardware.circuits.ports import COUNTER_BITS, AggregatePorts
 from windrow.hardware.circuits.query import QueryCircuit
@@ -23,7 +23,9 @@ def circuit_of(design: Design) -> wiring.Component:
     """The circuit with the ports `AggregatePorts` or `JoinPorts` of the design."""
     if isinstance(design, JoinDesign):
         return HandshakeArray(design)
-    return LiteralCircuit(design) if design.variant is Variant.LITERAL else AggregateCircuit(design)
+    if design.variant is Variant.LITERAL:
+        return LiteralCircuit(as_in_the_papers(design))
+    return AggregateCircuit(design)
 
 
 class AggregateCircuit(wiring.Component):
