@@ -23,7 +23,8 @@ class RunningDifference(Elaboratable):
     def __init__(self, plan: PanePlan, places: tuple[int, ...], slots: int, depth: int) -> None:
         self.plan, self.places, self.slots = plan, places, slots
         self.algebra = plan.algebra_of(places)
-        self.count_bits = plan.shape.per_window.bit_length()
+        self.count_bits = plan.most_panes.bit_length()
+        self.per_window = Signal(plan.panes_shape)
         self.panes = [Signal(plan.pane, name=f"pane{at}") for at in range(4)]
         self.late = Signal(plan.late)
         self.busy = Signal()
@@ -37,7 +38,7 @@ class RunningDifference(Elaboratable):
         (self.memory,) = self.memories
         m.submodules.memory = self.memory
         m.submodules.slots = self.counter = counter = SlotCounter(self.plan, self.slots)
-        pane, leaves = self.panes[0], (counter.slot - self.plan.shape.per_window)[: self.slots]
+        pane, leaves = self.panes[0], (counter.slot - self.per_window)[: self.slots]
         self.enters, self.entering = Signal(self.algebra.state), Signal(1 + READ_CYCLES)
         m.d.comb += [
             counter.pane.eq(pane),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Signal, Value
+from amaranth.hdl import Const, Elaboratable, Module, Signal
 from amaranth.lib import data
 
 from windrow.hardware.circuits.panes.steps import PanePlan, pick, some_parts
@@ -16,9 +16,10 @@ class Ladder(Elaboratable):
     This is Window-ID over panes: for a few panes of a window it is less than memories with their control.
     """
 
-    def __init__(self, plan: PanePlan, places: tuple[int, ...]) -> None:
-        self.plan, self.places = plan, places
+    def __init__(self, plan: PanePlan, places: tuple[int, ...], rungs: int) -> None:
+        self.plan, self.places, self.rungs = plan, places, rungs
         self.algebra = plan.algebra_of(places)
+        self.per_window = Signal(plan.panes_shape)
         self.panes = [Signal(plan.pane, name=f"pane{at}") for at in range(4)]
         self.late = Signal(plan.late)
         self.busy = Signal()
@@ -27,23 +28,30 @@ class Ladder(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        algebra, panes, pane = self.algebra, self.plan.shape.per_window, self.panes[3]
-        neutral = algebra.neutral
-        tops = []
-        for group in range(self.plan.query.groups):
-            rungs = [Signal(algebra.state, init=neutral, name=f"last{group}_{at + 1}") for at in range(panes)]
-            late = self.late.valid & (self.late.group == group)
-            enters = data.View(algebra.state, self._mine(Value.cast(pane.state)))
-            row = data.View(algebra.state, self._mine(Value.cast(self.late.state)))
-            tops.append(algebra.combine(rungs[-2], enters).state if panes > 1 else enters)
-            for at, rung in enumerate(rungs):
-                with m.If(pane.valid & (pane.group == group)):
-                    m.d.sync += rung.eq(algebra.combine(rungs[at - 1], enters).state if at else enters)
-                if self.plan.corrects:
-                    with m.If(late & (self.late.age <= at)):
-                        m.d.sync += rung.eq(algebra.combine(rung, row).state)
-        m.d.sync += self.result.eq(pick(algebra.state, tops, pane.group))
+        state, pane = self.algebra.state, self.panes[3]
+        groups = [self._group(m, group) for group in range(self.plan.query.groups)]
+        tops = [pick(state, rungs, self._top) for rungs in groups]
+        m.d.sync += self.result.eq(pick(state, tops, pane.group))
         return m
 
+    @property
+    def _top(self) -> Any:
+        """The place of the window among the rungs; a number where nothing can be set."""
+        return self.per_window - 1 if self.plan.design.configurable else Const(self.rungs - 1)
+
+    def _group(self, m: Module, group: int) -> list[Any]:
+        """What each register of a group is with the pane that enters."""
+        algebra, pane = self.algebra, self.panes[3]
+        rungs = [Signal(algebra.state, init=algebra.neutral, name=f"last{group}_{at + 1}") for at in range(self.rungs)]
+        enters, row = self._mine(pane.state), self._mine(self.late.state)
+        after = [enters, *(algebra.combine(rung, enters).state for rung in rungs[:-1])]
+        with m.If(pane.valid & (pane.group == group)):
+            m.d.sync += [rung.eq(new) for rung, new in zip(rungs, after, strict=True)]
+        if self.plan.corrects:
+            for at, rung in enumerate(rungs):
+                with m.If(self.late.valid & (self.late.group == group) & (self.late.age <= at)):
+                    m.d.sync += rung.eq(algebra.combine(rung, row).state)
+        return after
+
     def _mine(self, state: Any) -> Any:
-        return some_parts(self.plan.query.parts, self.places, data.View(self.plan.algebra.state, state))
+        return data.View(self.algebra.state, some_parts(self.plan.query.parts, self.places, state))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Const, Elaboratable, Module, Signal, signed
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, signed
 
 from windrow.hardware.circuits.panes.steps import PanePlan
 
@@ -15,32 +15,28 @@ from windrow.hardware.circuits.panes.steps import PanePlan
 class LateRows(Elaboratable):
     """Finds the pane of a row that is `waiting`, `time` before the end of the oldest open window, and corrects it.
 
-    `age` panes have closed after it; `correct` is 1 for one cycle when the windows are `idle`; `finished`, for one
+    `lengths` are those of the panes of a slide, in order of time. `age` panes have closed after it; `correct` is 1 for one cycle when the windows are `idle`; `finished`, for one
     cycle, when they are again.
     """
 
-    def __init__(self, plan: PanePlan, time_width: int) -> None:
-        self.plan, self.time_width = plan, time_width
+    def __init__(self, plan: PanePlan, slide: Any, lengths: tuple[Any, ...]) -> None:
+        self.plan, self.slide, self.lengths = plan, slide, lengths
+        width = signed(plan.design.time_width)
         self.waiting = Signal()
-        self.time = Signal(signed(time_width))
+        self.time = Signal(width)
         self.idle = Signal()
-        self.age = Signal(plan.shape.per_window.bit_length())
+        self.age = Signal(plan.panes_shape)
         self.correct = Signal()
         self.finished = Signal()
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        shape = self.plan.shape
-        lengths = [cut.length for cut in reversed(shape.cuts)]
-        ahead, cut = Signal(signed(self.time_width)), Signal()
-        length = (
-            Array([Const(one, range(max(lengths) + 1)) for one in lengths])[cut] if cut_twice(lengths) else lengths[0]
-        )
-        begin = Signal.like(ahead)
-        m.d.comb += begin.eq(ahead + length)
+        ahead, begin, cut = Signal.like(self.time), Signal.like(self.time), Signal()
+        last, first = self.lengths[-1], self.lengths[0]
+        m.d.comb += begin.eq(ahead + Mux(cut, first, last))
         with m.FSM():
             with m.State("REST"):
-                m.d.sync += [ahead.eq(self.time + shape.slide), self.age.eq(0), cut.eq(0)]
+                m.d.sync += [ahead.eq(self.time + self.slide), self.age.eq(0), cut.eq(0)]
                 with m.If(self.waiting):
                     m.next = "SEARCH"
             with m.State("SEARCH"):
@@ -57,7 +53,3 @@ class LateRows(Elaboratable):
                 with m.If(self.idle):
                     m.next = "REST"
         return m
-
-
-def cut_twice(lengths: list[int]) -> bool:
-    return len(lengths) > 1

@@ -19,12 +19,12 @@ from windrow.hardware.circuits.panes.steps import ON_THE_WAY, OutcomeQueue, Pane
 class ScanWindows(WindowsFromPanes):
     """PPW cycles for each window and group. A word holds a pane and its end, as the paper's does.
 
-    State: `start` is the slot of the first pane of the oldest window that has not been read, `pending` such windows
-    are complete. Slots from there to the newest pane are not written.
+    State: `end` is the slot after the oldest window that has not been read, `place` how many of its panes have been,
+    `pending` such windows are complete. Slots from its first pane to the newest one are not written.
     """
 
     def __init__(self, plan: PanePlan) -> None:
-        panes = plan.shape.per_window
+        panes = plan.most_panes
         super().__init__(plan, (power_of_two(panes + max(panes, 2 * ON_THE_WAY)) - 1).bit_length())
         self.word = data.StructLayout({"state": plan.algebra.state, "end": plan.design.time_width})
 
@@ -49,8 +49,7 @@ class ScanWindows(WindowsFromPanes):
         return m
 
     def _count_windows(self, m: Module) -> None:
-        shape = self.plan.shape
-        most = ((1 << self.slots) - shape.per_window - ON_THE_WAY) // shape.per_slide
+        most = ((1 << self.slots) - self.plan.most_panes - ON_THE_WAY) // self.plan.per_slide
         self.pending = Signal(self.slots + 1)
         self.read_one = Signal()
         complete = self.pane.valid & self.pane.closes & self.pane.final
@@ -61,23 +60,23 @@ class ScanWindows(WindowsFromPanes):
 
     def _read(self, m: Module) -> None:
         """Read the panes of the oldest complete window, for one group after another."""
-        shape = self.plan.shape
-        start = Signal(self.slots, init=(shape.per_slide - shape.per_window) % (1 << self.slots))
-        slot, place = Signal.like(start, init=start.init), Signal(range(max(shape.per_window, 2)))
+        end, start = Signal(self.slots, init=self.plan.per_slide), Signal(self.slots)
+        place = Signal(self.plan.panes_shape)
+        m.d.comb += start.eq(end - self.per_window)
         self.group = Signal.like(self.pane.group)
         self.reading, last = Signal(), Signal()
         m.d.comb += [
-            self.memory.read_address.eq(self.plan.address(slot, self.group)),
+            self.memory.read_address.eq(self.plan.address((start + place)[: self.slots], self.group)),
             self.reading.eq((self.pending != 0) & self.queue.room),
-            last.eq(place == shape.per_window - 1),
+            last.eq(place == self.per_window - 1),
             self.read_one.eq(self.reading & last & (self.group == self.groups)),
         ]
         with m.If(self.reading):
-            m.d.sync += [slot.eq(slot + 1), place.eq(place + 1)]
+            m.d.sync += place.eq(place + 1)
             with m.If(last):
-                m.d.sync += [place.eq(0), slot.eq(start), self.group.eq(self.group + 1)]
+                m.d.sync += [place.eq(0), self.group.eq(self.group + 1)]
             with m.If(self.read_one):
-                m.d.sync += [start.eq(start + shape.per_slide), slot.eq(start + shape.per_slide), self.group.eq(0)]
+                m.d.sync += [end.eq(end + self.plan.per_slide), self.group.eq(0)]
         self.flags = Cat(self.reading, self.reading & (place == 0), self.reading & last, self.group)
 
     def _combine(self, m: Module) -> None:

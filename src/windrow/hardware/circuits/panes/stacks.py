@@ -38,9 +38,8 @@ class SteadyStacks(Elaboratable):
 
     def __init__(self, plan: PanePlan, places: tuple[int, ...], slots: int, depth: int) -> None:
         self.plan, self.places, self.slots = plan, places, slots
-        panes = plan.shape.per_window
-        self.overlap = _TO_FRONT + panes % 2
-        self.block = (panes - self.overlap) // 2
+        self.per_window = Signal(plan.panes_shape)
+        self.block, self.overlap = Signal(plan.panes_shape), Signal(3)
         self.algebra = plan.algebra_of(places)
         self.panes = [Signal(plan.pane, name=f"pane{at}") for at in range(4)]
         self.late = Signal(plan.late)
@@ -54,6 +53,8 @@ class SteadyStacks(Elaboratable):
         m.submodules.back, m.submodules.front = self.back, self.front
         m.submodules.slots = self.counter = SlotCounter(self.plan, self.slots)
         self._declare()
+        m.d.comb += self.overlap.eq(_TO_FRONT + self.per_window[0])
+        m.d.comb += self.block.eq((self.per_window - self.overlap) >> 1)
         self._follow(m)
         self._push(m)
         self._flip(m)
@@ -71,7 +72,7 @@ class SteadyStacks(Elaboratable):
     def _declare(self) -> None:
         self.prefix, self.whole, self.older = (self._registers(name) for name in ("prefix", "whole", "older"))
         self.suffix = self._registers("suffix")
-        self.place, self.slide_place = Signal(range(self.block)), Signal(range(self.block))
+        self.place, self.slide_place = Signal(self.plan.panes_shape), Signal(self.plan.panes_shape)
         self.scanned = Signal(self.slots, init=(1 << self.slots) - 1)
         self.slide_scanned = Signal(self.slots, init=(1 << self.slots) - 1)
 
@@ -100,7 +101,7 @@ class SteadyStacks(Elaboratable):
     def _push(self, m: Module) -> None:
         """A pane onto the back stack, in the first cycle; what the blocks before it are goes along with the pane."""
         pane, slot, state = self.panes[0], self.counter.slot, self.algebra.state
-        first = (slot + 1 - self.plan.shape.per_window)[: self.slots]
+        first = (slot + 1 - self.per_window)[: self.slots]
         enters, group = self._mine(pane.state), pane.group
         m.d.comb += [
             self.back.write.eq(pane.valid),
@@ -163,7 +164,7 @@ class SteadyStacks(Elaboratable):
         late, block = self.late, self.block
         row, below = self._mine(late.state), late.age - self.place
         first = (self.counter.next - 1 - late.age)[: self.slots]
-        left, slot = Signal(range(block + 1)), Signal(self.slots)
+        left, slot = Signal(self.plan.panes_shape), Signal(self.slots)
         with m.If(late.valid):
             m.d.sync += slot.eq(first)
             with m.If(below < 0):

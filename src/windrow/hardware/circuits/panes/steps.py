@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Array, Cat, Elaboratable, Module, Shape, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.fifo import SyncFIFO
 
@@ -38,7 +38,22 @@ class PanePlan:
     @property
     def corrects(self) -> bool:
         """Whether a late row may find its pane closed and a window of it open."""
-        return self.query.generous and self.shape.per_window > self.shape.per_slide
+        return self.query.generous and self.most_panes > self.per_slide
+
+    @property
+    def per_slide(self) -> int:
+        """Panes of a slide. What is set at run time is always cut in two, of which one may be of no length."""
+        return 2 if self.design.configurable else self.shape.per_slide
+
+    @property
+    def most_panes(self) -> int:
+        """Panes of the longest window there is room for."""
+        return 2 * self.query.window_modules + 1 if self.design.configurable else self.shape.per_window
+
+    @property
+    def panes_shape(self) -> Shape:
+        """Numbers up to the panes of a window."""
+        return Shape.cast(range(self.most_panes + 1))
 
     @property
     def group_words(self) -> int:
@@ -63,9 +78,8 @@ class PanePlan:
     @cached_property
     def late(self) -> data.StructLayout:
         """A row for a pane that has closed: `age` panes have closed after it. `valid` for one cycle."""
-        age = self.shape.per_window.bit_length()
         group = group_bits(self.query)
-        return data.StructLayout({"valid": 1, "group": group, "age": age, "state": self.algebra.state})
+        return data.StructLayout({"valid": 1, "group": group, "age": self.panes_shape, "state": self.algebra.state})
 
 
 class WindowsFromPanes(Elaboratable):
@@ -79,6 +93,8 @@ class WindowsFromPanes(Elaboratable):
     def __init__(self, plan: PanePlan, slots: int) -> None:
         self.plan, self.slots = plan, slots
         self.depth = (1 << slots) * plan.group_words
+        self.per_window = Signal(plan.panes_shape)
+        """PPW, which stands still."""
         self.pane = Signal(plan.pane)
         self.late = Signal(plan.late)
         self.room = Signal()
@@ -135,14 +151,14 @@ class SlotCounter(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        offset = Signal(range(max(self.plan.shape.per_slide, 2)))
+        offset = Signal(range(self.plan.per_slide))
         m.d.comb += self.slot.eq(self.next + offset)
         with m.If(self.pane.valid):
             m.d.sync += offset.eq(offset + 1)
             with m.If(self.pane.closes):
                 m.d.sync += offset.eq(0)
                 with m.If(self.pane.final):
-                    m.d.sync += self.next.eq(self.next + self.plan.shape.per_slide)
+                    m.d.sync += self.next.eq(self.next + self.plan.per_slide)
         return m
 
 

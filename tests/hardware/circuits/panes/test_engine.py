@@ -1,0 +1,61 @@
+"""Panes against the brute force, for any range, slide, slack, stream and back-pressure, in the whole circuit."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.hardware.circuits.comparing import assert_equal, random_pattern, random_query, random_stream
+from windrow.hardware.circuits.top import circuit_of
+from windrow.hardware.design import (
+    AggregateDesign,
+    Algorithm,
+    Field,
+    Function,
+    Layout,
+    Part,
+    WindowLevel,
+    WindowQuery,
+)
+from windrow.hardware.simulate.simulation import Simulation
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+
+X, Y = Column("x"), Column("y")
+LAYOUT = Layout((Field("x", 9), Field("y", 6, signed=False, nullable=True), Field("k", 2, signed=False, nullable=True)))
+ALL = (
+    Part(Function.COUNT),
+    Part(Function.COUNT, Y),
+    Part(Function.SUM, Call("*", (X, Y)), 50, signed=True),
+    Part(Function.MIN, Y, 6),
+    Part(Function.MAX, Call("-", (X, Y)), 12, signed=True),
+)
+WHERE = (Call("<>", (Y, Literal(7))),)
+QUERIES = {
+    "strict": WindowQuery(20, 1, 4, ALL, generous=False),
+    "generous": WindowQuery(20, 1, 4, ALL),
+    "groups": WindowQuery(20, 1, 4, ALL[2:4], where=WHERE, keys=("k",), groups=3),
+}
+
+
+def design_of(query: WindowQuery, level: WindowLevel, **more: Any) -> AggregateDesign:
+    return AggregateDesign(LAYOUT, (query,), time_width=14, algorithm=Algorithm.PANES, window_level=level, **more)
+
+
+@pytest.mark.parametrize("level", WindowLevel)
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_configuration_equals_the_brute_force(name: str, level: WindowLevel) -> None:
+    """Windows of up to 49 panes: shorter and longer than stacks can hold."""
+    largest = QUERIES[name]
+    design = design_of(largest, level, configurable=True)
+    simulation = Simulation(circuit_of(design))
+    for seed in range(60):
+        random = Random(f"{name} {seed}")
+        query = largest
+        while query is largest or query.window_modules > largest.window_modules or query.open_slides > 5:
+            greatest = random.choice([3, 14, 40])
+            query = random_query(random, largest, random.choice([1, 2, 5]), greatest)
+        stream = random_stream(random, design, query, rows=120)
+        patterns = {"offers": random_pattern(random), "ready": random_pattern(random)}
+        assert_equal(simulation, design, stream, (query,), **patterns)
