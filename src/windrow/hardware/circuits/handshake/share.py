@@ -36,10 +36,12 @@ class WindowShare(wiring.Component):
         m = Module()
         if self.rows == 0:
             return m
-        m.submodules.memory = kept = memory.Memory(shape=self.bits, depth=self.rows, init=[])
+        # Both shares of a core are read at the same address, which may be beyond the end of the other one.
+        address_bits = (self.rows - 1).bit_length()
+        m.submodules.memory = kept = memory.Memory(shape=self.bits, depth=1 << address_bits, init=[])
         write, read = kept.write_port(), kept.read_port(domain="sync" if self.is_block else "comb")
-        m.d.comb += [write.en.eq(self.store), write.addr.eq(self.place), write.data.eq(self.row)]
-        m.d.comb += [read.addr.eq(self.address), self.found.eq(read.data)]
+        m.d.comb += [write.en.eq(self.store), write.addr.eq(self.place[:address_bits]), write.data.eq(self.row)]
+        m.d.comb += [read.addr.eq(self.address[:address_bits]), self.found.eq(read.data)]
         is_full = Signal()
         with m.If(self.store):
             m.d.sync += [
