@@ -31,6 +31,7 @@ ALL = (
     Part(Function.MIN, Y, 6),
     Part(Function.MAX, Call("-", (X, Y)), 12, signed=True),
 )
+SEEDS = 40
 WHERE = (Call("<>", (Y, Literal(7))),)
 QUERIES = {
     "strict": WindowQuery(20, 1, 4, ALL, generous=False),
@@ -50,7 +51,7 @@ def test_every_configuration_equals_the_brute_force(name: str, level: WindowLeve
     largest = QUERIES[name]
     design = design_of(largest, level, configurable=True)
     simulation = Simulation(circuit_of(design))
-    for seed in range(60):
+    for seed in range(SEEDS):
         random = Random(f"{name} {seed}")
         query = largest
         while query is largest or query.window_modules > largest.window_modules or query.open_slides > 5:

@@ -15,8 +15,8 @@ from windrow.hardware.circuits.panes.steps import PanePlan
 class LateRows(Elaboratable):
     """Finds the pane of a row that is `waiting`, `time` before the end of the oldest open window, and corrects it.
 
-    `lengths` are those of the panes of a slide, in order of time. `age` panes have closed after it; `correct` is 1 for one cycle when the windows are `idle`; `finished`, for one
-    cycle, when they are again.
+    `lengths` are those of the panes of a slide, in order of time. `age` panes have closed after the one that is found;
+    `correct` is 1 for one cycle when the windows are `idle`; `finished`, for one cycle, when they are again.
     """
 
     def __init__(self, plan: PanePlan, slide: Any, lengths: tuple[Any, ...]) -> None:

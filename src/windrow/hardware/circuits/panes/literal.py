@@ -34,7 +34,7 @@ def literal_depth(query: WindowQuery) -> int:
     >>> literal_depth(WindowQuery(64, 1, 1, ())), literal_depth(WindowQuery(600, 60, 60, ()))
     (128, 32)
     """
-    return power_of_two(2 * query.range // query.pane)
+    return power_of_two(max(2 * query.range // query.pane, 4))
 
 
 class LiteralPanes(wiring.Component):
