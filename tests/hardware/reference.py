@@ -119,7 +119,7 @@ def _part(part: Part, rows: list[Values]) -> int | None:
         return len(known)
     if not known:
         return None
-    return {Function.SUM: sum, Function.MIN: min, Function.MAX: max}[part.function](known)
+    return sum(known) if part.function is Function.SUM else min(known) if part.function is Function.MIN else max(known)
 
 
 def words(design: AggregateDesign, stream: Stream) -> Words:

@@ -57,6 +57,20 @@ def group_bits(query: WindowQuery) -> int:
     return max(1, (query.groups - 1).bit_length())
 
 
+def offset_bits(design: AggregateDesign, query: WindowQuery) -> int:
+    """How many of the lowest bits of `time` are enough for the offset of a row, and for its distance from the begin.
+
+    >>> from windrow.hardware.design import Layout
+    >>> query = WindowQuery(600, 60, 60, ())
+    >>> offset_bits(AggregateDesign(Layout(()), (query,)), query)
+    11
+    """
+    if design.configurable:
+        return design.time_width
+    furthest = query.range + max(0, design.limit(query, design.modules(query))) + query.slide
+    return min(design.time_width, furthest.bit_length() + 1)
+
+
 def settings_of(design: AggregateDesign) -> data.StructLayout:
     """What can be set at run time: `SETTINGS`, each as wide as a time. `limit` has a sign."""
     return data.StructLayout(

@@ -15,7 +15,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from windrow.hardware.circuits.accumulators import Accumulators
-from windrow.hardware.circuits.engine import settings_in, settings_of
+from windrow.hardware.circuits.engine import offset_bits, settings_in, settings_of
 from windrow.hardware.design import AggregateDesign, WindowQuery
 
 PATIENCE = 15
@@ -66,11 +66,7 @@ class PunctuationSplitter(wiring.Component):
         m = Module()
         self._declare()
         settings = settings_in(self, self.design, self.query)
-        m.d.comb += self._free.eq(self.output.ready | ~self.output.valid)
-        m.d.sync += [self.late.eq(0), self.early.eq(0)]
-        with m.If(self._free):
-            m.d.sync += self.output.valid.eq(0)
-        self._follow_rows(m)
+        self._give(m)
         with m.FSM(name="state"):
             with m.State("BEGIN"):
                 m.d.sync += [self._end.eq(settings["slide"]), self._begin.eq(settings["slide"] - settings["range"])]
@@ -87,17 +83,34 @@ class PunctuationSplitter(wiring.Component):
         self._valid, self._element = Signal(), Signal(arrival_of(self.design, self.query))
         self._after_end, self._after_begin = Signal(signed(width)), Signal(signed(width))
         self._end, self._begin = Signal(width), Signal(width)
-        self._reach, self._row_reach = Signal(signed(width), init=-1), Signal(signed(width))
-        self._free, self._patience = Signal(), Signal(range(PATIENCE + 1))
+        self._leaving, self._leaves = Signal(located_of(self.design, self.query)), Signal()
+        self._is_early, self._is_held = Signal(), Signal()
+        self._free, self._holds_row, self._patience = Signal(), Signal(), Signal(range(PATIENCE + 1))
+        reach = signed(offset_bits(self.design, self.query))
+        self._reach, self._row_reach = Signal(reach, init=-1), Signal(reach)
 
-    def _follow_rows(self, m: Module) -> None:
-        """A row that is on its way out moves `reach`; until it has gone, `begin` stands still."""
-        leaving = self.output.valid & ~self.output.payload.close
-        with m.If(leaving & (self._row_reach > self._reach)):
+    def _give(self, m: Module) -> None:
+        """What is to leave leaves, unless it is a row that no open window holds; such rows are only counted.
+
+        A row moves `reach` while it is here. Until it has gone, `begin` stands still.
+        """
+        late = self._leaving.late
+        is_row, used = ~self._leaving.close & ~self._leaving.done, Signal()
+        m.d.comb += [
+            used.eq(self._is_held & ~self._is_early & (1 if self.query.generous else ~late)),
+            self._holds_row.eq(self._leaves & is_row),
+            self.output.valid.eq(self._leaves & (~is_row | used)),
+            self.output.payload.eq(self._leaving),
+            self._free.eq(~self.output.valid | self.output.ready),
+        ]
+        counted = self._holds_row & self._free
+        m.d.sync += [self.late.eq(counted & late), self.early.eq(counted & self._is_early)]
+        with m.If(self._free):
+            m.d.sync += self._leaves.eq(0)
+        with m.If(self._holds_row & used & (self._row_reach > self._reach)):
             m.d.sync += self._reach.eq(self._row_reach)
 
     def _pass(self, m: Module, settings: dict[str, Any]) -> None:
-        holds_row = self.output.valid & ~self.output.payload.close
         with m.If(~self._valid):
             self._take(m)
         with m.Elif(~self._element.punctuation), m.If(self._free):
@@ -106,7 +119,7 @@ class PunctuationSplitter(wiring.Component):
         with m.Elif((self._after_end < 0) & ~self._element.last):
             m.d.sync += self._patience.eq(0)
             self._take(m)
-        with m.Elif(self._free & ~holds_row):
+        with m.Elif(self._free & ~self._holds_row):
             self._close(m, settings)
 
     def _take(self, m: Module) -> None:
@@ -120,27 +133,25 @@ class PunctuationSplitter(wiring.Component):
         ]
 
     def _pass_row(self, m: Module, settings: dict[str, Any]) -> None:
-        late, early = self._after_end + settings["slide"] < 0, self._after_end >= settings["limit"]
-        used = (self._after_begin >= 0) & ~early
-        payload = self.output.payload
+        leaving = self._leaving
         m.d.sync += [
-            self.late.eq(late),
-            self.early.eq(early),
-            self.output.valid.eq(used if self.query.generous else used & ~late),
-            *(payload.close.eq(0), payload.done.eq(0), payload.late.eq(late), payload.time.eq(self._after_end)),
-            *(payload.key.eq(self._element.key), payload.arguments.eq(self._element.arguments)),
-            self._row_reach.eq(self._after_begin),
+            self._leaves.eq(1),
+            *(leaving.close.eq(0), leaving.done.eq(0), leaving.late.eq(self._after_end < -settings["slide"])),
+            *(leaving.time.eq(self._after_end), leaving.key.eq(self._element.key)),
+            leaving.arguments.eq(self._element.arguments),
+            self._is_early.eq(self._after_end >= settings["limit"]),
+            *(self._is_held.eq(self._after_begin >= 0), self._row_reach.eq(self._after_begin)),
         ]
 
     def _close(self, m: Module, settings: dict[str, Any]) -> None:
         """The oldest window, if a window holds a row; otherwise go on to the next end, or to the last one."""
-        payload, holds = self.output.payload, self._reach >= 0
-        m.d.sync += [payload.close.eq(holds), payload.done.eq(~holds), payload.time.eq(self._end), payload.late.eq(0)]
+        leaving, holds = self._leaving, self._reach >= 0
+        m.d.sync += [leaving.close.eq(holds), leaving.done.eq(~holds), leaving.time.eq(self._end), leaving.late.eq(0)]
         with m.If(holds):
-            m.d.sync += [self.output.valid.eq(1), self._reach.eq(self._reach - settings["slide"])]
+            m.d.sync += [self._leaves.eq(1), self._reach.eq(self._reach - settings["slide"])]
             self._go_on(m, settings)
         with m.Elif(self._element.last):
-            m.d.sync += self.output.valid.eq(1)
+            m.d.sync += self._leaves.eq(1)
             m.next = "DONE"
         with m.Elif(self._patience == PATIENCE):
             m.next = "DIVIDE"
@@ -158,9 +169,10 @@ class PunctuationSplitter(wiring.Component):
     def _divide(self, m: Module, settings: dict[str, Any]) -> None:
         """The distance to the punctuation modulo the slide, a bit a cycle: that far below it is the last end."""
         width = self.design.time_width
-        rest, steps = Signal(width), Signal(range(width))
+        rest = Signal(width if self.design.configurable else self.query.slide.bit_length())
+        steps = Signal(range(width))
         slide, distance = settings["slide"], self._after_end.as_unsigned()
-        longer = Cat(distance[-1], rest)[: width + 1]
+        longer = Cat(distance[-1], rest)
         with m.State("DIVIDE"):
             m.d.sync += rest.eq(Mux(longer >= slide, longer - slide, longer))
             m.d.sync += [self._after_end.eq(Cat(0, distance)[:width]), steps.eq(steps + 1)]

@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 
 from windrow.hardware.circuits.accumulators import Accumulators
-from windrow.hardware.circuits.engine import EngineSignature, outcome_of
+from windrow.hardware.circuits.engine import EngineSignature, offset_bits, outcome_of
 from windrow.hardware.circuits.merging import CreditQueue, choose, delayed, tree_levels
 from windrow.hardware.design import AggregateDesign, WindowQuery
 
@@ -72,11 +72,12 @@ class WindowIds(wiring.Component):
         placed = Signal(data.StructLayout(layout))
         taken = self.steps.valid & self.steps.ready
         is_row = taken & ~_gives(step)
+        offset = Value.cast(step.time)[: offset_bits(self.design, self.query)].as_signed()
         m.d.sync += [
             placed.valid.eq(taken),
             placed.step.eq(step),
             placed.row.eq(Mux(is_row, self.accumulators.lift(step.arguments), self.accumulators.neutral)),
-            placed.holds.eq(Cat(is_row & (step.time >= begin) & (step.time < end) for begin, end in bounds)),
+            placed.holds.eq(Cat(is_row & (offset >= begin) & (offset < end) for begin, end in bounds)),
             placed.group.eq(Cat(step.group == group for group in range(self.query.groups))),
         ]
         return placed
