@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from windrow.aggregates.kinds.base import Integers
 from windrow.hardware.answers import result_places
 from windrow.hardware.design import AggregateDesign, Field, Function, Part, WindowQuery
 from windrow.hardware.feeding import Elements
@@ -16,11 +17,11 @@ from windrow.semantics.scalars.evaluate import evaluate
 Row = dict[str, Any]
 
 
-def modelled(design: AggregateDesign, elements: Elements) -> tuple[Words, dict[str, int]]:
-    """The results of a circuit, packed as it gives them, and its counters."""
+def modelled(design: AggregateDesign, elements: Elements) -> tuple[Words, Integers, dict[str, int]]:
+    """The results of a circuit, packed as it gives them, the element that each came after, and its counters."""
     models = [_Query(design, query) for query in design.queries]
     counters = {"rows": 0, "filtered": 0, "late": 0, "early": 0, "overflow": 0, "lost": 0}
-    promised, results = 0, []
+    promised, results, causes = 0, list[Any](), list[int]()
     for i in range(len(elements)):
         ahead = int(elements.time[i]) - promised & (1 << design.time_width) - 1
         at = promised + (ahead - (1 << design.time_width) if ahead >> design.time_width - 1 else ahead)
@@ -28,13 +29,14 @@ def modelled(design: AggregateDesign, elements: Elements) -> tuple[Words, dict[s
             promised = max(promised, at)
             for place, model in enumerate(models):
                 results += [(place, *one) for one in model.close(promised, bool(elements.last[i]))]
+            causes += [i] * (len(results) - len(causes))
             continue
         row = _row(design, elements.data[i : i + 1])
         counters["rows"] += 1
         passing = [model for model in models if model.passes(row)]
         counters["filtered"] += not passing
         counters["late"] += sum(model.take(at, row) for model in passing)
-    return _packed(design, results), counters
+    return _packed(design, results), np.array([*causes, len(elements) - 1]), counters
 
 
 class _Query:

@@ -274,7 +274,23 @@ def _save(path: Path, text: str, parameter: str) -> None:
 
 
 def _cost(plan: CircuitPlan, target: str) -> None:
-    raise NotImplementedError
+    from windrow.cli.progress import stepping
+    from windrow.hardware.circuits.top import circuit_of
+    from windrow.hardware.cost.chips import table
+    from windrow.hardware.cost.ecp5 import ecp5_cost
+    from windrow.hardware.cost.virtex6 import virtex6_cost
+    from windrow.hardware.tools import require_hardware
+
+    require_hardware()
+    cost_of = virtex6_cost if target == "virtex6" else ecp5_cost
+    with stepping(f"synthesising for {target}, a minute or more", 1) as step:
+        step(target)
+        cost = cost_of(circuit_of(plan.design))
+    click.echo(table({_name(plan): cost}))
+
+
+def _name(plan: CircuitPlan) -> str:
+    return getattr(getattr(plan.design, "algorithm", None), "value", "handshake")
 
 
 def _report(done: CircuitRun, queries: Sequence[Query]) -> None:

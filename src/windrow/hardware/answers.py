@@ -37,13 +37,16 @@ def result_places(design: AggregateDesign) -> dict[str, tuple[int, int]]:
     return places
 
 
-def answer_of(plan: AggregatePlan, fed: Fed, results: Words, query: int = 0) -> pa.RecordBatch:
-    """The rows of one query of a circuit, from all results that the circuit gave, in their order."""
+def answer_of(plan: AggregatePlan, fed: Fed, results: Words, causes: Integers, query: int = 0) -> pa.RecordBatch:
+    """The rows of one query of a circuit, from all results that the circuit gave, in their order.
+
+    `causes` is for each result the last element that had been taken when it was given.
+    """
     places = result_places(plan.design)
     own = unpack(results, *places["nonempty"]) & (unpack(results, *places["query"]) == query)
-    chosen = results[own.astype(np.bool_)]
+    chosen, causes = results[own.astype(np.bool_)], causes[own.astype(np.bool_)]
     reading = plan.queries[query]
-    ends = window_ends(unpack(chosen, *places["end"]), fed, plan)
+    ends = window_ends(unpack(chosen, *places["end"]), fed.reach[causes], plan.clock.width)
     bounds = fed.start + ends * plan.clock.unit
     arrays = [
         *_keys(reading, plan.design.key_layouts[query], chosen, places["key"][0]),
@@ -54,26 +57,15 @@ def answer_of(plan: AggregatePlan, fed: Fed, results: Words, query: int = 0) -> 
     return pa.record_batch(arrays, schema=reading.schema)
 
 
-def window_ends(kept: Words, fed: Fed, plan: AggregatePlan) -> Integers:
-    """Window ends in units since the start, from the bits that are kept of them; they come in order.
+def window_ends(kept: Words, reach: Integers, width: int) -> Integers:
+    """Window ends from the bits that are kept of them: of those that have these bits, the last within reach.
 
-    Between two results less time passes than these bits can say, but for the leaps of the stream, beyond which windows
-    end after what was leapt to.
+    >>> window_ends(np.array([7, 1], np.uint64), np.array([40, 40]), 4).tolist()
+    [39, 33]
     """
-    width = plan.clock.width
     if width == 64:
         return kept.astype(np.int64)
-    times = kept.astype(np.int64)
-    steps = (times - np.concatenate([[0], times[:-1]])) & ((1 << width) - 1)
-    ends = np.cumsum(steps)
-    longest = max(query.range for query in plan.design.queries)
-    for highest, after in fed.leaps:
-        late = ends > highest + longest
-        if late.any():
-            first = int(np.argmax(late))
-            behind = after - int(ends[first])
-            ends[first:] += max(0, -(-behind >> width) << width)
-    return ends
+    return reach - ((reach - kept.astype(np.int64)) & ((1 << width) - 1))
 
 
 def _moments(units: Integers, kind: pa.DataType) -> Array:

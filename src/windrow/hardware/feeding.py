@@ -53,13 +53,13 @@ class Elements:
 class Fed:
     """A whole stream as elements, and what the reader of its results must know.
 
-    `start` is the time at which the clock of the circuit is 0. `leaps` are the promises that were too far ahead to be
-    one: the greatest time of a row before each, and what it promised, in units since the start.
+    `start` is the time at which the clock of the circuit is 0. Windows that are closed when an element has been taken
+    end no later than `reach` says, in units since then; so the few bits of a window's end say which one it is.
     """
 
     elements: Elements
     start: int
-    leaps: tuple[tuple[int, int], ...]
+    reach: Integers
 
 
 def promises_of(policy: Policy, slack: int, times: Integers) -> Integers:
@@ -98,18 +98,25 @@ def feed(plan: AggregatePlan, times: Integers, promises: Integers, columns: Mapp
     data = packed_rows(list(plan.columns.values()), columns, len(times))
     if len(times) == 0:
         end = np.ones(1, np.bool_)
-        return Fed(Elements(end, end, np.zeros(1, np.uint64), np.zeros((1, data.shape[1]), np.uint64)), 0, ())
+        return Fed(
+            Elements(end, end, np.zeros(1, np.uint64), np.zeros((1, data.shape[1]), np.uint64)),
+            0,
+            np.zeros(1, np.int64),
+        )
     bounds, start = _on_grid(clock, times, promises)
     reached = (bounds - start) // clock.unit
     longest = max(query.range + query.slide for query in plan.design.queries)
-    at = np.clip((times - start) // clock.unit, reached - longest, reached + clock.half // 2)
-    at = _between_windows(plan, at, reached)
+    step = clock.step // clock.unit
+    # Just before where a window may end, so that a row that was in one is in one, and further behind than any is open.
+    low = reached - -(-longest // step) * step - 1
+    at = _between_windows(plan, (times - start) // clock.unit, reached)
+    at = np.clip(at, low, reached + clock.half // 2)
     before = np.concatenate([[0], reached[:-1]])
     parts = -(-(reached - before) // (clock.half // 2))
     _check_leaps(clock, parts)
-    highest = np.maximum.accumulate(np.concatenate([[0], at[:-1]]))
-    leaps = tuple((int(highest[i]), int(reached[i])) for i in np.flatnonzero(parts > 1))
-    return Fed(_interleaved(clock, at, before, reached, parts, data), start, leaps)
+    elements, promised = _interleaved(clock, at, before, reached, parts, data)
+    promised[-1] = max(int(at.max()), int(reached[-1])) + longest
+    return Fed(elements, start, promised)
 
 
 def _between_windows(plan: AggregatePlan, at: Integers, reached: Integers) -> Integers:
@@ -134,21 +141,23 @@ def _check_leaps(clock: CircuitClock, parts: Integers) -> None:
 def _on_grid(clock: CircuitClock, times: Integers, promises: Integers) -> tuple[Integers, int]:
     """The promises rounded down to where windows may end, from the start on; and that start."""
 
-    def down(values: Integers) -> Integers:
-        return clock.origin + (values - clock.origin) // clock.step * clock.step
+    def down(values: Integers, step: int) -> Integers:
+        return clock.origin + (values - clock.origin) // step * step
 
     known = promises > START
     first = int(np.argmax(known)) if known.any() else len(times)
-    candidates = [*down(times[:first]).tolist(), *down(promises[first : first + 1]).tolist()]
-    start = min(candidates)
-    bounds = np.where(known, down(np.where(known, promises, start)), start)
+    start = int(down(np.concatenate([times[:first], promises[first : first + 1]]), clock.cycle).min())
+    bounds = np.where(known, down(np.where(known, promises, start), clock.step), start)
     return np.maximum.accumulate(np.maximum(bounds, start)), start
 
 
 def _interleaved(
     clock: CircuitClock, at: Integers, before: Integers, reached: Integers, parts: Integers, data: Words
-) -> Elements:
-    """Rows with their promises in front of them, in as many steps as each takes, and the end behind all."""
+) -> tuple[Elements, Integers]:
+    """Rows with their promises in front of them, in as many steps as each takes, and the end behind all.
+
+    And what is promised when each of these has been taken.
+    """
     rows = len(at)
     places = np.arange(rows) + np.cumsum(parts)
     total = rows + int(parts.sum()) + 1
@@ -159,11 +168,13 @@ def _interleaved(
     owners = np.repeat(np.arange(rows), parts)
     nth = np.arange(len(owners)) - np.repeat(np.cumsum(parts) - parts, parts) + 1
     times[steps] = np.minimum(before[owners] + nth * (clock.half // 2), reached[owners])
-    times[places], times[-1] = at, reached[-1]
+    times[-1] = reached[-1]
+    promised = np.maximum.accumulate(times)
+    times[places] = at
     spread = np.zeros((total, data.shape[1]), np.uint64)
     spread[places] = data
     mask = np.uint64((1 << clock.width) - 1)
-    return Elements(punctuation, last, times.astype(np.uint64) & mask, spread)
+    return Elements(punctuation, last, times.astype(np.uint64) & mask, spread), promised
 
 
 def packed_rows(fields: Sequence[CircuitColumn], columns: Mapping[str, Array], rows: int) -> Words:

@@ -20,7 +20,7 @@ from windrow.errors import ConfigurationError, DataError, InternalError, Windrow
 from windrow.hardware.answers import answer_of, pairs_of
 from windrow.hardware.feeding import Fed, feed
 from windrow.hardware.planning.joins import JoinPlan, JoinRows
-from windrow.hardware.planning.plan import AggregatePlan, CircuitPlan, asked_of, plan_circuit
+from windrow.hardware.planning.plan import AggregatePlan, CircuitPlan, asked_of, check_plans, plan_circuit
 from windrow.hardware.tools import require_hardware
 from windrow.physical import nodes
 from windrow.physical.make import make
@@ -89,6 +89,7 @@ def run_circuit(
     report: Report | None = None,
 ) -> CircuitRun:
     """Queries on one circuit, which is as large as their streams ask for where nobody said how large it is to be."""
+    check_plans(plans, options)
     asked = asked_of(plans)
     reads = [node for node in nodes.each(make(prune_together(plans)[:1])) if isinstance(node, nodes.Read)]
     wanted = columns_read(*plans)
@@ -102,7 +103,8 @@ def run_circuit(
     fed = feed(plan, whole.times, whole.promises, {name: whole.column(name) for name in plan.columns})
     simulated = simulate_aggregate(plan.design, fed.elements, options, requests, _reporter(report, len(whole)))
     check_counters(plan, simulated, options)
-    answers = tuple(answer_of(plan, fed, simulated.results, place) for place in range(len(plans)))
+    causes = simulated.causes
+    answers = tuple(answer_of(plan, fed, simulated.results, causes, place) for place in range(len(plans)))
     return CircuitRun(plan, streams, simulated, answers, fed)
 
 

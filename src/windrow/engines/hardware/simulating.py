@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from windrow.aggregates.kinds.base import Integers
 from windrow.engines.hardware.options import HardwareOptions
 from windrow.engines.hardware.reading import WholeStream
 from windrow.engines.run import Requests
@@ -40,6 +41,12 @@ class Simulated:
     @property
     def results(self) -> Words:
         return self.trace.results
+
+    @property
+    def causes(self) -> Integers:
+        """For each result the last element that had been taken when it was given."""
+        found = np.searchsorted(self.trace.taken, self.trace.given, side="left") - 1
+        return np.maximum(found, 0).astype(np.int64)
 
     @property
     def counters(self) -> dict[str, int]:

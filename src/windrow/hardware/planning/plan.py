@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from windrow.errors import ConfigurationError, UnsupportedError
@@ -11,13 +11,15 @@ from windrow.hardware.design import AggregateDesign, Merge, Variant, WindowLevel
 from windrow.hardware.planning.columns import CircuitColumn, circuit_columns, layout_of, string_columns
 from windrow.hardware.planning.joins import JoinPlan, JoinRows, join_plan, join_rows
 from windrow.hardware.planning.options import CircuitOptions, chosen
-from windrow.hardware.planning.times import CircuitClock, clock_of
+from windrow.hardware.planning.times import CircuitClock, check_policy, clock_of
 from windrow.hardware.planning.windows import ResultColumns, WindowRows, algorithm_of, window_query, window_rows
 from windrow.physical.make import make
 from windrow.plan.columns import prune_together
 from windrow.plan.nodes import Node, Stream
+from windrow.plan.types.kinds import domain_of
 from windrow.semantics.joins import LEFT, RIGHT
-from windrow.semantics.scalars.amounts import render
+from windrow.semantics.progress.policies import External, SlackRows
+from windrow.semantics.scalars.amounts import Domain, render
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ def asked_of(plans: Sequence[Node]) -> Asked:
     if any(join is not None for join in joins):
         raise UnsupportedError("a circuit is one join, or window aggregates over one stream", hint="synthesise each")
     rows = tuple(map(window_rows, made))
+    for one in rows:
+        check_policy(one.stream)
     if any(one.stream != rows[0].stream for one in rows):
         names = ", ".join(dict.fromkeys(one.stream.name for one in rows))
         raise UnsupportedError(
@@ -66,6 +70,19 @@ def strings_of(asked: Asked) -> dict[str, list[tuple[str, str]]]:
     stream = asked[0].stream
     read = [name for rows in asked for name in rows.reads]
     return {stream.name: [(name, name) for name in dict.fromkeys(string_columns(stream.schema, read))]}
+
+
+def check_plans(plans: Sequence[Node], options: CircuitOptions) -> CircuitPlan:
+    """Refuse what no circuit does, whatever the data is; the plan assumes one string a column and rows in order."""
+    asked = asked_of(plans)
+    names = [name for columns in strings_of(asked).values() for _, name in columns]
+    known = {**dict.fromkeys(names, ("?",)), **options.dictionaries}
+    if isinstance(asked, JoinRows) or options.ahead is not None:
+        return plan_circuit(plans, replace(options, dictionaries=known))
+    stream = asked[0].stream
+    is_open = isinstance(stream.policy, (External, SlackRows))
+    none = "0 us" if domain_of(stream.schema.field(stream.time).type) is Domain.TIME else 0
+    return plan_circuit(plans, replace(options, dictionaries=known, ahead=none if is_open else None))
 
 
 def plan_circuit(plans: Sequence[Node], options: CircuitOptions = CircuitOptions()) -> CircuitPlan:  # noqa: B008 - frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, lcm
 
 from windrow.errors import ConfigurationError, UnsupportedError
 from windrow.hardware.planning.options import CircuitOptions
@@ -20,13 +20,15 @@ class CircuitClock:
     """A time t of the stream is (t - origin) // unit in the circuit, of which the lowest `width` bits are kept.
 
     Windows of every query end at origin + k * slide. `step` is the grid of all of them: promises in between say
-    nothing. `ahead` is how far rows may be ahead of the last promise; `domain` is how users read times.
+    nothing. At origin + k * `cycle` windows of all queries end: a clock may start there. `ahead` is how far rows may be
+    ahead of the last promise; `domain` is how users read times.
     """
 
     unit: int
     origin: int
     width: int
     step: int
+    cycle: int
     ahead: int
     domain: Domain
 
@@ -47,7 +49,8 @@ def clock_of(stream: Stream, windows: Sequence[Sliding], options: CircuitOptions
     unit = _unit(options, common, domain)
     origin = _origin(windows)
     step = gcd(*(one.slide for one in windows))
-    clock = CircuitClock(unit, origin, options.time_width, step, _ahead(stream, options, domain), domain)
+    cycle = lcm(*(one.slide for one in windows))
+    clock = CircuitClock(unit, origin, options.time_width, step, cycle, _ahead(stream, options, domain), domain)
     longest = max(one.range + one.slide for one in windows)
     needed = clock.units(longest + clock.ahead + step)
     if needed >= clock.half // 2:
@@ -89,12 +92,29 @@ def _origin(windows: Sequence[Sliding]) -> int:
                 value=", ".join(str(other.origin) for other in windows),
                 hint="give the queries the same ORIGIN, or a circuit each",
             )
-        step = step * one.slide // gcd(step, one.slide)
+        step = lcm(step, one.slide)
     return origin
 
 
 def _ahead(stream: Stream, options: CircuitOptions, domain: Domain) -> int:
     """How far rows may be ahead of the last promise: what the policy promises, else what the user says."""
+    policy = stream.policy
+    if options.ahead is not None:
+        return Amount.of(options.ahead, "ahead").resolve(domain, "ahead")
+    if isinstance(policy, Slack):
+        return policy.amount.resolve(domain, "slack")
+    if isinstance(policy, Ordered):
+        return 0
+    what = "slack in rows" if isinstance(policy, SlackRows) else "punctuations"
+    raise ConfigurationError(
+        f"must say how far rows may be ahead of the last promise, which {what} leave open",
+        parameter="ahead",
+        hint="give it as an amount of time, such as --ahead '60 s'; a simulation takes it from the data",
+    )
+
+
+def check_policy(stream: Stream) -> None:
+    """Refuse a stream whose promises a circuit could not use."""
     policy = stream.policy
     if isinstance(policy, AtEnd):
         raise UnsupportedError(
@@ -108,15 +128,3 @@ def _ahead(stream: Stream, options: CircuitOptions, domain: Domain) -> int:
             "punctuations for single groups are not available in hardware: all groups have one clock",
             hint="punctuate all of the stream",
         )
-    if options.ahead is not None:
-        return Amount.of(options.ahead, "ahead").resolve(domain, "ahead")
-    if isinstance(policy, Slack):
-        return policy.amount.resolve(domain, "slack")
-    if isinstance(policy, Ordered):
-        return 0
-    what = "slack in rows" if isinstance(policy, SlackRows) else "punctuations"
-    raise ConfigurationError(
-        f"must say how far rows may be ahead of the last promise, which {what} leave open",
-        parameter="ahead",
-        hint="give it as an amount of time, such as --ahead '60 s'; a simulation takes it from the data",
-    )
