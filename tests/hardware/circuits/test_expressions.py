@@ -37,13 +37,9 @@ def call(function: str, *arguments: Expression) -> Call:
     return Call(function, arguments)
 
 
-EXPRESSIONS = [
-    *(
-        call(sign, left, right)
-        for sign in ("=", "<>", "<", "<=", ">", ">=")
-        for left, right in ((X, U), (N, X), (N, U))
-    ),
-    *(call(sign, left, right) for sign in ("+", "-", "*") for left, right in ((X, U), (N, X), (U, U))),
+SIGNS = ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*")
+EXPRESSIONS: list[Expression] = [
+    *(call(sign, left, right) for sign in SIGNS for left, right in ((X, U), (N, X), (N, U), (U, U))),
     call("neg", X),
     call("neg", U),
     call("neg", call("*", X, call("-", N, Literal(9)))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -78,11 +79,11 @@ def test_a_row_a_cycle_and_a_window_a_cycle() -> None:
     stream = [*_rows(*(number % 3 for number in range(100))), Promise(3), Promise(12)]
     trace = _run(design, [*stream, Promise(12, last=True)])
     rows, first, second = trace.taken[:100], int(trace.taken[100]), int(trace.taken[101])
-    assert [1] * 99 == [int(later - sooner) for sooner, later in zip(rows, rows[1:], strict=False)]
+    assert [1] * 99 == [int(later - sooner) for sooner, later in pairwise(rows)]
     assert 1 == second - first
     ends = [int(one) for one in trace.given[:4]]
     # The first window closes on its own promise; the other three, with an element in front of them, on the second.
-    assert [1, 1] == [later - sooner for sooner, later in zip(ends[1:], ends[2:], strict=False)]
+    assert [1, 1] == [later - sooner for sooner, later in pairwise(ends[1:])]
 
 
 def test_a_promise_far_ahead_takes_as_long_as_a_division() -> None:
@@ -103,7 +104,8 @@ def test_keys_beyond_the_table_are_counted_and_others_go_on() -> None:
 
 def test_sums_that_do_not_fit_are_counted() -> None:
     design = _wid(WindowQuery(4, 2, 2, (Part(Function.SUM, X, 8, signed=True),)))
-    trace = _run(design, [*_rows(0, 0, 0, 1, x=60), Promise(last=True)])
+    trace = _run(design, [*_rows(0, 0, 0, x=60), *_rows(1, x=-60), Promise(last=True)])
+    # 180 is -76 in 8 bits, and back again.
     assert 2 == trace.counters["overflow"]
 
 
