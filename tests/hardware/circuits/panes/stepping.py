@@ -98,7 +98,8 @@ def expected(part: Part, rows: list[Row]) -> int | None:
     values = [row.value for row in rows if row.value is not None]
     if part.function is Function.COUNT:
         return len(values)
-    return {Function.SUM: sum, Function.MIN: min, Function.MAX: max}[part.function](values) if values else None
+    functions: dict[Function, Any] = {Function.SUM: sum, Function.MIN: min, Function.MAX: max}
+    return functions[part.function](values) if values else None
 
 
 def random_front(design: AggregateDesign, seed: int, steps: int, *, late: float = 0.1, closes: float = 0.2) -> Front:

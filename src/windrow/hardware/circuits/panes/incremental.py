@@ -61,7 +61,7 @@ class IncrementalWindows(WindowsFromPanes):
     def _whole(self, levels: list[Any]) -> Any:
         """The state of all parts in their order, put together from those of the levels."""
         difference, *others = (level.result for level in levels)
-        compared = others[0] if others else None
+        compared: Any = others[0] if others else None
         if len(others) > 1:
             is_short = self.per_window < LEAST_PANES
             compared = data.View(others[0].shape(), Mux(is_short, Value.cast(others[0]), Value.cast(others[1])))
