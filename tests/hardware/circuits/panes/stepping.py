@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from windrow.hardware.circuits.accumulators import Accumulators
@@ -125,30 +126,71 @@ def random_front(design: AggregateDesign, seed: int, steps: int, *, late: float 
 
 def simulated(engine: Any, front: Front, *, seed: int = 0, gaps: float = 0.0, waits: float = 0.0) -> list[Any]:
     """The outcomes of an engine, with cycles between steps and cycles in which nobody takes an outcome."""
-    random, outcomes = Random(seed), []
+    return simulated_in_turn(engine, (front,), seed=seed, gaps=gaps, waits=waits)[0]
+
+
+def simulated_in_turn(
+    engine: Any, fronts: tuple[Front, ...], *, seed: int = 0, gaps: float = 0.0, waits: float = 0.0
+) -> list[list[Any]]:
+    """The outcomes of an engine for one stream after another, with a reset after each."""
+    random, reset = Random(seed), Signal()
+    outcomes: list[list[Any]] = []
 
     async def feed(ctx: Any) -> None:
-        for step in front.steps:
-            while random.random() < gaps:
+        for number, front in enumerate(fronts):
+            for step in front.steps:
+                while random.random() < gaps:
+                    await ctx.tick()
+                ctx.set(engine.steps.valid, 1)
+                ctx.set(engine.steps.payload, step)
+                await ctx.tick().until(engine.steps.ready)
+                ctx.set(engine.steps.valid, 0)
+            while len(outcomes) <= number:
                 await ctx.tick()
-            ctx.set(engine.steps.valid, 1)
-            ctx.set(engine.steps.payload, step)
-            await ctx.tick().until(engine.steps.ready)
-            ctx.set(engine.steps.valid, 0)
+            ctx.set(reset, 1)
+            await ctx.tick()
+            ctx.set(reset, 0)
 
     async def take(ctx: Any) -> None:
-        while True:
+        found: list[Any] = []
+        while len(outcomes) < len(fronts):
             ctx.set(engine.outcomes.ready, random.random() >= waits)
             _, _, valid, ready, payload = await ctx.tick().sample(
                 engine.outcomes.valid, engine.outcomes.ready, engine.outcomes.payload
             )
-            if valid and ready:
-                if payload.done:
-                    return
-                outcomes.append(decoded(front, payload))
+            if valid and ready and payload.done:
+                outcomes.append(found)
+                found = []
+            elif valid and ready:
+                found.append(decoded(fronts[len(outcomes)], payload))
 
-    run(engine, feed, take)
+    run(ResetInserter(reset)(engine), feed, take)
     return outcomes
+
+
+def overflows(engine: Any, front: Front) -> bool:
+    """Whether the engine says for any cycle that a value did not fit."""
+    found = []
+
+    async def feed(ctx: Any) -> None:
+        ctx.set(engine.outcomes.ready, 1)
+        for step in front.steps:
+            ctx.set(engine.steps.valid, 1)
+            ctx.set(engine.steps.payload, step)
+            await ctx.tick().until(engine.steps.ready)
+        ctx.set(engine.steps.valid, 0)
+
+    async def watch(ctx: Any) -> None:
+        done = False
+        while not done:
+            _, _, overflow, valid, payload = await ctx.tick().sample(
+                engine.overflow, engine.outcomes.valid, engine.outcomes.payload
+            )
+            found.append(overflow)
+            done = valid and payload.done
+
+    run(engine, feed, watch)
+    return any(found)
 
 
 def run(circuit: Any, *benches: Callable[[Any], Any]) -> None:

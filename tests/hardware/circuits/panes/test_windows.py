@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hardware.circuits.panes.stepping import ALL, Front, Row, design_of, random_front, simulated
+from tests.hardware.circuits.panes.stepping import (
+    ALL,
+    Front,
+    Row,
+    X,
+    design_of,
+    overflows,
+    random_front,
+    simulated,
+    simulated_in_turn,
+)
 from windrow.hardware.circuits.panes.engine import PaneEngine
-from windrow.hardware.design import WindowLevel, WindowQuery
+from windrow.hardware.design import Function, Part, WindowLevel, WindowQuery
 
 SHAPES = {
     "one pane": WindowQuery(3, 3, 4, ALL),
@@ -51,3 +61,26 @@ def test_a_row_before_the_first_promise_counts_in_the_first_window(level: Window
     front.finish()
     assert [(1, 0, 1), (2, 0, 1)] == front.outcomes
     assert front.outcomes == simulated(PaneEngine(design, query), front)
+
+
+@pytest.mark.parametrize("level", WindowLevel)
+def test_nothing_of_a_stream_is_left_after_a_reset(level: WindowLevel) -> None:
+    """Block RAM keeps its words over a reset; late rows reach panes that have not been written since."""
+    query = SHAPES["stacks"]
+    design = design_of(query, level)
+    fronts = tuple(random_front(design, seed, 80, closes=0.4, late=0.5) for seed in range(2))
+    assert [front.outcomes for front in fronts] == simulated_in_turn(PaneEngine(design, query), fronts)
+
+
+@pytest.mark.parametrize("level", WindowLevel)
+def test_a_sum_that_does_not_fit_is_counted(level: WindowLevel) -> None:
+    """Two panes of 100 each are too much for a signed byte, though each of them fits; without the second one, not."""
+    query = WindowQuery(2, 1, 0, (Part(Function.SUM, X, 8, signed=True),))
+    design = design_of(query, level)
+    for value, expected in ((100, True), (20, False)):
+        front = Front(design)
+        for time in range(2):
+            front.row(Row(time, 0, value))
+            front.close()
+        front.finish()
+        assert expected == overflows(PaneEngine(design, query), front)
