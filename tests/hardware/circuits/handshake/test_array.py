@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any, cast
 
 import pytest
+from amaranth.hdl import Fragment
 
 from tests.hardware.circuits.handshake.joining import (
     EQUAL,
@@ -96,12 +98,12 @@ def test_rows_without_fields() -> None:
     assert pairs.total() == 1 + 1 + 2
 
 
-@pytest.mark.parametrize(("cores", "cycles"), [(1, 24), (2, 12), (4, 6), (8, 3), (12, 2), (24, 2)])
+@pytest.mark.parametrize(("cores", "cycles"), [(1, 12), (2, 6), (4, 3), (6, 2), (12, 2)])
 def test_a_row_takes_as_many_cycles_as_a_share_has_rows(cores: int, cycles: int) -> None:
     """The paper's: so many tuples a second are the clock by the tuples in a core, 100 at 50 MHz or 10 at 5 MHz."""
-    design = replace(DESIGN, left_rows=24, right_rows=24, cores=cores, predicate=PREDICATES["never"])
-    trace, _ = fed(simulated(design), design, random_rows(Random(6), 120))
-    steady = trace.taken[60:]
+    design = replace(DESIGN, left_rows=12, right_rows=12, cores=cores, predicate=PREDICATES["never"])
+    trace, _ = fed(simulated(design), design, random_rows(Random(6), 80))
+    steady = trace.taken[50:]
     assert cycles * (len(steady) - 1) == int(steady[-1] - steady[0])
 
 
@@ -128,7 +130,7 @@ def test_shares_in_block_ram(share: float, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("name", ["left_rows", "right_rows", "cores", "result_depth"])
 def test_sizes_are_positive(name: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"^`{name}` must be positive, got 0\.$"):
-        HandshakeArray(replace(DESIGN, **{name: 0}))
+        Fragment.get(HandshakeArray(replace(DESIGN, **cast("dict[str, Any]", {name: 0}))), None)
 
 
 @pytest.mark.soak

@@ -28,13 +28,11 @@ class HandshakeArray(wiring.Component):
     """
 
     def __init__(self, design: JoinDesign) -> None:
-        for name in ("left_rows", "right_rows", "cores", "result_depth"):
-            if getattr(design, name) < 1:
-                raise ConfigurationError("must be positive", parameter=name, value=getattr(design, name))
         self.design = design
         super().__init__(JoinPorts(design))
 
     def elaborate(self, platform: object) -> Module:
+        check_sizes(self.design)
         m = Module()
         if self.design.variant is Variant.LITERAL:
             m.submodules.array = array = LockStepArray(self.design)
@@ -59,3 +57,10 @@ class HandshakeArray(wiring.Component):
         m.submodules.results = results = ResultPort(self.design)
         merge(m, cores, results)
         wiring.connect(m, results.output, wiring.flipped(self.output))
+
+
+def check_sizes(design: JoinDesign) -> None:
+    """Refuse windows and chains of nothing."""
+    for name in ("left_rows", "right_rows", "cores", "result_depth"):
+        if getattr(design, name) < 1:
+            raise ConfigurationError("must be positive", parameter=name, value=getattr(design, name))
