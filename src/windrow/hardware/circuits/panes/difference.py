@@ -39,22 +39,20 @@ class RunningDifference(Elaboratable):
         m.submodules.memory = self.memory
         m.submodules.slots = self.counter = counter = SlotCounter(self.plan, self.slots)
         pane, leaves = self.panes[0], (counter.slot - self.per_window)[: self.slots]
-        self.enters, self.entering = Signal(self.algebra.state), Signal(1 + READ_CYCLES)
+        self.entering = Signal(1 + READ_CYCLES)
+        """Of a late row: how far its pane has come on the way from the memory."""
         m.d.comb += [
             counter.pane.eq(pane),
             self.memory.write.eq(pane.valid),
             self.memory.write_address.eq(self.plan.address(counter.slot, pane.group)),
-            Value.cast(self.memory.write_data).eq(self._mine(pane.state)),
+            self.memory.write_data.eq(self._mine(pane.state)),
             self.memory.read_address.eq(self.plan.address(leaves, pane.group)),
-            Value.cast(self.enters).eq(self._mine(self.panes[READ_CYCLES].state)),
         ]
-        if self.plan.corrects:
-            self._correct(m)
         self._add(m)
         return m
 
     def _mine(self, state: Any) -> Any:
-        return some_parts(self.plan.query.parts, self.places, state)
+        return data.View(self.algebra.state, some_parts(self.plan.query.parts, self.places, state))
 
     def _add(self, m: Module) -> None:
         """The difference in the third cycle, the totals in the fourth: a path through two adders would be too long."""
@@ -65,9 +63,12 @@ class RunningDifference(Elaboratable):
         group = Mux(correcting, self.late.group, self.panes[3].group)
         total = pick(layout, totals, group)
         m.d.sync += correcting.eq(self.entering[READ_CYCLES])
+        enters, leaves = self._mine(self.panes[READ_CYCLES].state), self.memory.read_data
         for name, _ in layout:
-            m.d.sync += change[name].eq(self.enters[name] - self.memory.read_data[name])
+            m.d.sync += change[name].eq(enters[name] - leaves[name])
             m.d.comb += after[name].eq(total[name] + change[name])
+        if self.plan.corrects:
+            self._correct(m, change)
         with m.If(self.panes[3].valid | correcting):
             store(m, totals, group, after)
         self._show(m, after)
@@ -94,16 +95,18 @@ class RunningDifference(Elaboratable):
                 m.d.sync += self.result[f"seen{at}"].eq(after[f"seen{at}"] != 0)
         m.d.sync += self.overflow.eq(Cat(*missed).any())
 
-    def _correct(self, m: Module) -> None:
-        """A late row enters its pane; the pane enters the totals as it is with the row, and leaves as it was."""
+    def _correct(self, m: Module, change: Any) -> None:
+        """A late row enters its pane and the totals; what is counted by panes only where the pane had none."""
         memory, late = self.memory, self.late
         slot = (self.counter.next - 1 - late.age)[: self.slots]
         address = self.plan.address(slot, late.group)
-        row = data.View(self.algebra.state, self._mine(late.state))
+        row = self._mine(late.state)
         m.d.sync += self.entering.eq(Cat(late.valid, self.entering))
         m.d.comb += self.busy.eq(self.entering.any())
         with m.If(self.busy):
             m.d.comb += [memory.read_address.eq(address), memory.write_address.eq(address)]
         with m.If(self.entering[READ_CYCLES]):
-            combined = self.algebra.combine(memory.read_data, row).state
-            m.d.comb += [memory.write.eq(1), memory.write_data.eq(combined), self.enters.eq(combined)]
+            m.d.comb += [memory.write.eq(1), memory.write_data.eq(self.algebra.combine(memory.read_data, row).state)]
+            for name, _ in self.algebra.state:
+                is_value = name.startswith("value")
+                m.d.sync += change[name].eq(row[name] if is_value else row[name] & ~memory.read_data[name])

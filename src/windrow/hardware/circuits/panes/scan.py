@@ -19,8 +19,8 @@ from windrow.hardware.circuits.panes.steps import ON_THE_WAY, OutcomeQueue, Pane
 class ScanWindows(WindowsFromPanes):
     """PPW cycles for each window and group. A word holds a pane and its end, as the paper's does.
 
-    State: `end` is the slot after the oldest window that has not been read, `place` how many of its panes have been,
-    `pending` such windows are complete. Slots from its first pane to the newest one are not written.
+    State: `start` is the slot of the first pane of the oldest window that has not been read, `place` how many of its
+    panes have been, `pending` such windows are complete. Slots from there to the newest pane are not written.
     """
 
     def __init__(self, plan: PanePlan) -> None:
@@ -60,23 +60,28 @@ class ScanWindows(WindowsFromPanes):
 
     def _read(self, m: Module) -> None:
         """Read the panes of the oldest complete window, for one group after another."""
-        end, start = Signal(self.slots, init=self.plan.per_slide), Signal(self.slots)
-        place = Signal(self.plan.panes_shape)
-        m.d.comb += start.eq(end - self.per_window)
+        following, start, slot = Signal(self.slots), Signal(self.slots), Signal(self.slots)
+        place, begun = Signal(self.plan.panes_shape), Signal()
         self.group = Signal.like(self.pane.group)
         self.reading, last = Signal(), Signal()
         m.d.comb += [
-            self.memory.read_address.eq(self.plan.address((start + place)[: self.slots], self.group)),
+            self.memory.read_address.eq(self.plan.address(slot, self.group)),
             self.reading.eq((self.pending != 0) & self.queue.room),
             last.eq(place == self.per_window - 1),
             self.read_one.eq(self.reading & last & (self.group == self.groups)),
+            following.eq(start + self.plan.per_slide),
         ]
         with m.If(self.reading):
-            m.d.sync += place.eq(place + 1)
+            m.d.sync += [slot.eq(slot + 1), place.eq(place + 1)]
             with m.If(last):
-                m.d.sync += [place.eq(0), self.group.eq(self.group + 1)]
+                m.d.sync += [place.eq(0), slot.eq(start), self.group.eq(self.group + 1)]
             with m.If(self.read_one):
-                m.d.sync += [end.eq(end + self.plan.per_slide), self.group.eq(0)]
+                m.d.sync += [start.eq(following), slot.eq(following), self.group.eq(0)]
+        with m.If(self.pane.valid):
+            m.d.sync += begun.eq(1)
+        with m.Elif(~begun):
+            before = self.plan.per_slide - self.per_window
+            m.d.sync += [start.eq(before), slot.eq(before)]
         self.flags = Cat(self.reading, self.reading & (place == 0), self.reading & last, self.group)
 
     def _combine(self, m: Module) -> None:

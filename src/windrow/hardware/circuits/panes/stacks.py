@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, signed
 from amaranth.lib import data
 
 from windrow.hardware.circuits.panes.memory import READ_CYCLES, PaneMemory
@@ -161,27 +161,31 @@ class SteadyStacks(Elaboratable):
         On the front stack that is its pane and those before it in the block, as far as they have been combined: one a
         cycle. `age` counts back from the newest pane, of which `place` are in the newest block.
         """
-        late, block = self.late, self.block
-        row, below = self._mine(late.state), late.age - self.place
+        late, block, place = self.late, self.block, self.place
+        row, below, pane = self._mine(late.state), Signal(signed(len(late.age) + 2)), Signal(4)
         first = (self.counter.next - 1 - late.age)[: self.slots]
-        left, slot = Signal(self.plan.panes_shape), Signal(self.slots)
-        with m.If(late.valid):
+        left, slot, found = Signal(self.plan.panes_shape), Signal(self.slots), Signal()
+        # Nothing has moved for some cycles, and where the pane lies takes two of them to find out.
+        places = Cat(below < 0, below < block, below < 2 * block, below < place)
+        m.d.sync += [below.eq(late.age - place), pane.eq(places), found.eq(late.valid)]
+        with m.If(left != 0):
+            m.d.sync += [left.eq(left - 1), slot.eq(slot - 1)]
+        with m.If(found):
             m.d.sync += slot.eq(first)
-            with m.If(below < 0):
+            with m.If(pane[0]):
                 self._join(m, self.prefix, row)
-            with m.Elif(below < block):
+            with m.Elif(pane[1]):
                 self._join(m, self.whole, row)
-                with m.If(below < self.place):
+                with m.If(pane[3]):
                     self._join(m, self.suffix, row)
-                    m.d.sync += left.eq(self.place - below)
-            with m.Elif(below < 2 * block):
+                    m.d.sync += left.eq(place - below)
+            with m.Elif(pane[2]):
                 self._join(m, self.older, row)
                 m.d.sync += left.eq(2 * block - below)
             with m.Else():
                 m.d.sync += left.eq(3 * block - below)
+        self.rewriting.append(found)
         self._rewrite(m, self.back, self.plan.address(first, late.group), late.valid, row)
-        with m.If(left != 0):
-            m.d.sync += [left.eq(left - 1), slot.eq(slot - 1)]
         self._rewrite(m, self.front, self.plan.address(slot, late.group), left != 0, row)
 
     def _join(self, m: Module, registers: list[Any], row: Any) -> None:
