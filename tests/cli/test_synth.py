@@ -22,7 +22,11 @@ SMALL = ("--algorithm", "wid", "--width", "x=8", "--width", "total=16", "--not-n
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = {"k": ["a", "b", "a"] * 20, "x": [i % 50 for i in range(60)], "ts": [i - i % 3 * 2 for i in range(60)]}
+    rows: dict[str, Any] = {
+        "k": ["a", "b", "a"] * 20,
+        "x": [i % 50 for i in range(60)],
+        "ts": [i - i % 3 * 2 for i in range(60)],
+    }
     pq.write_table(pa.table(rows), "rows.parquet")
     Path("query.sql").write_text(STREAM.format(source=" FROM 'rows.parquet'") + SELECT, encoding="utf-8")
 
@@ -100,7 +104,10 @@ def test_a_circuit_that_disagrees_ends_with_1(monkeypatch: pytest.MonkeyPatch) -
 
 
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
-    "no dictionary": ((), r"Error: `k` is a string column, which hardware reads through a dictionary only\. Hint: list its values: --dictionary k="),
+    "no dictionary": (
+        (),
+        r"Error: `k` is a string column, which hardware reads through a dictionary only\. Hint: list its values: ",
+    ),
     "waveform": (("--vcd", "w.vcd"), r"Error: `--vcd` needs --simulate\."),
     "ending": (("--output", "out.txt"), r"Error: `--output` must end in \.v, got out\.txt\."),
     "picture": (("--picture", "out.png"), r"Error: `--picture` must end in \.svg, got out\.png\."),
@@ -108,12 +115,24 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "bits": (("--width", "x=wide"), r"Error: `--width x` must be a whole number of bits, got wide\."),
     "too wide": (("--width", "x=99"), r"Error: `width of x` must be 1 to 64 bits, got 99\."),
     "dictionary": (("--dictionary", "k"), r"Error: `--dictionary` must be NAME=A,B,\.\.\., got k\."),
-    "name": (("--dictionary", "k=a", "--width", "z=3"), r"Error: `widths` must be for columns that the circuit reads, or aggregates, got z\. Hint: the circuit has k, x, n, total"),
-    "unit": (("--dictionary", "k=a", "--time-unit", "3"), r"Error: `time_unit` must divide RANGE and SLIDE, and so 4, got 3\."),
-    "over the data": (("--simulate", "--vcd", "rows.parquet"), r"Error: `--vcd` must not be what the stream s reads \(.*rows\.parquet\), got rows\.parquet\."),
+    "name": (
+        ("--dictionary", "k=a", "--width", "z=3"),
+        r"Error: `widths` must be for columns that the circuit reads, or aggregates, got z\. Hint: the circuit has k, x, n",
+    ),
+    "unit": (
+        ("--dictionary", "k=a", "--time-unit", "3"),
+        r"Error: `time_unit` must divide RANGE and SLIDE, and so 4, got 3\.",
+    ),
+    "over the data": (
+        ("--simulate", "--vcd", "rows.parquet"),
+        r"Error: `--vcd` must not be what the stream s reads \(.*rows\.parquet\), got rows\.parquet\.",
+    ),
     "over the query": (("--output", "query.v", "--picture", "query.json"), r"Error: `--picture` must end in \.svg"),
-    "width too small": (("--simulate", "--width", "x=4"), r"Error: `x` must fit into 4 bits with a sign, got 8 in row 8\. Hint: give the column more bits"),
-}  # fmt: skip
+    "width too small": (
+        ("--simulate", "--width", "x=4"),
+        r"Error: `x` must fit into 4 bits with a sign, got 8 in row 8\. Hint: give the column more bits",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)

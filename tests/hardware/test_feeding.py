@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from windrow.plan.columns import prune_together
 from windrow.semantics.progress.policies import START, Ordered, Punctuation, Slack, SlackRows, bounds
 from windrow.semantics.scalars.amounts import Amount
 
-SCHEMA = pa.schema({"ts": pa.int64(), "k": pa.string(), "g": pa.int64(), "x": pa.int64()})
+KINDS: Mapping[str, pa.DataType] = {"ts": pa.int64(), "k": pa.string(), "g": pa.int64(), "x": pa.int64()}
+SCHEMA = pa.schema(KINDS)
 PREDICATES = (None, "x > 0", "k = 'a' or g = 1", "k in ('a', 'b') and x is not null", "not (x < 2)")
 
 
@@ -59,7 +61,11 @@ def random_query(seed: int) -> wr.Query:
     query = wr.stream(given, time="ts", schema=SCHEMA, progress=progress, name="s")
     predicate = draw.choice(PREDICATES)
     query = query if predicate is None else query.where(predicate)
-    window = {"range": draw.randrange(1, 40), "slide": draw.randrange(1, 40), "origin": draw.randrange(-5, 9)}
+    window: dict[str, Any] = {
+        "range": draw.randrange(1, 40),
+        "slide": draw.randrange(1, 40),
+        "origin": draw.randrange(-5, 9),
+    }
     windows = query.group_by(*draw.choice(([], ["k"], ["g"], ["k", "g"]))).window(**window)
     made = windows.lateness(draw.choice(("generous", "consistent"))).agg(
         n=wr.count(), nx=wr.count("x"), s=wr.sum("x"), lo=wr.min("x"), hi=wr.max("x * 2 + 1"), a=wr.avg("x")
@@ -157,11 +163,19 @@ def planned(**options: Any) -> AggregatePlan:
 
 
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "width": ({"widths": {"x": 4}}, {"x": [7, 8]}, r"`x` must fit into 4 bits with a sign, got 8 in row 1\. Hint: .*--width x=64"),
+    "width": (
+        {"widths": {"x": 4}},
+        {"x": [7, 8]},
+        r"`x` must fit into 4 bits with a sign, got 8 in row 1\. Hint: .*--width x=64",
+    ),
     "sign": ({"widths": {"x": 4}}, {"x": [None, -9]}, r"`x` must fit into 4 bits with a sign, got -9 in row 1\."),
-    "null": ({"not_null": ("x",)}, {"x": [1, None]}, r"`x` must not be NULL: its field has no bit for that, got NULL in row 1\."),
+    "null": (
+        {"not_null": ("x",)},
+        {"x": [1, None]},
+        r"`x` must not be NULL: its field has no bit for that, got NULL in row 1\.",
+    ),
     "string": ({}, {"k": ["a", "z"]}, r"`k` must be one of the strings of its dictionary, got z in row 1\."),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -17,18 +17,17 @@ from windrow.hardware.planning.options import CircuitOptions
 from windrow.hardware.planning.plan import AggregatePlan, asked_of, plan_circuit, strings_of
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
-SCHEMA = pa.schema(
-    [
-        pa.field("symbol", pa.string()),
-        pa.field("price", pa.int32(), nullable=False),
-        pa.field("volume", pa.uint16()),
-        pa.field("open", pa.bool_()),
-        pa.field("day", pa.date32()),
-        pa.field("rate", pa.float64()),
-        pa.field("time", pa.timestamp("us")),
-        pa.field("mark", pa.timestamp("us")),
-    ]
-)
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("symbol", pa.string()),
+    pa.field("price", pa.int32(), nullable=False),
+    pa.field("volume", pa.uint16()),
+    pa.field("open", pa.bool_()),
+    pa.field("day", pa.date32()),
+    pa.field("rate", pa.float64()),
+    pa.field("time", pa.timestamp("us")),
+    pa.field("mark", pa.timestamp("us")),
+]
+SCHEMA = pa.schema(_FIELDS)
 ROWS = SCHEMA.empty_table()
 SYMBOLS = {"symbol": ("UBSN", "CSGN", "ABBN")}
 
@@ -137,9 +136,8 @@ def test_times_dates_and_strings_in_conditions() -> None:
         "AND symbol IN ('ABBN', 'NESN')",
         dictionaries=SYMBOLS,
     )
-    numbers = [
-        [one.value for one in call.arguments if isinstance(one, Literal)] for call in plan.design.queries[0].where
-    ]  # type: ignore[union-attr]
+    calls = [one for one in plan.design.queries[0].where if isinstance(one, Call)]
+    numbers = [[one.value for one in call.arguments if isinstance(one, Literal)] for call in calls]
     assert [[86_400_000_000], [10], [2, 3]] == numbers
 
 
@@ -169,7 +167,8 @@ def test_windows_of_several_queries_need_a_common_end() -> None:
 
 
 def test_a_join_by_arrival_is_an_array() -> None:
-    text = "SELECT a.price, b.price AS other FROM trades AS a [RANGE 8 ROWS] JOIN quotes AS b [RANGE 4 ROWS] ON a.symbol = b.symbol AND a.price < b.price"
+    text = """SELECT a.price, b.price AS other FROM trades AS a [RANGE 8 ROWS] JOIN quotes AS b [RANGE 4 ROWS]
+        ON a.symbol = b.symbol AND a.price < b.price"""
     asked = query(text, quotes=wr.stream(ROWS, time="time", name="quotes"))
     names = [name for columns in strings_of(asked_of([asked.plan])).values() for _, name in columns]
     made = plan_circuit([asked.plan], CircuitOptions(dictionaries=dict.fromkeys(names, ("x", "y")), cores=2))
@@ -199,33 +198,84 @@ def joined(
 
 
 REFUSED: dict[str, tuple[Callable[[], wr.Query], str]] = {
-    "holistic": (lambda: of(wr.median("price")), r"`aggregates` must be count, sum, min, max or avg in hardware: .*, got median\(price\)"),
+    "holistic": (
+        lambda: of(wr.median("price")),
+        r"`aggregates` must be count, sum, min, max or avg in hardware: .*, got median\(price\)",
+    ),
     "strings in aggregates": (lambda: of(wr.max("symbol")), r"`aggregates` of strings must be count in hardware"),
-    "floats": (lambda: of(wr.sum("rate")), r"`rate` is a double column, and hardware computes with whole numbers only\. Hint: scale it"),
-    "floats in conditions": (sql(f"{WINDOW} WHERE price > 1.5"), r"`constants` must be whole numbers, .* in hardware, got 1\.5"),
-    "division": (sql(f"{WINDOW} WHERE price / 2 > 1"), r"`/` is not available in hardware, which has \+ - \*, comparisons"),
+    "floats": (
+        lambda: of(wr.sum("rate")),
+        r"`rate` is a double column, and hardware computes with whole numbers only\. Hint: scale it",
+    ),
+    "floats in conditions": (
+        sql(f"{WINDOW} WHERE price > 1.5"),
+        r"`constants` must be whole numbers, .* in hardware, got 1\.5",
+    ),
+    "division": (
+        sql(f"{WINDOW} WHERE price / 2 > 1"),
+        r"`/` is not available in hardware, which has \+ - \*, comparisons",
+    ),
     "order of strings": (sql(f"{WINDOW} WHERE symbol > 'A'"), r"`strings` must be compared by =, <> or IN"),
-    "computed keys": (lambda: trades().group_by(p="price + 1").window(range="5 s").agg(n=wr.count()), r"`keys` must be columns in hardware, got"),
-    "sessions": (lambda: trades().window(gap="5 s").agg(n=wr.count()), r"session windows are not available in hardware: .*\. Hint: use RANGE"),
-    "landmark": (lambda: trades().window(range="unbounded", slide="5 s").agg(n=wr.count()), r"landmark windows are not available in hardware"),
-    "windows of rows": (lambda: trades().window(rows=5).agg(n=wr.count()), r"windows of rows are not available in hardware"),
-    "slide by tuple": (lambda: trades().window(range="5 s", slide="1 row").agg(n=wr.count()), r"slide-by-tuple windows are not available in hardware"),
-    "late side": (lambda: over(None).late("side"), r"LATE SIDE is not available in hardware: late rows are counted, and not kept"),
+    "computed keys": (
+        lambda: trades().group_by(p="price + 1").window(range="5 s").agg(n=wr.count()),
+        r"`keys` must be columns in hardware, got",
+    ),
+    "sessions": (
+        lambda: trades().window(gap="5 s").agg(n=wr.count()),
+        r"session windows are not available in hardware: .*\. Hint: use RANGE",
+    ),
+    "landmark": (
+        lambda: trades().window(range="unbounded", slide="5 s").agg(n=wr.count()),
+        r"landmark windows are not available in hardware",
+    ),
+    "windows of rows": (
+        lambda: trades().window(rows=5).agg(n=wr.count()),
+        r"windows of rows are not available in hardware",
+    ),
+    "slide by tuple": (
+        lambda: trades().window(range="5 s", slide="1 row").agg(n=wr.count()),
+        r"slide-by-tuple windows are not available in hardware",
+    ),
+    "late side": (
+        lambda: over(None).late("side"),
+        r"LATE SIDE is not available in hardware: late rows are counted, and not kept",
+    ),
     "late revise": (lambda: over(None).late("revise"), r"LATE REVISE is not available in hardware"),
     "early": (lambda: over(None).early("5 s"), r"EMIT EARLY is not available in hardware"),
     "empty": (lambda: over(None).emit("empty"), r"EMIT EMPTY is not available in hardware"),
     "complete": (lambda: over(None).emit("complete"), r"EMIT COMPLETE is not available in hardware"),
-    "strategy": (lambda: over(None).strategy("buffer"), r"`strategy` must be auto, wid or panes in hardware, got buffer"),
-    "no promises": (lambda: over(wr.at_end()), r"`progress` must say how windows close in hardware: .*, got none for trades"),
-    "promises for groups": (lambda: over(wr.punctuated("mark", per="symbol")), r"punctuations for single groups are not available in hardware"),
-    "nested": (lambda: over(None).window(range="20 s").agg(m=wr.count()), r"windows over windows are not available in hardware"),
-    "unions": (lambda: trades().union(trades()).window(range="5 s").agg(n=wr.count()), r"unions of streams are not available in hardware"),
+    "strategy": (
+        lambda: over(None).strategy("buffer"),
+        r"`strategy` must be auto, wid or panes in hardware, got buffer",
+    ),
+    "no promises": (
+        lambda: over(wr.at_end()),
+        r"`progress` must say how windows close in hardware: .*, got none for trades",
+    ),
+    "promises for groups": (
+        lambda: over(wr.punctuated("mark", per="symbol")),
+        r"punctuations for single groups are not available in hardware",
+    ),
+    "nested": (
+        lambda: over(None).window(range="20 s").agg(m=wr.count()),
+        r"windows over windows are not available in hardware",
+    ),
+    "unions": (
+        lambda: trades().union(trades()).window(range="5 s").agg(n=wr.count()),
+        r"unions of streams are not available in hardware",
+    ),
     "distinct": (lambda: trades().distinct(), r"DISTINCT is not available in hardware"),
     "no windows": (lambda: trades().where("price > 1"), r"queries without windows are not available in hardware"),
     "joins by time": (lambda: joined(window="[RANGE 5 SECONDS]"), r"joins by time are not available in hardware"),
-    "outer joins": (lambda: joined(kind="LEFT JOIN"), r"left joins are not available in hardware, which gives the pairs that meet"),
-    "steps below a join": (lambda: joined(left="(SELECT price + 1 AS price, time FROM trades)"), r"a join in hardware reads streams as they are"),
-}  # fmt: skip
+    "outer joins": (
+        lambda: joined(kind="LEFT JOIN"),
+        r"left joins are not available in hardware, which gives the pairs that meet",
+    ),
+    "steps below a join": (
+        lambda: joined(left="(SELECT price + 1 AS price, time FROM trades)"),
+        r"a join in hardware reads streams as they are",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -243,18 +293,36 @@ def test_strings_need_a_dictionary() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "ahead": ({}, r"`ahead` must say how far rows may be ahead of the last promise, which punctuations leave open\. Hint: "),
+    "ahead": (
+        {},
+        r"`ahead` must say how far rows may be ahead of the last promise, which punctuations leave open\. Hint: ",
+    ),
     "algorithm": ({"algorithm": "fast"}, r"`algorithm` must be known \(one of wid, panes\), got fast\.\Z"),
     "variant": ({"variant": "x"}, r"`variant` must be known \(one of literal, repaired\), got x\.\Z"),
     "width": ({"widths": {"price": 65}}, r"`width of price` must be 1 to 64 bits, got 65\.\Z"),
-    "names": ({"widths": {"prize": 6}, "ahead": "1 s"}, r"`widths` must be for columns that the circuit reads, or aggregates, got prize\. Hint: the circuit has price, n"),
+    "names": (
+        {"widths": {"prize": 6}, "ahead": "1 s"},
+        r"`widths` must be for columns that the circuit reads, or aggregates, got prize\. Hint: the circuit has price",
+    ),
     "groups": ({"groups": 0}, r"`groups` must be at least 1, got 0\.\Z"),
     "time width": ({"time_width": 2}, r"`time_width` must be 4 to 64 bits, got 2\.\Z"),
-    "too few bits of time": ({"time_width": 8, "time_unit": "1 s", "ahead": "60 s"}, r"`time_width` must have at least 1\d bits, for RANGE, SLIDE and .*, got 8\. Hint: give more bits"),
-    "time unit": ({"time_unit": "7 s", "ahead": "1 s"}, r"`time_unit` must divide RANGE and SLIDE, and so 1 min, got 7 s\.\Z"),
-    "dictionary": ({"dictionaries": {"symbol": ("a", "a")}}, r"`dictionary of symbol` must be a list of different strings"),
-    "too many modules": ({"ahead": "10 d"}, r"`circuit` would take 14,401 modules, and a chip has room for some 1,024 at most\. Hint: "),
-}  # fmt: skip
+    "too few bits of time": (
+        {"time_width": 8, "time_unit": "1 s", "ahead": "60 s"},
+        r"`time_width` must have at least 1\d bits, for RANGE, SLIDE and .*, got 8\. Hint: give more bits",
+    ),
+    "time unit": (
+        {"time_unit": "7 s", "ahead": "1 s"},
+        r"`time_unit` must divide RANGE and SLIDE, and so 1 min, got 7 s\.\Z",
+    ),
+    "dictionary": (
+        {"dictionaries": {"symbol": ("a", "a")}},
+        r"`dictionary of symbol` must be a list of different strings",
+    ),
+    "too many modules": (
+        {"ahead": "10 d"},
+        r"`circuit` would take 14,401 modules, and a chip has room for some 1,024 at most\. Hint: ",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", WRONG)

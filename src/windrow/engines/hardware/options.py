@@ -16,8 +16,8 @@ class HardwareOptions(CircuitOptions):
     """What there is to say of a circuit, and of its simulation.
 
     What is not said of `groups`, `dictionaries` and `ahead` is taken from the data. The `simulator` "cxxrtl" needs a
-    C++ compiler, "python" does not and is slow; "auto" takes the first that is there. With `vcd` all signals are
-    written to a file.
+    C++ compiler, "python" does not and is slow; "auto" takes the first, where there is one and the stream is worth it.
+    With `vcd` all signals are written to a file.
     """
 
     simulator: str = "auto"

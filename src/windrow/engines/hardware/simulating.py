@@ -23,6 +23,8 @@ from windrow.hardware.simulate.simulation import Simulation, Simulator
 from windrow.hardware.simulate.trace import Ended, Trace
 from windrow.semantics.joins import LEFT, RIGHT
 
+FEW = 400
+"""Elements that are through before a circuit would be compiled."""
 Share = Callable[[float], None]
 """Is given how much of the elements has been taken, 0 to 1."""
 
@@ -111,7 +113,10 @@ def _arrivals(plan: JoinPlan, sides: tuple[WholeStream, WholeStream], turns: Seq
 def _simulated(
     design: Design, words: Words, options: HardwareOptions, requests: Requests, share: Share | None
 ) -> Simulated:
-    simulation = Simulation(circuit_of(design), backend=Simulator(options.simulator))
+    backend = Simulator(options.simulator)
+    if backend is Simulator.AUTO and len(words) < FEW:
+        backend = Simulator.PYTHON
+    simulation = Simulation(circuit_of(design), backend=backend)
 
     def progress(_: int, taken: int) -> None:
         requests.heed()
