@@ -24,9 +24,9 @@ ALL = (
 WHERE = (Call("or", (Call(">", (X, Literal(-50))), Call("is_null", (Y,)))), Call("<>", (Y, Literal(7))))
 DESIGNS = {
     "counts": WindowQuery(14, 1, 2, ALL[:1]),
-    "all parts, strict": WindowQuery(3, 1, 2, ALL, generous=False),
-    "filters": WindowQuery(4, 1, 1, ALL[2:4], where=WHERE),
-    "groups": WindowQuery(3, 1, 1, ALL[1:3], where=WHERE[1:], keys=("k",), groups=5),
+    "all parts, strict": WindowQuery(2, 1, 2, ALL, generous=False),
+    "filters": WindowQuery(3, 1, 1, ALL[2:4], where=WHERE),
+    "groups": WindowQuery(2, 1, 1, ALL[1:3], where=WHERE[1:], keys=("k",), groups=4),
 }
 """Compiling takes longer for many windows, parts and groups, so no design has many of all; each is set to many ranges
 and slides."""

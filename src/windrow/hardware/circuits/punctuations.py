@@ -45,9 +45,9 @@ class PunctuationSplitter(wiring.Component):
 
     `late` and `early` are 1 for one cycle for each row that is. Rows that no open window holds end here.
 
-    State: `end` is the end of the oldest open window, `begin` its begin. `reach` is the newest row that was used less
-    `begin`: where it is negative, no open window holds a row. An element waits with its distances from both, which
-    follow when they move, so that what is to be done next is always to be seen from a sign.
+    State: `end` is the end of the oldest open window. `reach` is the newest row that was used less the begin of that
+    window: where it is negative, no open window holds a row. An element waits with its distance from `end`, which
+    follows when that moves, so what is to be done next is always to be seen from a sign.
     """
 
     def __init__(self, design: AggregateDesign, query: WindowQuery) -> None:
@@ -64,124 +64,113 @@ class PunctuationSplitter(wiring.Component):
 
     def elaborate(self, _: Any) -> Module:
         m = Module()
-        self._declare()
+        width = self.design.time_width
+        self._end = Signal(width, name="end")
+        self._waits, self._element = Signal(name="waits"), Signal(arrival_of(self.design, self.query), name="element")
+        self._after_end = Signal(signed(width), name="after_end")
+        self._passing, self._moving, self._patience = Signal(), Signal(), Signal(range(PATIENCE + 1))
         settings = settings_in(self, self.design, self.query)
-        self._give(m)
+        self._decide(m)
+        self._take(m, settings)
+        self._give(m, settings)
         with m.FSM(name="state"):
-            with m.State("BEGIN"):
-                m.d.sync += [self._end.eq(settings["slide"]), self._begin.eq(settings["slide"] - settings["range"])]
+            with m.State("MOVE"):
+                m.d.comb += self._moving.eq(1)
                 m.next = "PASS"
-            with m.State("PASS"):
-                self._pass(m, settings)
-            self._divide(m, settings)
+            self._pass_or_divide(m, settings)
             with m.State("DONE"):
                 pass
         return m
 
-    def _declare(self) -> None:
-        width = self.design.time_width
-        self._valid, self._element = Signal(), Signal(arrival_of(self.design, self.query))
-        self._after_end, self._after_begin = Signal(signed(width)), Signal(signed(width))
-        self._end, self._begin = Signal(width), Signal(width)
-        self._leaving, self._leaves = Signal(located_of(self.design, self.query)), Signal()
-        self._is_early, self._is_held = Signal(), Signal()
-        self._free, self._holds_row, self._patience = Signal(), Signal(), Signal(range(PATIENCE + 1))
-        reach = signed(offset_bits(self.design, self.query))
-        self._reach, self._row_reach = Signal(reach, init=-1), Signal(reach)
+    def _decide(self, m: Module) -> None:
+        """What becomes of the element that waits: a row passes, a promise closes windows until it is below `end`.
 
-    def _give(self, m: Module) -> None:
-        """What is to leave leaves, unless it is a row that no open window holds; such rows are only counted.
-
-        A row moves `reach` while it is here. Until it has gone, `begin` stands still.
+        `reach` must have heard of the row before a promise before it is asked, so that row must have gone.
         """
-        late = self._leaving.late
-        is_row, used = ~self._leaving.close & ~self._leaving.done, Signal()
+        element, is_below = self._element, self._after_end < 0
+        self._leaves, self._leaving = Signal(), Signal(located_of(self.design, self.query), name="leaving")
+        self._occupied, self._may_close, self._free = Signal(), Signal(), Signal()
+        self._closes, self._passes_row, self._is_over = Signal(), Signal(), Signal()
+        is_row = ~self._leaving.close & ~self._leaving.done
+        may_close = self._waits & element.punctuation & (~is_below | element.last)
         m.d.comb += [
-            used.eq(self._is_held & ~self._is_early & (1 if self.query.generous else ~late)),
-            self._holds_row.eq(self._leaves & is_row),
-            self.output.valid.eq(self._leaves & (~is_row | used)),
-            self.output.payload.eq(self._leaving),
+            self._may_close.eq(may_close & (~self._leaves | (~is_row & self.output.ready))),
+            self._closes.eq(self._passing & self._may_close & (self._occupied | element.last)),
+            self._passes_row.eq(self._passing & self._waits & ~element.punctuation & self._free),
+            self._is_over.eq(self._waits & element.punctuation & is_below & ~element.last),
+        ]
+
+    def _take(self, m: Module, settings: dict[str, Any]) -> None:
+        """The next element, as soon as the last one has gone; or go on to the next end with the one that waits."""
+        goes_on = Signal()
+        skips = ~self._element.last & (self._patience != PATIENCE)
+        m.d.comb += [
+            self.input.ready.eq(self._passes_row | (self._passing & (~self._waits | self._is_over))),
+            goes_on.eq((self._passing & self._may_close & (self._occupied | skips)) | self._moving),
+        ]
+        with m.If(self.input.ready):
+            m.d.sync += [self._waits.eq(self.input.valid), self._element.eq(self.input.payload)]
+            m.d.sync += [self._after_end.eq(self.input.payload.time - self._end), self._patience.eq(0)]
+        with m.If(goes_on):
+            m.d.sync += self._after_end.eq(self._after_end - settings["slide"])
+            m.d.sync += [self._end.eq(self._end + settings["slide"]), self._patience.eq(self._patience + 1)]
+
+    def _give(self, m: Module, settings: dict[str, Any]) -> None:
+        """What leaves, unless it is a row that no open window holds; such rows are only counted."""
+        leaving, late, element = self._leaving, self._leaving.late, self._element
+        is_early, is_held, used, holds_row = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            used.eq(is_held & ~is_early & (1 if self.query.generous else ~late)),
+            holds_row.eq(self._leaves & ~leaving.close & ~leaving.done),
+            self.output.valid.eq(self._leaves & (leaving.close | leaving.done | used)),
+            self.output.payload.eq(leaving),
             self._free.eq(~self.output.valid | self.output.ready),
         ]
-        counted = self._holds_row & self._free
-        m.d.sync += [self.late.eq(counted & late), self.early.eq(counted & self._is_early)]
         with m.If(self._free):
-            m.d.sync += self._leaves.eq(0)
-        with m.If(self._holds_row & used & (self._row_reach > self._reach)):
-            m.d.sync += self._reach.eq(self._row_reach)
+            punctuation = element.punctuation
+            m.d.sync += [
+                self._leaves.eq(self._passes_row | self._closes),
+                *(leaving.close.eq(punctuation & self._occupied), leaving.done.eq(punctuation & ~self._occupied)),
+                leaving.late.eq(~punctuation & (self._after_end < -settings["slide"])),
+                leaving.time.eq(Mux(punctuation, self._end, self._after_end)),
+                *(leaving.key.eq(element.key), leaving.arguments.eq(element.arguments)),
+                is_early.eq(self._after_end >= settings["limit"]),
+                is_held.eq(self._after_end >= -settings["range"]),
+            ]
+        counted = holds_row & self._free
+        m.d.sync += [self.late.eq(counted & late), self.early.eq(counted & is_early)]
+        self._follow(m, settings, holds_row & used)
 
-    def _pass(self, m: Module, settings: dict[str, Any]) -> None:
-        with m.If(~self._valid):
-            self._take(m)
-        with m.Elif(~self._element.punctuation), m.If(self._free):
-            self._pass_row(m, settings)
-            self._take(m)
-        with m.Elif((self._after_end < 0) & ~self._element.last):
-            m.d.sync += self._patience.eq(0)
-            self._take(m)
-        with m.Elif(self._free & ~self._holds_row):
-            self._close(m, settings)
+    def _follow(self, m: Module, settings: dict[str, Any], is_used: Any) -> None:
+        """A row moves `reach` while it is about to leave, a close moves the begin that it counts from."""
+        shape = signed(offset_bits(self.design, self.query))
+        reach, row_reach = Signal(shape, init=-1), Signal(shape)
+        m.d.comb += self._occupied.eq(reach >= 0)
+        with m.If(self._free):
+            m.d.sync += row_reach.eq(self._after_end + settings["range"])
+        with m.If(is_used & (row_reach > reach)):
+            m.d.sync += reach.eq(row_reach)
+        with m.If(self._closes):
+            m.d.sync += reach.eq(reach - settings["slide"])
 
-    def _take(self, m: Module) -> None:
-        element = self.input.payload
-        m.d.comb += self.input.ready.eq(1)
-        m.d.sync += [
-            self._valid.eq(self.input.valid),
-            self._element.eq(element),
-            self._after_end.eq(element.time - self._end),
-            self._after_begin.eq(element.time - self._begin),
-        ]
-
-    def _pass_row(self, m: Module, settings: dict[str, Any]) -> None:
-        leaving = self._leaving
-        m.d.sync += [
-            self._leaves.eq(1),
-            *(leaving.close.eq(0), leaving.done.eq(0), leaving.late.eq(self._after_end < -settings["slide"])),
-            *(leaving.time.eq(self._after_end), leaving.key.eq(self._element.key)),
-            leaving.arguments.eq(self._element.arguments),
-            self._is_early.eq(self._after_end >= settings["limit"]),
-            *(self._is_held.eq(self._after_begin >= 0), self._row_reach.eq(self._after_begin)),
-        ]
-
-    def _close(self, m: Module, settings: dict[str, Any]) -> None:
-        """The oldest window, if a window holds a row; otherwise go on to the next end, or to the last one."""
-        leaving, holds = self._leaving, self._reach >= 0
-        m.d.sync += [leaving.close.eq(holds), leaving.done.eq(~holds), leaving.time.eq(self._end), leaving.late.eq(0)]
-        with m.If(holds):
-            m.d.sync += [self._leaves.eq(1), self._reach.eq(self._reach - settings["slide"])]
-            self._go_on(m, settings)
-        with m.Elif(self._element.last):
-            m.d.sync += self._leaves.eq(1)
-            m.next = "DONE"
-        with m.Elif(self._patience == PATIENCE):
-            m.next = "DIVIDE"
-        with m.Else():
-            m.d.sync += self._patience.eq(self._patience + 1)
-            self._go_on(m, settings)
-
-    def _go_on(self, m: Module, settings: dict[str, Any]) -> None:
-        m.d.sync += [
-            self._end.eq(self._end + settings["slide"]),
-            self._begin.eq(self._begin + settings["slide"]),
-            self._after_end.eq(self._after_end - settings["slide"]),
-        ]
-
-    def _divide(self, m: Module, settings: dict[str, Any]) -> None:
+    def _pass_or_divide(self, m: Module, settings: dict[str, Any]) -> None:
         """The distance to the punctuation modulo the slide, a bit a cycle: that far below it is the last end."""
-        width = self.design.time_width
+        width, slide = self.design.time_width, settings["slide"]
         rest = Signal(width if self.design.configurable else self.query.slide.bit_length())
-        steps = Signal(range(width))
-        slide, distance = settings["slide"], self._after_end.as_unsigned()
+        distance, steps = Signal(width), Signal(range(width))
         longer = Cat(distance[-1], rest)
+        with m.State("PASS"):
+            m.d.comb += self._passing.eq(1)
+            m.d.sync += [distance.eq(self._after_end), rest.eq(0), steps.eq(0)]
+            with m.If(self._may_close & ~self._occupied & (self._element.last | (self._patience == PATIENCE))):
+                m.next = "DONE"
+                with m.If(~self._element.last):
+                    m.next = "DIVIDE"
         with m.State("DIVIDE"):
             m.d.sync += rest.eq(Mux(longer >= slide, longer - slide, longer))
-            m.d.sync += [self._after_end.eq(Cat(0, distance)[:width]), steps.eq(steps + 1)]
+            m.d.sync += [distance.eq(Cat(0, distance)), steps.eq(steps + 1)]
             with m.If(steps == width - 1):
-                m.d.sync += steps.eq(0)
-                m.next = "MOVE END"
-        with m.State("MOVE END"):
-            m.d.sync += [self._end.eq(self._element.time - rest), self._after_end.eq(rest), rest.eq(0)]
-            m.next = "MOVE BEGIN"
-        with m.State("MOVE BEGIN"):
-            m.d.sync += [self._begin.eq(self._end - settings["range"]), self._patience.eq(0)]
-            m.next = "PASS"
+                m.next = "MOVE TO END"
+        with m.State("MOVE TO END"):
+            m.d.sync += [self._end.eq(self._element.time - rest), self._waits.eq(0)]
+            m.next = "MOVE"

@@ -68,7 +68,14 @@ class WindowIds(wiring.Component):
     def _place(self, m: Module, bounds: list[tuple[Any, Any]]) -> Any:
         """The step one cycle later: the state of its row, which places hold it, which group it is in."""
         step, state = self.steps.payload, self.accumulators.state
-        layout = {"valid": 1, "step": step.shape(), "row": state, "holds": len(bounds), "group": self.query.groups}
+        layout = {
+            "valid": 1,
+            "step": step.shape(),
+            "row": state,
+            "holds": len(bounds),
+            "moves": 1,
+            "group": self.query.groups,
+        }
         placed = Signal(data.StructLayout(layout))
         taken = self.steps.valid & self.steps.ready
         is_row = taken & ~_gives(step)
@@ -78,6 +85,7 @@ class WindowIds(wiring.Component):
             placed.step.eq(step),
             placed.row.eq(Mux(is_row, self.accumulators.lift(step.arguments), self.accumulators.neutral)),
             placed.holds.eq(Cat(is_row & (offset >= begin) & (offset < end) for begin, end in bounds)),
+            placed.moves.eq(taken & step.close & step.final),
             placed.group.eq(Cat(step.group == group for group in range(self.query.groups))),
         ]
         return placed
@@ -90,16 +98,15 @@ class WindowIds(wiring.Component):
             [Signal(state, init=neutral, name=f"window{place}_{group}") for group in range(groups)]
             for place in range(places)
         ]
-        moves = placed.valid & placed.step.close & placed.step.final
         missed = Signal(places)
         m.d.sync += missed.eq(0)
         for place, states in enumerate(table):
             following = table[place + 1] if place + 1 < places else [neutral] * groups
             for group, (mine, other) in enumerate(zip(states, following, strict=True)):
-                before = data.View(state, Mux(moves, Value.cast(other), Value.cast(mine)))
+                before = data.View(state, Mux(placed.moves, Value.cast(other), Value.cast(mine)))
                 combined = self.accumulators.combine(before, placed.row)
                 takes = placed.holds[place] & placed.group[group]
-                with m.If(moves | takes):
+                with m.If(placed.moves | takes):
                     m.d.sync += mine.eq(combined.state)
                 with m.If(takes & combined.overflow):
                     m.d.sync += missed[place].eq(1)
