@@ -32,16 +32,26 @@ DESIGNS = {
 and slides."""
 
 
-@pytest.mark.parametrize("name", DESIGNS)
-def test_every_configuration_equals_the_brute_force(name: str) -> None:
+def _compare(name: str, seeds: range) -> None:
     merge = {"groups": Merge.TREE, "filters": Merge.ENCODER}.get(name, Merge.ONE_HOT)
     design = AggregateDesign(
         LAYOUT, (DESIGNS[name],), time_width=14, algorithm=Algorithm.WID, merge=merge, configurable=True
     )
     simulation = Simulation(circuit_of(design))
-    for seed in range(75):
+    for seed in seeds:
         random = Random(f"{name} {seed}")
         query = random_query(random, DESIGNS[name], 14)
         stream = random_stream(random, design, query)
         patterns = {"offers": random_pattern(random), "ready": random_pattern(random)}
         assert_equal(simulation, design, stream, (query,), **patterns)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_configuration_equals_the_brute_force(name: str) -> None:
+    _compare(name, range(75))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", DESIGNS)
+def test_very_many_configurations_equal_the_brute_force(name: str) -> None:
+    _compare(name, range(75, 2575))
