@@ -18,7 +18,7 @@ class PaneMemory(Elaboratable):
     While `emptying` every word that `empty_address` names becomes the neutral one; nothing else is written then.
     """
 
-    def __init__(self, layout: data.StructLayout, neutral: Any, depth: int) -> None:
+    def __init__(self, layout: data.StructLayout, neutral: data.Const, depth: int) -> None:
         self.layout, self.neutral, self.depth = layout, neutral, depth
         slots = max(depth - 1, 0).bit_length()
         self.write = Signal()
@@ -31,7 +31,7 @@ class PaneMemory(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        word = Value.cast(self.neutral).value if hasattr(Value.cast(self.neutral), "value") else 0
+        word = self.neutral.as_value().value
         m.submodules.words = words = memory.Memory(
             shape=unsigned(self.layout.size), depth=self.depth, init=[word] * self.depth
         )
