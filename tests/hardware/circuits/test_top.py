@@ -114,3 +114,28 @@ def test_an_empty_stream_ends() -> None:
     trace = _run(design, [Promise(last=True)])
     assert [[]] == results(design, trace.results)
     assert 1 == int(trace.results[0, 0]) & 3
+
+
+@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize(("time", "early"), [(5, 0), (6, 1)])
+def test_rows_are_early_from_where_there_are_no_modules_on(algorithm: Algorithm, time: int, early: int) -> None:
+    """The oldest open window ends at 2, and the slack of 4 allows for rows below 6."""
+    design = _wid(WindowQuery(4, 2, 4, PARTS[:1]), algorithm=algorithm)
+    trace = _run(design, [*_rows(time), Promise(last=True)])
+    assert (early, [[]] if early else [[(6, (), (1,)), (8, (), (1,))]]) == (
+        trace.counters["early"],
+        results(design, trace.results),
+    )
+
+
+def test_an_older_row_after_a_newer_one_does_not_hide_it() -> None:
+    """No window holds the older row once that which ends at 2 has closed; but later ones hold the newer."""
+    design = _wid(WindowQuery(2, 2, 6, PARTS[:1]))
+    trace = _run(design, [*_rows(7), *_rows(0), Promise(20), Promise(20, last=True)])
+    assert [[(2, (), (1,)), (8, (), (1,))]] == results(design, trace.results)
+
+
+def test_a_new_key_is_known_to_the_row_right_after_it() -> None:
+    design = _wid(WindowQuery(2, 2, 0, PARTS[:1], keys=("k",), groups=4))
+    trace = _run(design, [*_rows(0, 0, 1, k=3), *_rows(1, 1, k=2), Promise(last=True)])
+    assert [[(2, (3,), (3,)), (2, (2,), (2,))]] == results(design, trace.results)
