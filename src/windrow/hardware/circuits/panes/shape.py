@@ -80,11 +80,6 @@ class PaneShape:
         """N of the paper's equation 5, where a slide is one pane."""
         return self.slides * self.per_slide
 
-    @property
-    def memory(self) -> int:
-        """Slides without a row after which no window holds one any more."""
-        return ceil(self.range / self.slide)
-
 
 def power_of_two(least: int) -> int:
     """The least power of two that is not below.
