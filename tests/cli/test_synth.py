@@ -117,7 +117,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "dictionary": (("--dictionary", "k"), r"Error: `--dictionary` must be NAME=A,B,\.\.\., got k\."),
     "name": (
         ("--dictionary", "k=a", "--width", "z=3"),
-        r"Error: `widths` must be for columns that the circuit reads, or aggregates, got z\. Hint: the circuit has k, x, n",
+        r"Error: `widths` must be for columns that the circuit reads, or aggregates, got z\. Hint: the circuit has",
     ),
     "unit": (
         ("--dictionary", "k=a", "--time-unit", "3"),
@@ -225,3 +225,9 @@ def test_cost_on_a_chip(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done = costed(target, monkeypatch)
     assert 0 == done.exit_code, done.output
     assert re.search(r"^wid +", done.stdout, re.MULTILINE)
+
+
+def test_a_picture() -> None:
+    done = synth("query.sql", *SMALL, "--dictionary", "k=a,b", "--picture", "out.svg")
+    assert 0 == done.exit_code, done.output
+    assert Path("out.svg").read_text(encoding="utf-8").startswith("<svg")

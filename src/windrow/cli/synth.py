@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from windrow.engines.hardware.options import HardwareOptions
     from windrow.engines.hardware.run import CircuitRun
     from windrow.hardware.planning.plan import CircuitPlan
+    from windrow.pipeline.metrics import Metrics
     from windrow.query import Query
     from windrow.query.places import Outputs
 
@@ -219,7 +220,8 @@ def _simulated(queries: Sequence[Query], options: HardwareOptions) -> CircuitRun
                 raise ConfigurationError(
                     "has no data", parameter=name, hint=f"say FROM 'path' in CREATE STREAM, or --set {name}=PATH"
                 )
-    with _bar() as report:
+    totals = [source.total_rows for source in sources.values()]
+    with _bar(None if None in totals else sum(total or 0 for total in totals)) as report:
         return run_circuit([query.plan for query in queries], sources, options, Requests(), report)
 
 
@@ -230,13 +232,20 @@ def _streams(query: Query) -> list[str]:
 
 
 @contextmanager
-def _bar() -> Iterator[Any]:
-    """How far a simulation is, on a terminal."""
-    from windrow.cli.progress import reporting
-    from windrow.semantics.scalars.amounts import Domain
+def _bar(total: int | None) -> Iterator[Callable[[Metrics], None]]:
+    """How far a simulation is, on a terminal; nothing where nobody watches."""
+    import sys
 
-    with reporting(Domain.INTEGER, None, "simulating") as report:
-        yield report
+    from windrow.cli.progress import progress_bar
+
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with progress_bar(total) as bar:
+        task = bar.add_task("simulating", total=total)
+        yield lambda metrics: bar.update(
+            task, completed=metrics.rows_in, description=f"simulating: {metrics.rows_in:,} rows"
+        )
 
 
 def _summary(plan: CircuitPlan) -> list[str]:
@@ -259,9 +268,9 @@ def _write(plan: CircuitPlan, settings: Mapping[str, Any]) -> None:
         _save(_map_path(settings["output"]), map_text(plan, circuit, name), "--output")
         click.echo(f"wrote {path} ({text.count(chr(10)):,} lines) and {_map_path(settings['output'])}", err=True)
     if settings["picture"]:
-        from windrow.hardware.cost.picture import picture_of
+        from windrow.hardware.cost.picture import pipeline_picture
 
-        _save(Path(settings["picture"]), picture_of(plan.design), "--picture")
+        _save(Path(settings["picture"]), pipeline_picture(plan.design, Path(settings["picture"]).stem), "--picture")
 
 
 def _save(path: Path, text: str, parameter: str) -> None:
