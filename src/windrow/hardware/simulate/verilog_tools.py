@@ -28,6 +28,12 @@ module testbench;
   initial begin
     $readmemh("elements.hex", elements);
     file = $fopen("results.hex", "w");
+    rst = 1;
+    repeat (2) begin
+      #5 clk = 1;
+      #5 clk = 0;
+    end
+    rst = 0;
     input_valid = 1;
     while (quiet < {patience}) begin
       #4;
