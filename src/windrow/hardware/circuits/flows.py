@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 
-def registered(m: Module, flow: Any, shape: Any, value: Any, keep: Any = 1) -> Any:
-    """The stream one cycle later, as `value` of `shape`, without what is not to be `kept`. One payload a cycle."""
+def registered(m: Module, flow: Any, shape: Any, value: Any) -> Any:
+    """The stream one cycle later, as `value` of `shape`; one payload a cycle."""
     output = stream.Signature(shape).create()
     m.d.comb += flow.ready.eq(output.ready | ~output.valid)
     with m.If(flow.ready):
-        m.d.sync += output.valid.eq(flow.valid & Value.cast(Const(1, 1) if keep == 1 else keep))
+        m.d.sync += output.valid.eq(flow.valid)
         with m.If(flow.valid):
             m.d.sync += output.payload.eq(value)
     return output
