@@ -114,6 +114,7 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
 
 
 def _synthesise(file: str | None, text: str | None, bindings: tuple[str, ...], settings: dict[str, Any]) -> None:
+    from windrow.hardware.deep_expressions import deep_expressions
     from windrow.hardware.tools import require_hardware
 
     _check(settings)
@@ -127,9 +128,10 @@ def _synthesise(file: str | None, text: str | None, bindings: tuple[str, ...], s
     plan = done.plan if done is not None else _planned(queries, options)
     for line in _summary(plan):
         click.echo(line)
-    _write(plan, settings)
-    if settings["target"]:
-        _cost(plan, settings["target"])
+    with deep_expressions():
+        _write(plan, settings)
+        if settings["target"]:
+            _cost(plan, settings["target"])
     if done is not None:
         _report(done, queries)
 

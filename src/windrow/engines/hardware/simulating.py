@@ -15,6 +15,7 @@ from windrow.engines.hardware.reading import WholeStream
 from windrow.engines.run import Requests
 from windrow.errors import InternalError
 from windrow.hardware.circuits.top import circuit_of
+from windrow.hardware.deep_expressions import deep_expressions
 from windrow.hardware.design import AggregateDesign, Algorithm, Design
 from windrow.hardware.feeding import Elements, packed_rows
 from windrow.hardware.packing import Words, pack
@@ -116,7 +117,18 @@ def _simulated(
     backend = Simulator(options.simulator)
     if backend is Simulator.AUTO and len(words) < FEW:
         backend = Simulator.PYTHON
-    simulation = Simulation(circuit_of(design), backend=backend)
+    with deep_expressions():
+        return _run(Simulation(circuit_of(design), backend=backend), design, words, options, requests, share)
+
+
+def _run(
+    simulation: Simulation,
+    design: Design,
+    words: Words,
+    options: HardwareOptions,
+    requests: Requests,
+    share: Share | None,
+) -> Simulated:
 
     def progress(_: int, taken: int) -> None:
         requests.heed()
