@@ -26,7 +26,7 @@ STYLE = (
 
 
 @dataclass(frozen=True)
-class Stage:
+class PictureBox:
     """A box of the picture: what it is, what is to be said of it, how many of them there are side by side.
 
     `wire` is what leaves it.
@@ -56,40 +56,40 @@ def pipeline_picture(design: Design, title: str = "") -> str:
     return "".join(parts) + "</svg>\n"
 
 
-def _aggregate(design: AggregateDesign, number: int) -> Iterator[Stage]:
+def _aggregate(design: AggregateDesign, number: int) -> Iterator[PictureBox]:
     query = design.queries[number]
     element = 2 + design.time_width + max(design.layout.bits, 1)
     names = ", ".join(f"{one.name} {one.bits}" for one in design.layout.fields[:3])
     more = ", …" if len(design.layout.fields) > 3 else ""
-    yield Stage(
+    yield PictureBox(
         "stream", "input", ("valid, ready", f"time {design.time_width} bits", names + more), 1, f"{element} bits"
     )
     for place, condition in enumerate(query.where):
-        yield Stage("filter", f"filter {place + 1}", _wrapped(str(condition)), 1, f"{element} bits")
+        yield PictureBox("filter", f"filter {place + 1}", _wrapped(str(condition)), 1, f"{element} bits")
     yield from _front(design, query)
     yield from _panes(design, query) if design.algorithm is Algorithm.PANES else _window_ids(design, query)
     parts = tuple(_spelled(part.function.value, part.argument, part.width) for part in query.parts)
-    yield Stage("stream", "output", ("valid, ready", f"end {design.time_width} bits", *parts[:4]))
+    yield PictureBox("stream", "output", ("valid, ready", f"end {design.time_width} bits", *parts[:4]))
 
 
-def _front(design: AggregateDesign, query: WindowQuery) -> Iterator[Stage]:
+def _front(design: AggregateDesign, query: WindowQuery) -> Iterator[PictureBox]:
     if design.variant is Variant.REPAIRED:
         lines = (f"slide {query.slide}", "one boundary a cycle", "gaps are jumped", "late and early counted")
-        yield Stage("control", "punctuations", lines, 1, "rows, closes")
+        yield PictureBox("control", "punctuations", lines, 1, "rows, closes")
     if query.keys:
-        yield Stage("memory", "groups", (", ".join(query.keys), f"{query.groups} keys"), 1, "group")
+        yield PictureBox("memory", "groups", (", ".join(query.keys), f"{query.groups} keys"), 1, "group")
 
 
-def _window_ids(design: AggregateDesign, query: WindowQuery) -> Iterator[Stage]:
+def _window_ids(design: AggregateDesign, query: WindowQuery) -> Iterator[PictureBox]:
     count = design.modules(query)
     lines = (f"range {query.range}, slide {query.slide}", f"{query.results.bits} bits of state")
-    yield Stage("module", "window", lines, count, f"{count} × {query.results.bits} bits")
-    yield Stage("control", "union", (design.merge.value,), 1, f"{query.results.bits} bits")
+    yield PictureBox("module", "window", lines, count, f"{count} × {query.results.bits} bits")
+    yield PictureBox("control", "union", (design.merge.value,), 1, f"{query.results.bits} bits")
 
 
-def _panes(design: AggregateDesign, query: WindowQuery) -> Iterator[Stage]:
+def _panes(design: AggregateDesign, query: WindowQuery) -> Iterator[PictureBox]:
     state = query.results.bits
-    yield Stage(
+    yield PictureBox(
         "module", "pane", (f"pane of {query.pane}", f"{state} bits of state"), design.modules(query), "closed panes"
     )
     words = max(1, query.range // query.pane)
@@ -98,25 +98,25 @@ def _panes(design: AggregateDesign, query: WindowQuery) -> Iterator[Stage]:
         f"× {query.groups} groups" if query.groups > 1 else "block RAM",
         f"{state + 1} bits each",
     )
-    yield Stage("memory", "pane buffer", lines, 1, f"{state + 1} bits")
+    yield PictureBox("memory", "pane buffer", lines, 1, f"{state + 1} bits")
     how = (
         ("each window reads", "all its panes")
         if design.window_level is WindowLevel.SCAN
         else ("what enters", "and what leaves")
     )
-    yield Stage("control", "windows", how, 1, f"{state} bits")
+    yield PictureBox("control", "windows", how, 1, f"{state} bits")
 
 
-def _join(design: JoinDesign) -> Iterator[Stage]:
+def _join(design: JoinDesign) -> Iterator[PictureBox]:
     row, pair = max(design.left.bits, design.right.bits, 1) + 2, design.left.bits + design.right.bits + 1
-    yield Stage("stream", "input", ("both sides,", "in order of arrival"), 1, f"{row} bits")
+    yield PictureBox("stream", "input", ("both sides,", "in order of arrival"), 1, f"{row} bits")
     share = -(-design.left_rows // design.cores), -(-design.right_rows // design.cores)
     condition = _wrapped(str(design.predicate)) if design.predicate is not None else ("every pair",)
     lines = (f"{share[0]} + {share[1]} rows each", *condition)
-    yield Stage("module", "core", lines, design.cores, f"{design.cores} × {pair} bits")
-    yield Stage("memory", "result FIFOs", (f"{design.result_depth} pairs a core",), 1, f"{pair} bits")
-    yield Stage("control", "merging network", ("one pair a cycle",), 1, f"{pair} bits")
-    yield Stage(
+    yield PictureBox("module", "core", lines, design.cores, f"{design.cores} × {pair} bits")
+    yield PictureBox("memory", "result FIFOs", (f"{design.result_depth} pairs a core",), 1, f"{pair} bits")
+    yield PictureBox("control", "merging network", ("one pair a cycle",), 1, f"{pair} bits")
+    yield PictureBox(
         "stream", "output", ("valid, ready", f"left {design.left.bits} bits", f"right {design.right.bits} bits")
     )
 
@@ -157,23 +157,23 @@ def _head(design: Design, title: str, width: float, height: float) -> str:
     )
 
 
-def _box_height(stage: Stage) -> float:
+def _box_height(stage: PictureBox) -> float:
     return 34 + LINE * len(stage.lines) + (0 if stage.lines else -4)
 
 
-def _height(row: list[Stage]) -> float:
+def _height(row: list[PictureBox]) -> float:
     """How tall a row must be: boxes that are there several times stand below one another."""
     return max(_stack_height(stage) for stage in row) + 22
 
 
-def _stack_height(stage: Stage) -> float:
+def _stack_height(stage: PictureBox) -> float:
     if stage.copies == 1:
         return _box_height(stage)
     slots = stage.copies if stage.copies <= SHOWN else SHOWN
     return _box_height(stage) + (slots - 1) * 36
 
 
-def _drawn(row: list[Stage], top: float, tall: float) -> Iterator[str]:
+def _drawn(row: list[PictureBox], top: float, tall: float) -> Iterator[str]:
     middle = top + tall / 2
     for place, stage in enumerate(row):
         left = MARGIN + place * (WIDTH + GAP)
@@ -182,7 +182,7 @@ def _drawn(row: list[Stage], top: float, tall: float) -> Iterator[str]:
             yield _wire(left + WIDTH, middle, stage.wire)
 
 
-def _stack(stage: Stage, left: float, middle: float) -> Iterator[str]:
+def _stack(stage: PictureBox, left: float, middle: float) -> Iterator[str]:
     """A box, or so many of them: the first with all its text, the others with their names."""
     top = middle - _stack_height(stage) / 2
     if stage.copies == 1:
@@ -201,7 +201,7 @@ def _stack(stage: Stage, left: float, middle: float) -> Iterator[str]:
         below += 36
 
 
-def _box(stage: Stage, left: float, top: float, tall: float, name: str, lines: tuple[str, ...]) -> str:
+def _box(stage: PictureBox, left: float, top: float, tall: float, name: str, lines: tuple[str, ...]) -> str:
     fill, edge = COLOURS[stage.kind]
     text = "".join(
         f'<text class="line" x="{left + 12:g}" y="{top + 38 + LINE * number:g}">{escape(line)}</text>'

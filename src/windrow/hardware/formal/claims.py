@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from windrow.hardware.design import AggregateDesign, JoinDesign
 from windrow.hardware.formal.bounded import Proof, prove
 from windrow.hardware.formal.meetings import Meetings
-from windrow.hardware.formal.race import Race, Runner, promised_order
+from windrow.hardware.formal.race import Race, Racer, promised_order
 from windrow.hardware.tools import Progress
 
 MINUTES = 60.0
@@ -36,7 +36,7 @@ def same_results(
     quarter = 1 << design.time_width - 2
     rule = promised_order(ahead=query.slack + 1, behind=quarter if behind is None else behind)
     race = Race(
-        Runner(first), Runner(second), elements=elements, results=_room(design, elements), last=cycles - 1, rule=rule
+        Racer(first), Racer(second), elements=elements, results=_room(design, elements), last=cycles - 1, rule=rule
     )
     claim = f"the same results for every stream of {elements} elements"
     return prove(race, claim, cycles=cycles, timeout=timeout, progress=progress)
@@ -57,7 +57,7 @@ def nothing_lost(
     query = design.queries[0]
     quarter = 1 << design.time_width - 2
     rule = promised_order(ahead=query.slack + 1, behind=quarter if behind is None else behind)
-    runners = Runner(patient), Runner(pressed, waits=True)
+    runners = Racer(patient), Racer(pressed, waits=True)
     race = Race(*runners, elements=elements, results=_room(design, elements), last=cycles - 1, rule=rule)
     claim = f"no result lost or changed by gaps and back-pressure, for every stream of {elements} elements"
     return prove(race, claim, cycles=cycles, timeout=timeout, progress=progress)

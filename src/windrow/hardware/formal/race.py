@@ -20,7 +20,7 @@ Rule = Callable[[Module, Sequence[Any]], Value]
 
 
 @dataclass(frozen=True)
-class Runner:
+class Racer:
     """A circuit in a race. Where `waits` is set, gaps in its input and readers that are not ready are tried too."""
 
     component: wiring.Component
@@ -30,7 +30,7 @@ class Runner:
 class Race(wiring.Component):
     """`bad` rises when results differ, when one circuit gave more of them, or when one is not done in cycle `last`."""
 
-    def __init__(self, first: Runner, second: Runner, *, elements: int, results: int, last: int, rule: Rule) -> None:
+    def __init__(self, first: Racer, second: Racer, *, elements: int, results: int, last: int, rule: Rule) -> None:
         self.runners, self.number, self.results, self.last, self.rule = (first, second), elements, results, last, rule
         self.element = first.component.input.payload.shape()
         self.result = first.component.output.payload.shape()
@@ -74,7 +74,7 @@ class Race(wiring.Component):
         size = self.element.size
         return [data.View(self.element, whole[place * size : (place + 1) * size]) for place in range(self.number)]
 
-    def _run(self, m: Module, place: str, runner: Runner, elements: Sequence[Any]) -> _Finish:
+    def _run(self, m: Module, place: str, runner: Racer, elements: Sequence[Any]) -> _Finish:
         """Feed a circuit and note what it gives."""
         m.submodules[f"circuit_{place}"] = circuit = runner.component
         takes, gives = getattr(self, f"{place}_takes"), getattr(self, f"{place}_gives")
