@@ -50,7 +50,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Later:
+class MadeLater:
     """An input file that is large and made only where it is needed; `key` stands for what it holds."""
 
     key: str
@@ -63,7 +63,7 @@ class ToolRun:
 
     tool: Tool
     arguments: tuple[str, ...]
-    inputs: Mapping[str, str | bytes | Later]
+    inputs: Mapping[str, str | bytes | MadeLater]
     outputs: tuple[str, ...]
 
     @property
@@ -79,7 +79,7 @@ class ToolRun:
         """
         found = hashlib.blake2b(digest_size=20)
         named = sorted(self.inputs.items())
-        inputs = [part for name, one in named for part in (name, one.key if isinstance(one, Later) else one)]
+        inputs = [part for name, one in named for part in (name, one.key if isinstance(one, MadeLater) else one)]
         for part in (self.tool.name, self.tool.version, *self.arguments, "", *inputs, "", *self.outputs):
             content = part if isinstance(part, bytes) else part.encode()
             found.update(len(content).to_bytes(8, "little") + content)
@@ -241,7 +241,7 @@ def run(job: ToolRun, *, timeout: float = 600.0, progress: Progress | None = Non
     """
     folder = temporary_folder("tool")
     for name, content in job.inputs.items():
-        made_now = content.make() if isinstance(content, Later) else content
+        made_now = content.make() if isinstance(content, MadeLater) else content
         (folder / name).write_bytes(made_now if isinstance(made_now, bytes) else made_now.encode())
     status, lines = _watched(job, folder, timeout, progress)
     absent = [name for name in job.outputs if not (folder / name).is_file()]

@@ -16,7 +16,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
 from windrow.hardware.cost.chips import ECP5_85, ChipCost
-from windrow.hardware.tools import Later, Progress, ToolRun, nextpnr_ecp5, run, summarised, yosys
+from windrow.hardware.tools import MadeLater, Progress, ToolRun, nextpnr_ecp5, run, summarised, yosys
 from windrow.hardware.verilog import ports_of, rtlil_text
 
 SCRIPT = "read_rtlil circuit.il; synth_ecp5 -top top; delete t:$scopeinfo; write_json circuit.json"
@@ -77,7 +77,7 @@ def ecp5_cost(
     )
 
 
-def _mapping(text: str, timeout: float, progress: Progress | None) -> Later:
+def _mapping(text: str, timeout: float, progress: Progress | None) -> MadeLater:
     """The netlist of a circuit: many megabytes, so that it is made only where a placement is missing."""
     mapping = ToolRun(yosys(), ("-q", "-p", SCRIPT), {"circuit.il": text}, ("circuit.json",))
 
@@ -85,10 +85,10 @@ def _mapping(text: str, timeout: float, progress: Progress | None) -> Later:
     def content() -> bytes:
         return (run(mapping, timeout=timeout, progress=progress) / "circuit.json").read_bytes()
 
-    return Later(mapping.key, content)
+    return MadeLater(mapping.key, content)
 
 
-def _summary(mapped: Later) -> Callable[[Path], dict[str, Any]]:
+def _summary(mapped: MadeLater) -> Callable[[Path], dict[str, Any]]:
     def summary(folder: Path) -> dict[str, Any]:
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         used = {kind: numbers["used"] for kind, numbers in report["utilization"].items() if numbers["used"]}

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from windrow.hardware.design import AggregateDesign, Algorithm, Design, JoinDesign, Variant, WindowLevel, WindowQuery
+from windrow.hardware.design import (
+    AggregateDesign,
+    CircuitAlgorithm,
+    Design,
+    JoinDesign,
+    Variant,
+    WindowLevel,
+    WindowQuery,
+)
 
 WIDTH, GAP, TOP, LINE, MARGIN = 168, 56, 92, 17, 28
 SHOWN = 5
@@ -67,7 +75,7 @@ def _aggregate(design: AggregateDesign, number: int) -> Iterator[PictureBox]:
     for place, condition in enumerate(query.where):
         yield PictureBox("filter", f"filter {place + 1}", _wrapped(str(condition)), 1, f"{element} bits")
     yield from _front(design, query)
-    yield from _panes(design, query) if design.algorithm is Algorithm.PANES else _window_ids(design, query)
+    yield from _panes(design, query) if design.algorithm is CircuitAlgorithm.PANES else _window_ids(design, query)
     parts = tuple(_spelled(part.function.value, part.argument, part.width) for part in query.parts)
     yield PictureBox("stream", "output", ("valid, ready", f"end {design.time_width} bits", *parts[:4]))
 
