@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.semantics.join_definitions import three_step
 from windrow.hardware.circuits.handshake.array import HandshakeArray
-from windrow.hardware.design import Field, JoinDesign, Layout
+from windrow.hardware.design import BitLayout, Field, JoinDesign
 from windrow.hardware.packing import Words
 from windrow.hardware.simulate.interpreted import from_integers, to_integers
 from windrow.hardware.simulate.simulation import Simulation, Simulator
@@ -23,8 +23,8 @@ Arrived = Sequence[tuple[int, Row]]
 """Sides and rows, in order of arrival."""
 Pairs = Counter[tuple[Any, ...]]
 
-LEFTS = Layout((Field("a", 5), Field("n", 8, signed=False)))
-RIGHTS = Layout((Field("b", 4, nullable=True), Field("k", 9, signed=False)))
+LEFTS = BitLayout((Field("a", 5), Field("n", 8, signed=False)))
+RIGHTS = BitLayout((Field("b", 4, nullable=True), Field("k", 9, signed=False)))
 EQUAL = Call("=", (Column("a"), Column("b")))
 BAND = Call("<=", (Call("-", (Column("a"), Column("b"))), Literal(1)))
 PREDICATES = {
@@ -88,7 +88,7 @@ def random_pattern(random: Random, share: float) -> list[int]:
     return [1, *(int(random.random() < share) for _ in range(random.randint(20, 90)))]
 
 
-def _packed(layout: Layout, row: Row) -> int:
+def _packed(layout: BitLayout, row: Row) -> int:
     number = 0
     for one in layout.fields:
         value = row[one.name]
@@ -97,7 +97,7 @@ def _packed(layout: Layout, row: Row) -> int:
     return number
 
 
-def _values(layout: Layout, number: int) -> list[int | None]:
+def _values(layout: BitLayout, number: int) -> list[int | None]:
     found: list[int | None] = []
     for one in layout.fields:
         bits = number >> layout.offsets[one.name]

@@ -6,8 +6,9 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 from windrow.errors import ConfigurationError
-from windrow.hardware.circuits.handshake.commands import CommandLink, Dispatcher
+from windrow.hardware.circuits.handshake.commands import Dispatcher, command_of
 from windrow.hardware.circuits.handshake.core import JoinCore
+from windrow.hardware.circuits.handshake.link import NeighbourLink
 from windrow.hardware.circuits.handshake.lock_step import LockStepArray
 from windrow.hardware.circuits.handshake.results import ResultPort, merge
 from windrow.hardware.circuits.ports import JoinPorts
@@ -24,7 +25,8 @@ class HandshakeArray(wiring.Component):
     stream never do, and a window has as many rows as the chain has places.
 
     Cost: a row in as many cycles as the longest share has rows (at least two), whatever the number of cores; its
-    last pair after three times as many cycles as there are cores, and a few. No path goes past a neighbour.
+    last pair after four times as many cycles as there are cores, and a few. The last core gives a pair
+    in each cycle, and passes on one from the cores before it every other cycle.
     """
 
     def __init__(self, design: JoinDesign) -> None:
@@ -48,7 +50,7 @@ class HandshakeArray(wiring.Component):
     def _chain(self, m: Module, dispatcher: Dispatcher) -> None:
         commands, cores = dispatcher.output, [JoinCore(self.design, place) for place in range(self.design.cores)]
         for place, core in enumerate(cores):
-            m.submodules[f"link{place}"] = link = CommandLink(self.design)
+            m.submodules[f"link{place}"] = link = NeighbourLink(command_of(self.design))
             m.submodules[f"core{place}"] = core
             wiring.connect(m, commands, link.input)
             wiring.connect(m, link.output, core.commands)

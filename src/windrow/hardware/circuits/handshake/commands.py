@@ -96,23 +96,3 @@ class Dispatcher(wiring.Component):
             with m.Else():
                 m.d.sync += place.home.eq(place.home + 1)
         return place
-
-
-class CommandLink(wiring.Component):
-    """One command between two cores. Both see only registers: `ready` says that there is nothing in it now.
-
-    So there is a command every other cycle at most, which `JoinCore` relies on.
-    """
-
-    def __init__(self, design: JoinDesign) -> None:
-        commands = stream.Signature(command_of(design))
-        super().__init__({"input": In(commands), "output": Out(commands)})
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.d.comb += self.input.ready.eq(~self.output.valid)
-        with m.If(self.output.valid & self.output.ready):
-            m.d.sync += self.output.valid.eq(0)
-        with m.If(self.input.valid & self.input.ready):
-            m.d.sync += [self.output.valid.eq(1), self.output.payload.eq(self.input.payload)]
-        return m

@@ -60,7 +60,7 @@ class JoinCore(wiring.Component):
         wiring.connect(m, queue.output, wiring.flipped(self.results))
         m.d.comb += [queue.before_drained.eq(self.before_drained), self.is_drained.eq(queue.is_drained)]
         command = self.forward.payload
-        scanning = self._scan(m, left, right, queue.is_open)
+        scanning = self._scan(m, left, right, queue)
         stage = ScanStage(scanning, command, left.found, right.found)
         self._compare(m, self._delayed(m, stage) if self.is_block else stage, queue)
         return m
@@ -69,18 +69,21 @@ class JoinCore(wiring.Component):
         address = command_of(self.design)["address"].shape
         return WindowShare(max(bits, 1), share_rows(rows, self.design.cores, self.core), address, self.is_block)
 
-    def _scan(self, m: Module, left: WindowShare, right: WindowShare, is_open: Value) -> Value:
+    def _scan(self, m: Module, left: WindowShare, right: WindowShare, queue: ResultQueue) -> Value:
         """Take commands one by one, keep their rows, count addresses down. Gives whether an address is read now."""
         coming, command = self.commands.payload, self.forward.payload
         busy, address, is_final = Signal(), Signal(command.address.shape()), Signal()
-        is_sent = ~self.forward.valid | self.forward.ready
-        begin = Signal()
-        m.d.comb += self.commands.ready.eq(is_sent & (~busy | (is_open & is_final)))
+        is_sent, begin, is_free = ~self.forward.valid | self.forward.ready, Signal(), Signal(init=1)
+        m.d.comb += self.commands.ready.eq(is_sent & is_free)
         m.d.comb += begin.eq(self.commands.ready & self.commands.valid)
         with m.If(self.forward.ready):
             m.d.sync += self.forward.valid.eq(0)
-        with m.If(busy & is_open):
+        # Known a cycle ahead, for so much hangs on `begin`: nothing is being scanned, or the last address now is.
+        m.d.sync += is_free.eq(~busy | Mux(queue.is_open, address == 1, is_final) & queue.stays_open)
+        with m.If(busy & queue.is_open):
             m.d.sync += [busy.eq(~is_final), address.eq(address - 1), is_final.eq(address == 1)]
+            with m.If(is_final):
+                m.d.sync += is_free.eq(1)
         with m.If(begin):
             m.d.sync += [
                 command.eq(coming),
@@ -88,10 +91,11 @@ class JoinCore(wiring.Component):
                 busy.eq(coming.last | Mux(coming.right, left.nonempty, right.nonempty)),
                 address.eq(Mux(coming.right, left.top, right.top)),
                 is_final.eq(Mux(coming.right, left.top == 0, right.top == 0)),
+                is_free.eq(0),
             ]
         m.d.comb += [left.address.eq(address), right.address.eq(address)]
         self._keep(m, begin, left, right)
-        return busy & is_open
+        return busy & queue.is_open
 
     def _keep(self, m: Module, begin: Any, left: WindowShare, right: WindowShare) -> None:
         """Store a row in the cycle after it was taken: there is one, for the next is taken another cycle later."""

@@ -11,6 +11,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from windrow.hardware.circuits.handshake.commands import pair_of
+from windrow.hardware.circuits.handshake.link import NeighbourLink
 from windrow.hardware.circuits.ports import JoinPorts
 from windrow.hardware.design import JoinDesign
 
@@ -20,8 +21,8 @@ FEWEST = 8
 def queue_depth(design: JoinDesign) -> int:
     """`result_depth` as a power of two and at least eight: the last few places are for pairs that are underway.
 
-    >>> from windrow.hardware.design import Layout
-    >>> queue_depth(JoinDesign(Layout(()), Layout(()), None, 1, 1, 1, result_depth=12))
+    >>> from windrow.hardware.design import BitLayout
+    >>> queue_depth(JoinDesign(BitLayout(()), BitLayout(()), None, 1, 1, 1, result_depth=12))
     16
     """
     return 1 << (max(design.result_depth, FEWEST) - 1).bit_length()
@@ -30,10 +31,10 @@ def queue_depth(design: JoinDesign) -> int:
 class ResultQueue(wiring.Component):
     """A queue of the pairs of its core (`own`) and of all cores before it (`before`), at most one in each cycle.
 
-    Own pairs come first and are never refused: `is_open` tells the core to make no more of them while there is room for
-    the `underway` ones that it has begun; nothing is taken from before either. This does not starve the cores before:
-    they take no rows while they wait, so in the end there are none for this one. `is_drained` when the core has
-    `finished`, the cores before are drained and everything has been taken.
+    Own pairs come first and are never refused: `is_open` (`stays_open` one cycle ahead) tells the core to make no more
+    of them while there is room for the `underway` ones that it has begun; nothing is taken from before either. This
+    does not starve the cores before: they take no rows while they wait, so in the end there are none for this one.
+    `is_drained` when the core has `finished`, the cores before are drained and everything has been taken.
 
     Law: what comes in goes out once, in its order; `is_overrun` is never 1 if `own` obeys `is_open`. A `lossy` queue
     drops what comes while it is overrun, any other breaks the law.
@@ -52,6 +53,7 @@ class ResultQueue(wiring.Component):
                 "output": Out(pairs),
                 "is_drained": Out(1),
                 "is_open": Out(1, init=1),
+                "stays_open": Out(1),
                 "is_overrun": Out(1),
             }
         )
@@ -83,7 +85,8 @@ class ResultQueue(wiring.Component):
     def _count(self, m: Module, is_written: Any) -> tuple[Any, Any]:
         """Keep the level, and what follows from it in registers: neighbours see no logic but one gate behind them."""
         level, is_taken = Signal(range(self.depth + 1)), self.output.valid & self.output.ready
-        m.d.sync += self.is_open.eq(level <= self.highest_open)
+        m.d.comb += self.stays_open.eq(level <= self.highest_open)
+        m.d.sync += self.is_open.eq(self.stays_open)
         with m.If(is_written & ~is_taken):
             m.d.sync += [level.eq(level + 1), self.output.valid.eq(1)]
         with m.If(is_taken & ~is_written):
@@ -122,8 +125,10 @@ class ResultPort(wiring.Component):
 def merge(m: Module, cores: Sequence[Any], results: ResultPort) -> None:
     """The merging network: the results of each core go through the queues of all cores after it."""
     m.d.comb += cores[0].before_drained.eq(1)
-    for one, other in pairwise(cores):
-        wiring.connect(m, one.results, other.before)
-        m.d.comb += other.before_drained.eq(one.is_drained)
+    for place, (one, other) in enumerate(pairwise(cores)):
+        m.submodules[f"merge{place}"] = link = NeighbourLink(one.results.payload.shape())
+        wiring.connect(m, one.results, link.input)
+        wiring.connect(m, link.output, other.before)
+        m.d.comb += other.before_drained.eq(one.is_drained & ~link.output.valid)
     wiring.connect(m, cores[-1].results, results.input)
     m.d.comb += results.is_drained.eq(cores[-1].is_drained)
