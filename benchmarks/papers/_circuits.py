@@ -18,14 +18,14 @@ from windrow.hardware.cost.ecp5 import ecp5_cost
 from windrow.hardware.cost.virtex6 import virtex6_cost
 from windrow.hardware.design import (
     AggregateDesign,
-    Algorithm,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
     Design,
     Field,
     Function,
     JoinDesign,
-    Layout,
     Merge,
-    Part,
     Variant,
     WindowQuery,
 )
@@ -35,7 +35,7 @@ SLIDE = 60
 """Seconds; SLACK is the same in both papers."""
 SYMBOL = int.from_bytes(b"UBSN", "big")
 TUPLE_BITS = 128
-ROW = Layout((Field("symbol", 32, signed=False), Field("price", 32), Field("volume", 32)))
+ROW = BitLayout((Field("symbol", 32, signed=False), Field("price", 32), Field("volume", 32)))
 """Beside the time, which is the fourth number of a tuple."""
 TARGET = 250.0
 """MHz that place and route aims at: above every bar, so that it does not stop trying too soon."""
@@ -78,10 +78,10 @@ def trades_query(ratio: int) -> WindowQuery:
     11
     """
     is_chosen = Call("=", (Column("symbol"), Literal(SYMBOL)))
-    return WindowQuery(ratio * SLIDE, SLIDE, SLIDE, (Part(Function.COUNT),), (is_chosen,))
+    return WindowQuery(ratio * SLIDE, SLIDE, SLIDE, (CircuitPart(Function.COUNT),), (is_chosen,))
 
 
-def aggregate(algorithm: Algorithm, ratio: int, variant: Variant = Variant.REPAIRED) -> AggregateDesign:
+def aggregate(algorithm: CircuitAlgorithm, ratio: int, variant: Variant = Variant.REPAIRED) -> AggregateDesign:
     """The circuit of the papers, or ours with the defaults of `windrow synth`."""
     merge = Merge.ENCODER if variant is Variant.LITERAL else Merge.ONE_HOT
     return AggregateDesign(ROW, (trades_query(ratio),), algorithm=algorithm, variant=variant, merge=merge)
@@ -89,7 +89,7 @@ def aggregate(algorithm: Algorithm, ratio: int, variant: Variant = Variant.REPAI
 
 def join(cores: int, rows: int, variant: Variant = Variant.REPAIRED) -> JoinDesign:
     """Section 6.3: an equality of keys of 32 bits, with as many bits beside the key; `rows` of each side in all."""
-    left, right = (Layout((Field(f"{side}_key", 32), Field(f"{side}_value", 32))) for side in ("left", "right"))
+    left, right = (BitLayout((Field(f"{side}_key", 32), Field(f"{side}_value", 32))) for side in ("left", "right"))
     is_equal = Call("=", (Column("left_key"), Column("right_key")))
     return JoinDesign(left, right, is_equal, rows, rows, cores, variant)
 

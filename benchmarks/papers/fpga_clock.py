@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _harness import table, verdict
 
 from windrow.hardware.cost.chips import ChipCost
-from windrow.hardware.design import Algorithm, Variant
+from windrow.hardware.design import CircuitAlgorithm, Variant
 
 LEAST, FLAT = 200.0, 0.9
 PAPER = {10: 160, 20: 157, 30: 157, 60: 157, 512: 50}
@@ -33,7 +33,9 @@ PANES = 200
 def panes(size: Size) -> dict[int, ChipCost]:
     """Three tries each: those of one circuit differ by some per cent."""
     seeds = size.of((1,), (1, 2, 3))
-    costs = {n: on_ecp5(aggregate(Algorithm.PANES, n), seeds) for n in size.of((64, 4096), tuple(doubled(64, 4096)))}
+    costs = {
+        n: on_ecp5(aggregate(CircuitAlgorithm.PANES, n), seeds) for n in size.of((64, 4096), tuple(doubled(64, 4096)))
+    }
     _print("panes, repaired", costs, dict.fromkeys(costs, PANES))
     clocks = [megahertz(cost) for cost in costs.values()]
     print(f"slowest {min(clocks):.0f} MHz: {verdict(min(clocks), LEAST)} (bar {LEAST:.0f})")
@@ -43,7 +45,7 @@ def panes(size: Size) -> dict[int, ChipCost]:
 
 def window_ids(size: Size, variant: Variant) -> dict[int, ChipCost]:
     ratios = size.of((10,), (10, 20, 30), (60,))
-    costs = {ratio: on_ecp5(aggregate(Algorithm.WID, ratio, variant)) for ratio in ratios}
+    costs = {ratio: on_ecp5(aggregate(CircuitAlgorithm.WID, ratio, variant)) for ratio in ratios}
     _print(f"Window-ID, {variant.value}", costs, PAPER)
     return costs
 

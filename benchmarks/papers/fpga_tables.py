@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _harness import table, verdict
 
 from windrow.hardware.cost.chips import LX240T, ChipCost
-from windrow.hardware.design import Algorithm, Variant
+from windrow.hardware.design import CircuitAlgorithm, Variant
 
 REGISTERS, LUTS = "registers", "LUTs"
 MODULES = {
@@ -40,7 +40,7 @@ MOST_REGISTERS, MOST_LUTS = 3.0, 15.0
 
 
 def window_ids(counts: tuple[int, ...]) -> dict[int, ChipCost]:
-    costs = {n: on_virtex6(aggregate(Algorithm.WID, n - 1, Variant.LITERAL)) for n in counts}
+    costs = {n: on_virtex6(aggregate(CircuitAlgorithm.WID, n - 1, Variant.LITERAL)) for n in counts}
     rows = []
     for modules, cost in costs.items():
         registers, luts = MODULES[modules]
@@ -59,7 +59,7 @@ def window_ids(counts: tuple[int, ...]) -> dict[int, ChipCost]:
 
 
 def panes(ratios: tuple[int, ...]) -> dict[int, ChipCost]:
-    costs = {ratio: on_virtex6(aggregate(Algorithm.PANES, ratio, Variant.LITERAL)) for ratio in ratios}
+    costs = {ratio: on_virtex6(aggregate(CircuitAlgorithm.PANES, ratio, Variant.LITERAL)) for ratio in ratios}
     rows = []
     for ratio, cost in costs.items():
         same = "met" if cost.block_rams == BLOCKS[ratio] else "not met"

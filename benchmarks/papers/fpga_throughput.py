@@ -25,7 +25,7 @@ from _harness import table, verdict
 
 from windrow.hardware.answers import result_places
 from windrow.hardware.circuits.top import circuit_of
-from windrow.hardware.design import AggregateDesign, Algorithm, Variant
+from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, Variant
 from windrow.hardware.feeding import Elements
 from windrow.hardware.packing import pack, unpack
 from windrow.hardware.simulate.simulation import Simulation
@@ -55,15 +55,15 @@ class Case:
 
 def cases(size: Size) -> list[Case]:
     small = [
-        Case("Window-ID 10, literal", aggregate(Algorithm.WID, 10, Variant.LITERAL), 157.0),
-        Case("panes 64, repaired", aggregate(Algorithm.PANES, 64), 200.0),
+        Case("Window-ID 10, literal", aggregate(CircuitAlgorithm.WID, 10, Variant.LITERAL), 157.0),
+        Case("panes 64, repaired", aggregate(CircuitAlgorithm.PANES, 64), 200.0),
     ]
     if size is Size.QUICK:
         return small
     more = [
-        Case("Window-ID 10, repaired", aggregate(Algorithm.WID, 10), 157.0),
-        Case("panes 64, literal", aggregate(Algorithm.PANES, 64, Variant.LITERAL), 200.0),
-        Case("panes 4096, repaired", aggregate(Algorithm.PANES, 4096), 200.0),
+        Case("Window-ID 10, repaired", aggregate(CircuitAlgorithm.WID, 10), 157.0),
+        Case("panes 64, literal", aggregate(CircuitAlgorithm.PANES, 64, Variant.LITERAL), 200.0),
+        Case("panes 4096, repaired", aggregate(CircuitAlgorithm.PANES, 4096), 200.0),
     ]
     return [*small, *more]
 

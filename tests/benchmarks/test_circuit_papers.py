@@ -20,12 +20,12 @@ from _circuits import SLIDE, Line, Size, aggregate, join  # noqa: E402
 from fpga_throughput import Arrivals, Case, bits_a_row, check  # noqa: E402
 
 from windrow.hardware.circuits.top import circuit_of  # noqa: E402
-from windrow.hardware.design import Algorithm, Variant  # noqa: E402
+from windrow.hardware.design import CircuitAlgorithm, Variant  # noqa: E402
 from windrow.hardware.simulate.simulation import Simulation, Simulator  # noqa: E402
 
 CASES = [
-    Case("literal", aggregate(Algorithm.WID, 2, Variant.LITERAL), 157.0),
-    Case("repaired", aggregate(Algorithm.PANES, 3), 200.0),
+    Case("literal", aggregate(CircuitAlgorithm.WID, 2, Variant.LITERAL), 157.0),
+    Case("repaired", aggregate(CircuitAlgorithm.PANES, 3), 200.0),
 ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.hardware.answers import result_places
-from windrow.hardware.design import AggregateDesign, Field, Function, Part, WindowQuery
+from windrow.hardware.design import AggregateDesign, CircuitPart, Field, Function, WindowQuery
 from windrow.hardware.feeding import Elements
 from windrow.hardware.packing import Words, pack, unpack, with_sign
 from windrow.semantics.scalars.evaluate import evaluate
@@ -78,7 +78,7 @@ def _value(field: Field, data: Words, place: int) -> int | bool | None:
     return bool(number) if field.width == 1 and not field.signed and field.name.startswith("is_") else number
 
 
-def _part(part: Part, rows: list[Row]) -> int | None:
+def _part(part: CircuitPart, rows: list[Row]) -> int | None:
     values = [1 if part.argument is None else evaluate(part.argument, row) for row in rows]
     known = [value for value in values if value is not None]
     if part.function is Function.COUNT:

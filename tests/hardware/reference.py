@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.hardware.design import COUNTERS, AggregateDesign, Field, Function, Layout, Part, WindowQuery
+from windrow.hardware.design import COUNTERS, AggregateDesign, BitLayout, CircuitPart, Field, Function, WindowQuery
 from windrow.hardware.packing import Words, words_for
 from windrow.semantics.scalars.evaluate import evaluate
 
@@ -112,7 +112,7 @@ def _key(query: WindowQuery, row: Values) -> tuple[Any, ...]:
     return tuple(row[name] for name in query.keys)
 
 
-def _part(part: Part, rows: list[Values]) -> int | None:
+def _part(part: CircuitPart, rows: list[Values]) -> int | None:
     values = [1 if part.argument is None else evaluate(part.argument, row) for row in rows]
     known = [int(value) for value in values if value is not None]
     if part.function is Function.COUNT:
@@ -141,7 +141,7 @@ def as_words(numbers: list[int], bits: int) -> Words:
     return np.array(rows, np.uint64).reshape(len(numbers), words_for(bits))
 
 
-def packed(layout: Layout, values: Values) -> int:
+def packed(layout: BitLayout, values: Values) -> int:
     found = 0
     for one in layout.fields:
         value = values[one.name]
@@ -150,7 +150,7 @@ def packed(layout: Layout, values: Values) -> int:
     return found
 
 
-def unpacked(layout: Layout, number: int) -> tuple[Any, ...]:
+def unpacked(layout: BitLayout, number: int) -> tuple[Any, ...]:
     return tuple(_value(one, number >> layout.offsets[one.name]) for one in layout.fields)
 
 

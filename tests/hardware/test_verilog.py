@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from tests.hardware.small_circuits import Running
-from windrow.hardware.design import AggregateDesign, Field, Function, JoinDesign, Layout, Part, WindowQuery
+from windrow.hardware.design import AggregateDesign, BitLayout, CircuitPart, Field, Function, JoinDesign, WindowQuery
 from windrow.hardware.verilog import described, ports_of, rtlil_text, verilog_text
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
-PRICE = Layout((Field("price", 32),))
+PRICE = BitLayout((Field("price", 32),))
 
 
 def test_ports_are_flat_and_know_their_fields() -> None:
@@ -41,7 +41,7 @@ def test_the_same_circuit_gives_the_same_text() -> None:
 
 def test_a_design_is_described_in_full() -> None:
     where = Call(">", (Column("price"), Literal(7)))
-    parts = (Part(Function.COUNT), Part(Function.MAX, Column("price")))
+    parts = (CircuitPart(Function.COUNT), CircuitPart(Function.MAX, Column("price")))
     design = AggregateDesign(PRICE, (WindowQuery(600, 60, 30, parts, (where,), ("price",), 4),))
     lines = described(design)
     assert "query 0: range 600, slide 60, slack 30" == lines[0]

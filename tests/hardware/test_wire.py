@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.errors import DataError
-from windrow.hardware.design import AggregateDesign, Field, Function, Layout, Part, WindowQuery
+from windrow.hardware.design import AggregateDesign, BitLayout, CircuitPart, Field, Function, WindowQuery
 from windrow.hardware.feeding import Elements
 from windrow.hardware.packing import pack, unpack, with_sign, words_for
 from windrow.hardware.wire import (
@@ -26,8 +26,12 @@ from windrow.hardware.wire import (
 
 FIELDS = (Field("k", 7, signed=False), Field("x", 33, nullable=True), Field("y", 64))
 DESIGN = AggregateDesign(
-    Layout(FIELDS),
-    (WindowQuery(4, 2, 1, (Part(Function.COUNT), Part(Function.MIN, None, 70)), keys=("k", "x"), groups=3),),
+    BitLayout(FIELDS),
+    (
+        WindowQuery(
+            4, 2, 1, (CircuitPart(Function.COUNT), CircuitPart(Function.MIN, None, 70)), keys=("k", "x"), groups=3
+        ),
+    ),
     time_width=20,
 )
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Array, Integers, Numbers
 from windrow.errors import SumOverflowError
-from windrow.hardware.design import AggregateDesign, Field, Layout
+from windrow.hardware.design import AggregateDesign, BitLayout, Field
 from windrow.hardware.feeding import Fed
 from windrow.hardware.packing import Words, unpack, with_sign
 from windrow.hardware.planning.aggregates import AnswerColumn
@@ -72,7 +72,7 @@ def _moments(units: Integers, kind: pa.DataType) -> Array:
     return pa.array(units, pa.int64()).cast(kind)
 
 
-def _keys(reading: ResultColumns, layout: Layout, results: Words, place: int) -> Iterator[Array]:
+def _keys(reading: ResultColumns, layout: BitLayout, results: Words, place: int) -> Iterator[Array]:
     named = {field.name: field for field in layout.fields}
     for _, column in reading.keys:
         yield decoded(column, named[column.name], results, place + layout.offsets[column.name])
@@ -108,7 +108,7 @@ def _typed(values: Numbers, nulls: Numbers, kind: pa.DataType) -> Array:
     return plain.cast(kind)
 
 
-def _aggregates(reading: ResultColumns, layout: Layout, results: Words, place: int) -> Iterator[Array]:
+def _aggregates(reading: ResultColumns, layout: BitLayout, results: Words, place: int) -> Iterator[Array]:
     parts = [_read(results, field, place + layout.offsets[field.name]) for field in layout.fields]
     for column in reading.answers:
         values = [parts[one] for one in column.parts]

@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from windrow.hardware.circuits.configuration import registers_of
-from windrow.hardware.design import COUNTERS, Field, Layout
+from windrow.hardware.design import COUNTERS, BitLayout, Field
 from windrow.hardware.planning.columns import CircuitColumn
 from windrow.hardware.planning.joins import JoinPlan
 from windrow.hardware.planning.plan import AggregatePlan, CircuitPlan
@@ -99,7 +99,7 @@ def _aggregate(plan: AggregatePlan) -> dict[str, Any]:
     }
 
 
-def _columns(columns: Iterable[CircuitColumn], layout: Layout) -> list[dict[str, Any]]:
+def _columns(columns: Iterable[CircuitColumn], layout: BitLayout) -> list[dict[str, Any]]:
     return [
         {
             **_field(one.field, layout),
@@ -110,7 +110,7 @@ def _columns(columns: Iterable[CircuitColumn], layout: Layout) -> list[dict[str,
     ]
 
 
-def _field(field: Field, layout: Layout) -> dict[str, Any]:
+def _field(field: Field, layout: BitLayout) -> dict[str, Any]:
     low = layout.offsets[field.name]
     null = {"null_bit": low + field.width} if field.nullable else {}
     return {"name": field.name, "low": low, "bits": field.width, "signed": field.signed, **null}

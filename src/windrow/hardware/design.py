@@ -29,7 +29,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Layout:
+class BitLayout:
     """Fields side by side without gaps, the first one in the lowest bits."""
 
     fields: tuple[Field, ...]
@@ -58,7 +58,7 @@ class Function(Enum):
 
 
 @dataclass(frozen=True)
-class Part:
+class CircuitPart:
     """One accumulator. `width` is wide enough for every value it can take, or its overflow is counted.
 
     A part without an argument counts rows; one with an argument counts, adds or compares the values that are not NULL.
@@ -75,7 +75,7 @@ class Part:
         return self.function is not Function.COUNT
 
 
-class Algorithm(Enum):
+class CircuitAlgorithm(Enum):
     """Window-ID: a module for every open window. Panes: a module for every open pane, and windows from panes."""
 
     WID = "wid"
@@ -111,7 +111,7 @@ class WindowQuery:
     range: int
     slide: int
     slack: int
-    parts: tuple[Part, ...]
+    parts: tuple[CircuitPart, ...]
     where: tuple[Expression, ...] = ()
     """One filter stage each; a row passes where all are true."""
     keys: tuple[str, ...] = ()
@@ -146,21 +146,21 @@ class WindowQuery:
         return 1 - (-self.slack // self.slide)
 
     @property
-    def results(self) -> Layout:
+    def results(self) -> BitLayout:
         """What a result holds, one field for each part."""
         named = ((f"part{place}", part) for place, part in enumerate(self.parts))
-        return Layout(tuple(Field(name, part.width, part.signed, part.is_nullable) for name, part in named))
+        return BitLayout(tuple(Field(name, part.width, part.signed, part.is_nullable) for name, part in named))
 
 
 @dataclass(frozen=True)
 class AggregateDesign:
     """A circuit for window aggregates: one input, one query or several."""
 
-    layout: Layout
+    layout: BitLayout
     """The columns of a row but for its time."""
     queries: tuple[WindowQuery, ...]
     time_width: int = 32
-    algorithm: Algorithm = Algorithm.PANES
+    algorithm: CircuitAlgorithm = CircuitAlgorithm.PANES
     variant: Variant = Variant.REPAIRED
     merge: Merge = Merge.ONE_HOT
     window_level: WindowLevel = WindowLevel.INCREMENTAL
@@ -170,21 +170,21 @@ class AggregateDesign:
 
     def modules(self, query: WindowQuery) -> int:
         """How many modules a query takes: open windows, or slides of which panes are open."""
-        if self.algorithm is Algorithm.PANES:
+        if self.algorithm is CircuitAlgorithm.PANES:
             return query.open_slides
         least = query.window_modules
         return max(least, -(-query.range // query.slide) + 1) if self.variant is Variant.LITERAL else least
 
     def limit(self, query: WindowQuery, modules: int) -> int:
         """How far after the end of the oldest open window so many modules still hold all windows or panes of a row."""
-        if self.algorithm is Algorithm.PANES:
+        if self.algorithm is CircuitAlgorithm.PANES:
             return (modules - 1) * query.slide
         return modules * query.slide - query.range
 
     @cached_property
-    def key_layouts(self) -> tuple[Layout, ...]:
+    def key_layouts(self) -> tuple[BitLayout, ...]:
         named = {one.name: one for one in self.layout.fields}
-        return tuple(Layout(tuple(named[key] for key in query.keys)) for query in self.queries)
+        return tuple(BitLayout(tuple(named[key] for key in query.keys)) for query in self.queries)
 
 
 @dataclass(frozen=True)
@@ -195,8 +195,8 @@ class JoinDesign:
     arrival.
     """
 
-    left: Layout
-    right: Layout
+    left: BitLayout
+    right: BitLayout
     predicate: Expression | None
     left_rows: int
     right_rows: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.hardware.design import AggregateDesign, Algorithm, Field, JoinDesign, Layout, WindowQuery
+from windrow.hardware.design import AggregateDesign, BitLayout, CircuitAlgorithm, Field, JoinDesign, WindowQuery
 from windrow.hardware.planning.joins import JoinPlan
 from windrow.hardware.planning.plan import AggregatePlan, CircuitPlan
 from windrow.semantics.scalars.amounts import render
@@ -42,7 +42,7 @@ def _of_aggregates(plan: AggregatePlan) -> list[tuple[str, str]]:
 
 
 def _algorithm(design: AggregateDesign) -> str:
-    if design.algorithm is Algorithm.WID:
+    if design.algorithm is CircuitAlgorithm.WID:
         return "Window-ID, a module for each open window"
     return f"panes, windows put together {design.window_level.value}ly".replace("scanly", "by scanning")
 
@@ -57,9 +57,9 @@ def _of_query(design: AggregateDesign, query: WindowQuery) -> list[tuple[str, st
         sign = ", with a sign" if part.signed else ""
         lines.append(("keeps", f"{part.function.value}({argument}) in {part.width} bits{sign}"))
     modules, state = design.modules(query), query.results.bits + 1
-    what = "open windows" if design.algorithm is Algorithm.WID else "slides with open panes"
+    what = "open windows" if design.algorithm is CircuitAlgorithm.WID else "slides with open panes"
     lines.append(("modules", f"{modules:,} ({what}) of {state} bits a group"))
-    if design.algorithm is Algorithm.PANES:
+    if design.algorithm is CircuitAlgorithm.PANES:
         panes = query.range // query.pane
         lines.append(("memory", f"{panes:,} panes a window, {panes * query.groups * state:,} bits at least"))
     else:
@@ -67,7 +67,7 @@ def _of_query(design: AggregateDesign, query: WindowQuery) -> list[tuple[str, st
     return lines
 
 
-def _row(layout: Layout) -> str:
+def _row(layout: BitLayout) -> str:
     named = ", ".join(f"{field.name} {_width(field)}" for field in layout.fields)
     return f"{layout.bits} bits: {named}" if layout.fields else "nothing but its time"
 

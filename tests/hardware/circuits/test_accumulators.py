@@ -11,26 +11,26 @@ from amaranth.sim import Simulator
 
 from tests.hardware.reference import packed, unpacked
 from windrow.hardware.circuits.accumulators import Accumulators
-from windrow.hardware.design import Field, Function, Layout, Part, WindowQuery
+from windrow.hardware.design import BitLayout, CircuitPart, Field, Function, WindowQuery
 from windrow.semantics.scalars.expressions import Call, Column
 
-LAYOUT = Layout((Field("x", 4), Field("y", 4, signed=False, nullable=True)))
+LAYOUT = BitLayout((Field("x", 4), Field("y", 4, signed=False, nullable=True)))
 X, Y = Column("x"), Column("y")
 PARTS = (
-    Part(Function.COUNT),
-    Part(Function.COUNT, Y),
-    Part(Function.SUM, Y, 36),
-    Part(Function.SUM, Call("*", (X, Y)), 41, signed=True),
-    Part(Function.MIN, X, 4, signed=True),
-    Part(Function.MAX, Y, 4),
-    Part(Function.MIN, Y, 9),
+    CircuitPart(Function.COUNT),
+    CircuitPart(Function.COUNT, Y),
+    CircuitPart(Function.SUM, Y, 36),
+    CircuitPart(Function.SUM, Call("*", (X, Y)), 41, signed=True),
+    CircuitPart(Function.MIN, X, 4, signed=True),
+    CircuitPart(Function.MAX, Y, 4),
+    CircuitPart(Function.MIN, Y, 9),
 )
 
 
 class _Bench:
     """Folds rows into a state in either order, and gives the result and whether something did not fit."""
 
-    def __init__(self, parts: tuple[Part, ...]) -> None:
+    def __init__(self, parts: tuple[CircuitPart, ...]) -> None:
         self.parts, self.algebra = parts, Accumulators(parts, LAYOUT)
 
     def fold(self, rows: list[dict[str, Any]], *, left: bool) -> tuple[tuple[Any, ...], bool]:
@@ -72,7 +72,7 @@ def test_rows_in_any_order_give_what_the_aggregates_mean(number: int) -> None:
 
 
 def test_a_sum_that_does_not_fit_is_seen() -> None:
-    bench = _Bench((Part(Function.SUM, X, 5, signed=True),))
+    bench = _Bench((CircuitPart(Function.SUM, X, 5, signed=True),))
     assert ((14,), False) == bench.fold([{"x": 7, "y": 0}] * 2, left=True)
     assert ((-11,), True) == bench.fold([{"x": 7, "y": 0}] * 3, left=True)
     assert ((-16,), False) == bench.fold([{"x": -8, "y": 0}] * 2, left=True)
@@ -80,18 +80,18 @@ def test_a_sum_that_does_not_fit_is_seen() -> None:
 
 
 def test_a_value_that_does_not_fit_is_seen() -> None:
-    bench = _Bench((Part(Function.MAX, X, 3, signed=True),))
+    bench = _Bench((CircuitPart(Function.MAX, X, 3, signed=True),))
     assert ((3,), False) == bench.fold([{"x": 3, "y": 0}], left=True)
     assert bench.fold([{"x": 4, "y": 0}], left=True)[1]
-    assert _Bench((Part(Function.MAX, X, 4),)).fold([{"x": -1, "y": 0}], left=True)[1]
+    assert _Bench((CircuitPart(Function.MAX, X, 4),)).fold([{"x": -1, "y": 0}], left=True)[1]
 
 
 def test_only_sums_that_are_too_narrow_for_all_rows_of_a_window_can_overflow() -> None:
     algebra = Accumulators(PARTS, LAYOUT)
     assert [False] * len(PARTS) == [algebra.can_overflow(part) for part in PARTS]
     narrow = (
-        Part(Function.COUNT, width=31),
-        Part(Function.SUM, Y, 35),
-        Part(Function.SUM, Call("*", (X, Y)), 39, True),
+        CircuitPart(Function.COUNT, width=31),
+        CircuitPart(Function.SUM, Y, 35),
+        CircuitPart(Function.SUM, Call("*", (X, Y)), 39, True),
     )
     assert [True] * 3 == [algebra.can_overflow(part) for part in narrow]

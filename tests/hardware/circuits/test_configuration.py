@@ -11,20 +11,28 @@ from tests.hardware.reference import Promise, Row, Stream, results, words
 from windrow.errors import ConfigurationError
 from windrow.hardware.circuits.configuration import registers_of, writes_for
 from windrow.hardware.circuits.top import circuit_of
-from windrow.hardware.design import AggregateDesign, Algorithm, Field, Function, Layout, Part, WindowQuery
+from windrow.hardware.design import (
+    AggregateDesign,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
+    Field,
+    Function,
+    WindowQuery,
+)
 from windrow.hardware.simulate.simulation import Simulation, Simulator
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
 X = Column("x")
-LAYOUT = Layout((Field("x", 5),))
+LAYOUT = BitLayout((Field("x", 5),))
 
 
 def _above(bound: int) -> Call:
     return Call(">", (X, Literal(bound)))
 
 
-QUERY = WindowQuery(8, 2, 2, (Part(Function.COUNT),), where=(_above(3),))
-DESIGN = AggregateDesign(LAYOUT, (QUERY,), time_width=10, algorithm=Algorithm.WID, configurable=True)
+QUERY = WindowQuery(8, 2, 2, (CircuitPart(Function.COUNT),), where=(_above(3),))
+DESIGN = AggregateDesign(LAYOUT, (QUERY,), time_width=10, algorithm=CircuitAlgorithm.WID, configurable=True)
 STREAM: Stream = [*(Row(time, {"x": time % 7}) for time in range(30)), Promise(last=True)]
 
 
@@ -39,8 +47,8 @@ def test_without_writes_a_circuit_is_that_of_its_design() -> None:
     assert_equal(Simulation(circuit_of(DESIGN), backend=Simulator.PYTHON), DESIGN, stream)
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
-def test_range_slide_and_constants_are_set(algorithm: Algorithm) -> None:
+@pytest.mark.parametrize("algorithm", CircuitAlgorithm)
+def test_range_slide_and_constants_are_set(algorithm: CircuitAlgorithm) -> None:
     design = replace(DESIGN, algorithm=algorithm)
     simulation = Simulation(circuit_of(design), backend=Simulator.PYTHON)
     stream = [one for row in STREAM[:-1] for one in (Promise(row.time), row)]

@@ -19,11 +19,13 @@ from windrow.hardware.circuits.expressions import (
     literals_of,
     wire,
 )
-from windrow.hardware.design import Field, Layout
+from windrow.hardware.design import BitLayout, Field
 from windrow.semantics.scalars.evaluate import evaluate
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
-LAYOUT = Layout((Field("x", 3), Field("u", 3, signed=False), Field("n", 3, nullable=True), Field("b", 1, False, True)))
+LAYOUT = BitLayout(
+    (Field("x", 3), Field("u", 3, signed=False), Field("n", 3, nullable=True), Field("b", 1, False, True))
+)
 X, U, N, B = (Column(name) for name in "xunb")
 VALUES: dict[str, list[Any]] = {
     "x": [-4, -1, 0, 3],

@@ -11,12 +11,12 @@ from windrow.errors import UnsupportedError
 from windrow.hardware.circuits.top import circuit_of
 from windrow.hardware.design import (
     AggregateDesign,
-    Algorithm,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
     Field,
     Function,
-    Layout,
     Merge,
-    Part,
     Variant,
     WindowQuery,
 )
@@ -24,14 +24,16 @@ from windrow.hardware.simulate.simulation import Simulation, Simulator
 from windrow.hardware.simulate.trace import Ended, Trace
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
-LAYOUT = Layout((Field("symbol", 8, signed=False), Field("price", 8)))
+LAYOUT = BitLayout((Field("symbol", 8, signed=False), Field("price", 8)))
 WHERE = (Call("=", (Column("symbol"), Literal(7))),)
-COUNT = (Part(Function.COUNT),)
+COUNT = (CircuitPart(Function.COUNT),)
 
 
-def _design(length: int, slide: int, slack: int, parts: tuple[Part, ...] = COUNT, **options: object) -> AggregateDesign:
+def _design(
+    length: int, slide: int, slack: int, parts: tuple[CircuitPart, ...] = COUNT, **options: object
+) -> AggregateDesign:
     query = WindowQuery(length, slide, slack, parts, where=WHERE)
-    given = {"time_width": 12, "algorithm": Algorithm.WID, "variant": Variant.LITERAL, "merge": Merge.ENCODER}
+    given = {"time_width": 12, "algorithm": CircuitAlgorithm.WID, "variant": Variant.LITERAL, "merge": Merge.ENCODER}
     return AggregateDesign(LAYOUT, (query,), **{**given, **options})  # type: ignore[arg-type]
 
 
@@ -69,7 +71,11 @@ def _regular(random: Random, query: WindowQuery, rows: int) -> Stream:
 
 @pytest.mark.parametrize("merge", Merge)
 def test_in_the_papers_regime_it_is_right(merge: Merge) -> None:
-    parts = (*COUNT, Part(Function.SUM, Column("price"), 40, True), Part(Function.MAX, Column("price"), 8, True))
+    parts = (
+        *COUNT,
+        CircuitPart(Function.SUM, Column("price"), 40, True),
+        CircuitPart(Function.MAX, Column("price"), 8, True),
+    )
     design = _design(24, 6, 6, parts, merge=merge)
     stream = _regular(Random(1), design.queries[0], 200)
     truth = _truth(design, stream)
@@ -119,13 +125,17 @@ def test_a_slide_that_does_not_divide_the_range_loses_rows() -> None:
 
 
 def test_a_window_without_rows_looks_like_one_of_neutral_values() -> None:
-    parts = (*COUNT, Part(Function.SUM, Column("price"), 16, True), Part(Function.MIN, Column("price"), 8, True))
+    parts = (
+        *COUNT,
+        CircuitPart(Function.SUM, Column("price"), 16, True),
+        CircuitPart(Function.MIN, Column("price"), 8, True),
+    )
     design = _design(4, 2, 2, parts)
     assert [(4, (), (0, 0, 127))] == _given(design, [Promise(4)])
 
 
 def test_late_and_early_rows_vanish_and_sums_wrap_around() -> None:
-    design = _design(4, 2, 2, (Part(Function.SUM, Column("price"), 8, True),))
+    design = _design(4, 2, 2, (CircuitPart(Function.SUM, Column("price"), 8, True),))
     stream: Stream = [_row(2, 100), _row(3, 100), _row(50), Promise(4), _row(1), Promise(6)]
     trace = _run(design, stream)
     assert [(4, (), (200 - 256,)), (6, (), (200 - 256,))] == results(design, trace.results)[0]
@@ -145,4 +155,4 @@ def test_what_the_papers_do_not_have_is_refused() -> None:
     query = WindowQuery(4, 2, 2, COUNT, keys=("symbol",), groups=2)
     rule = "must be repaired for several queries, for GROUP BY and for what is set at run time"
     with pytest.raises(UnsupportedError, match=rf"^`variant` {rule}, got literal\. Hint: the papers' circuits are"):
-        circuit_of(AggregateDesign(LAYOUT, (query,), algorithm=Algorithm.WID, variant=Variant.LITERAL))
+        circuit_of(AggregateDesign(LAYOUT, (query,), algorithm=CircuitAlgorithm.WID, variant=Variant.LITERAL))

@@ -11,19 +11,32 @@ import pytest
 from tests.hardware.circuits.comparing import assert_equal, random_pattern, random_query, random_stream
 from tests.hardware.reference import Promise, Row, Stream, expected, results, words
 from windrow.hardware.circuits.top import circuit_of
-from windrow.hardware.design import AggregateDesign, Algorithm, Field, Function, Layout, Merge, Part, WindowQuery
+from windrow.hardware.design import (
+    AggregateDesign,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
+    Field,
+    Function,
+    Merge,
+    WindowQuery,
+)
 from windrow.hardware.simulate.simulation import Simulation, Simulator
 from windrow.hardware.simulate.trace import Trace
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
 X = Column("x")
-LAYOUT = Layout((Field("x", 7), Field("k", 2, signed=False)))
-PARTS = (Part(Function.COUNT), Part(Function.SUM, X, 39, signed=True), Part(Function.MAX, X, 7, signed=True))
+LAYOUT = BitLayout((Field("x", 7), Field("k", 2, signed=False)))
+PARTS = (
+    CircuitPart(Function.COUNT),
+    CircuitPart(Function.SUM, X, 39, signed=True),
+    CircuitPart(Function.MAX, X, 7, signed=True),
+)
 POSITIVE = Call(">", (X, Literal(0)))
 
 
 def _wid(*queries: WindowQuery, **options: object) -> AggregateDesign:
-    return AggregateDesign(LAYOUT, queries, **{"time_width": 12, "algorithm": Algorithm.WID, **options})  # type: ignore[arg-type]
+    return AggregateDesign(LAYOUT, queries, **{"time_width": 12, "algorithm": CircuitAlgorithm.WID, **options})  # type: ignore[arg-type]
 
 
 def _run(design: AggregateDesign, stream: Stream, **patterns: object) -> Trace:
@@ -35,9 +48,9 @@ def _rows(*times: int, k: int = 0, x: int = 1) -> Stream:
     return [Row(time, {"x": x, "k": k}) for time in times]
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize("algorithm", CircuitAlgorithm)
 @pytest.mark.parametrize("seed", range(3))
-def test_fixed_parameters_equal_the_brute_force(algorithm: Algorithm, seed: int) -> None:
+def test_fixed_parameters_equal_the_brute_force(algorithm: CircuitAlgorithm, seed: int) -> None:
     random = Random(f"{algorithm} {seed}")
     largest = WindowQuery(4, 1, 2, PARTS[: random.randint(1, 3)], generous=random.random() < 0.5)
     query = random_query(random, largest, 9)
@@ -49,8 +62,8 @@ def test_fixed_parameters_equal_the_brute_force(algorithm: Algorithm, seed: int)
     assert_equal(simulation, design, stream, offers=random_pattern(random), ready=random_pattern(random))
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
-def test_several_queries_share_the_input(algorithm: Algorithm) -> None:
+@pytest.mark.parametrize("algorithm", CircuitAlgorithm)
+def test_several_queries_share_the_input(algorithm: CircuitAlgorithm) -> None:
     queries = (
         WindowQuery(6, 2, 3, PARTS[:1], where=(POSITIVE,)),
         WindowQuery(5, 3, 3, PARTS, keys=("k",), groups=4),
@@ -103,7 +116,7 @@ def test_keys_beyond_the_table_are_counted_and_others_go_on() -> None:
 
 
 def test_sums_that_do_not_fit_are_counted() -> None:
-    design = _wid(WindowQuery(4, 2, 2, (Part(Function.SUM, X, 8, signed=True),)))
+    design = _wid(WindowQuery(4, 2, 2, (CircuitPart(Function.SUM, X, 8, signed=True),)))
     trace = _run(design, [*_rows(0, 0, 0, x=60), *_rows(1, x=-60), Promise(last=True)])
     # 180 is -76 in 8 bits, and back again.
     assert 2 == trace.counters["overflow"]
@@ -116,9 +129,9 @@ def test_an_empty_stream_ends() -> None:
     assert 1 == int(trace.results[0, 0]) & 3
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize("algorithm", CircuitAlgorithm)
 @pytest.mark.parametrize(("time", "early"), [(5, 0), (6, 1)])
-def test_rows_are_early_from_where_there_are_no_modules_on(algorithm: Algorithm, time: int, early: int) -> None:
+def test_rows_are_early_from_where_there_are_no_modules_on(algorithm: CircuitAlgorithm, time: int, early: int) -> None:
     """The oldest open window ends at 2, and the slack of 4 allows for rows below 6."""
     design = _wid(WindowQuery(4, 2, 4, PARTS[:1]), algorithm=algorithm)
     trace = _run(design, [*_rows(time), Promise(last=True)])

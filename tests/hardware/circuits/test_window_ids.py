@@ -8,18 +8,29 @@ import pytest
 
 from tests.hardware.circuits.comparing import assert_equal, random_pattern, random_query, random_stream
 from windrow.hardware.circuits.top import circuit_of
-from windrow.hardware.design import AggregateDesign, Algorithm, Field, Function, Layout, Merge, Part, WindowQuery
+from windrow.hardware.design import (
+    AggregateDesign,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
+    Field,
+    Function,
+    Merge,
+    WindowQuery,
+)
 from windrow.hardware.simulate.simulation import Simulation
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
 X, Y = Column("x"), Column("y")
-LAYOUT = Layout((Field("x", 9), Field("y", 6, signed=False, nullable=True), Field("k", 3, signed=False, nullable=True)))
+LAYOUT = BitLayout(
+    (Field("x", 9), Field("y", 6, signed=False, nullable=True), Field("k", 3, signed=False, nullable=True))
+)
 ALL = (
-    Part(Function.COUNT),
-    Part(Function.COUNT, Y),
-    Part(Function.SUM, Call("*", (X, Y)), 50, signed=True),
-    Part(Function.MIN, Y, 6),
-    Part(Function.MAX, Call("-", (X, Y)), 12, signed=True),
+    CircuitPart(Function.COUNT),
+    CircuitPart(Function.COUNT, Y),
+    CircuitPart(Function.SUM, Call("*", (X, Y)), 50, signed=True),
+    CircuitPart(Function.MIN, Y, 6),
+    CircuitPart(Function.MAX, Call("-", (X, Y)), 12, signed=True),
 )
 WHERE = (Call("or", (Call(">", (X, Literal(-50))), Call("is_null", (Y,)))), Call("<>", (Y, Literal(7))))
 DESIGNS = {
@@ -35,7 +46,7 @@ and slides."""
 def _compare(name: str, seeds: range) -> None:
     merge = {"groups": Merge.TREE, "filters": Merge.ENCODER}.get(name, Merge.ONE_HOT)
     design = AggregateDesign(
-        LAYOUT, (DESIGNS[name],), time_width=14, algorithm=Algorithm.WID, merge=merge, configurable=True
+        LAYOUT, (DESIGNS[name],), time_width=14, algorithm=CircuitAlgorithm.WID, merge=merge, configurable=True
     )
     simulation = Simulation(circuit_of(design))
     for seed in seeds:

@@ -12,24 +12,24 @@ from amaranth.lib import wiring
 from windrow.hardware.circuits.top import circuit_of
 from windrow.hardware.design import (
     AggregateDesign,
-    Algorithm,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
     Field,
     Function,
     JoinDesign,
-    Layout,
-    Part,
     Variant,
     WindowQuery,
 )
 from windrow.hardware.formal.claims import meets_once, nothing_lost, same_results
 from windrow.semantics.scalars.expressions import Column
 
-DATA = Layout((Field("x", 1, signed=False),))
-COUNT = WindowQuery(4, 2, 0, (Part(Function.COUNT, None, 3),), generous=False)
-PANES = AggregateDesign(DATA, (COUNT,), time_width=5, algorithm=Algorithm.PANES)
-WID = replace(PANES, algorithm=Algorithm.WID)
+DATA = BitLayout((Field("x", 1, signed=False),))
+COUNT = WindowQuery(4, 2, 0, (CircuitPart(Function.COUNT, None, 3),), generous=False)
+PANES = AggregateDesign(DATA, (COUNT,), time_width=5, algorithm=CircuitAlgorithm.PANES)
+WID = replace(PANES, algorithm=CircuitAlgorithm.WID)
 NUMBER = Field("n", 2, signed=False)
-JOIN = JoinDesign(Layout((NUMBER,)), Layout((NUMBER,)), None, 2, 2, 2, result_depth=4)
+JOIN = JoinDesign(BitLayout((NUMBER,)), BitLayout((NUMBER,)), None, 2, 2, 2, result_depth=4)
 
 
 def with_query(design: AggregateDesign, **changes: Any) -> AggregateDesign:
@@ -107,7 +107,7 @@ def test_the_papers_array_leaves_out_the_last_pairs() -> None:
 @pytest.mark.parametrize("generous", [True, False])
 def test_panes_equal_window_ids_for_more(function: Function, range: int, slide: int, generous: bool) -> None:
     argument = None if function is Function.COUNT else Column("x")
-    part = Part(function, argument, 3)
+    part = CircuitPart(function, argument, 3)
     changes = {"range": range, "slide": slide, "slack": 1, "generous": generous, "parts": (part,)}
     wid, panes = with_query(WID, **changes), with_query(PANES, **changes)
     proof = same_results(circuit_of(wid), circuit_of(panes), wid, elements=4, cycles=64, behind=5)
@@ -126,7 +126,7 @@ def test_no_result_is_lost_for_longer(design: AggregateDesign) -> None:
 @pytest.mark.parametrize(("cores", "left", "right"), [(1, 2, 2), (2, 2, 4), (3, 3, 3)])
 def test_each_pair_meets_once_in_more_arrays(waits: bool, cores: int, left: int, right: int) -> None:
     number = Field("n", 3, signed=False)
-    layout = Layout((number,))
+    layout = BitLayout((number,))
     design = JoinDesign(layout, layout, None, left, right, cores, result_depth=4)
     proof = meets_once(circuit_of(design), design, rows=6, cycles=50 if waits else 90, waits=waits)
     assert proof.holds, str(proof)

@@ -11,7 +11,15 @@ import pytest
 
 import windrow as wr
 from windrow.errors import ConfigurationError, UnsupportedError, WindrowError
-from windrow.hardware.design import AggregateDesign, Algorithm, Field, Function, JoinDesign, Layout, Part
+from windrow.hardware.design import (
+    AggregateDesign,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
+    Field,
+    Function,
+    JoinDesign,
+)
 from windrow.hardware.planning.joins import JoinPlan
 from windrow.hardware.planning.options import CircuitOptions
 from windrow.hardware.planning.plan import AggregatePlan, asked_of, plan_circuit, strings_of
@@ -58,16 +66,16 @@ def test_a_query_is_a_layout_filters_and_parts() -> None:
     volume, least = Column("volume"), Call("-", (Call("*", (Column("price"), Literal(2))), Literal(1)))
     found = plan.design.queries[0]
     assert (
-        Layout((Field("symbol", 2, False, True), Field("price", 32), Field("volume", 16, False, True)))
+        BitLayout((Field("symbol", 2, False, True), Field("price", 32), Field("volume", 16, False, True)))
         == plan.design.layout
     )
     assert (Call("=", (Column("symbol"), Literal(1))), Call(">", (volume, Literal(3)))) == found.where
     assert (
-        Part(Function.COUNT, None, 32),
-        Part(Function.SUM, Column("price"), 64, True),
-        Part(Function.SUM, volume, 48, False),
-        Part(Function.COUNT, volume, 32, False),
-        Part(Function.MIN, least, 35, True),
+        CircuitPart(Function.COUNT, None, 32),
+        CircuitPart(Function.SUM, Column("price"), 64, True),
+        CircuitPart(Function.SUM, volume, 48, False),
+        CircuitPart(Function.COUNT, volume, 32, False),
+        CircuitPart(Function.MIN, least, 35, True),
     ) == found.parts
     assert (10, 1, 1, ("symbol",), 4) == (found.range, found.slide, found.slack, found.keys, found.groups)
     assert [(0,), (1,), (2, 3), (4,)] == [answer.parts for answer in plan.queries[0].answers]
@@ -116,8 +124,8 @@ def test_options_say_widths_rooms_and_ways() -> None:
         variant="literal",
     )
     design = plan.design
-    assert Layout((Field("price", 12), Field("volume", 16, False))) == design.layout
-    assert (40, 7, 20, Algorithm.WID, "literal") == (
+    assert BitLayout((Field("price", 12), Field("volume", 16, False))) == design.layout
+    assert (40, 7, 20, CircuitAlgorithm.WID, "literal") == (
         design.queries[0].parts[0].width,
         design.queries[0].groups,
         design.time_width,
@@ -125,7 +133,7 @@ def test_options_say_widths_rooms_and_ways() -> None:
         design.variant.value,
     )
     assert (
-        Algorithm.PANES
+        CircuitAlgorithm.PANES
         is planned(f"SELECT count(*) AS n FROM trades {WINDOW} STRATEGY wid", algorithm="panes").design.algorithm
     )
 

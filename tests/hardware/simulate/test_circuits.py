@@ -12,13 +12,13 @@ from windrow.hardware.circuits.configuration import write_of, writes_for
 from windrow.hardware.circuits.top import circuit_of
 from windrow.hardware.design import (
     AggregateDesign,
-    Algorithm,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
     Design,
     Field,
     Function,
     JoinDesign,
-    Layout,
-    Part,
     WindowQuery,
 )
 from windrow.hardware.packing import Words, pack
@@ -27,10 +27,10 @@ from windrow.hardware.simulate.trace import Ended
 from windrow.hardware.simulate.verilog_tools import lint, simulate_verilog
 from windrow.semantics.scalars.expressions import Column
 
-ROW = Layout((Field("x", 8, signed=False),))
-QUERY = WindowQuery(8, 4, 4, (Part(Function.COUNT, None, 8), Part(Function.SUM, Column("x"), 16)))
+ROW = BitLayout((Field("x", 8, signed=False),))
+QUERY = WindowQuery(8, 4, 4, (CircuitPart(Function.COUNT, None, 8), CircuitPart(Function.SUM, Column("x"), 16)))
 PANES = AggregateDesign(ROW, (QUERY,), time_width=16)
-WID = replace(PANES, algorithm=Algorithm.WID)
+WID = replace(PANES, algorithm=CircuitAlgorithm.WID)
 JOIN = JoinDesign(ROW, ROW, None, 4, 4, 2, result_depth=4)
 
 

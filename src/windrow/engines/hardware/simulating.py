@@ -16,7 +16,7 @@ from windrow.engines.run import Requests
 from windrow.errors import InternalError
 from windrow.hardware.circuits.top import circuit_of
 from windrow.hardware.deep_expressions import deep_expressions
-from windrow.hardware.design import AggregateDesign, Algorithm, Design
+from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, Design
 from windrow.hardware.feeding import Elements, packed_rows
 from windrow.hardware.packing import Words, pack
 from windrow.hardware.planning.joins import JoinPlan
@@ -61,7 +61,7 @@ class Simulated:
         design = self.design
         word = design.algorithm.value if isinstance(design, AggregateDesign) else "handshake"
         reasons = [f"{design.variant.value} circuit, {self.trace.cycles:,} cycles simulated with {self.trace.backend}"]
-        if isinstance(design, AggregateDesign) and design.algorithm is Algorithm.PANES:
+        if isinstance(design, AggregateDesign) and design.algorithm is CircuitAlgorithm.PANES:
             reasons.append("each row goes into one pane, windows are made of panes")
         return [word, *reasons, *([self.note] if self.note else [])]
 

@@ -16,7 +16,7 @@ from amaranth.hdl import Cat, Const, Mux, Shape, Value, signed, unsigned
 from amaranth.lib import data
 
 from windrow.hardware.circuits.expressions import Wires, argument_shape, fields_of, wire
-from windrow.hardware.design import Function, Layout, Part
+from windrow.hardware.design import BitLayout, CircuitPart, Function
 
 ROWS_BITS = 32
 """Windows of up to 2 ** 32 - 1 rows: a sum this much wider than what it adds cannot overflow."""
@@ -38,8 +38,8 @@ class Accumulators:
     `lift`s combined.
     """
 
-    parts: tuple[Part, ...]
-    layout: Layout
+    parts: tuple[CircuitPart, ...]
+    layout: BitLayout
 
     @cached_property
     def arguments(self) -> data.StructLayout:
@@ -117,7 +117,7 @@ class Accumulators:
                 missed.append((held.as_signed() if part.signed else held) != value)
         return Combined(data.View(self.state, Cat(*members)), reduce(or_, missed))
 
-    def can_overflow(self, part: Part) -> bool:
+    def can_overflow(self, part: CircuitPart) -> bool:
         """Whether 2 ** 32 - 1 rows in a window could be too much for a part."""
         if part.function in (Function.MIN, Function.MAX):
             return False
@@ -133,26 +133,26 @@ class Accumulators:
                 members.append(~state[f"seen{place}"])
         return Cat(*members)
 
-    def _argument(self, part: Part) -> Shape:
+    def _argument(self, part: CircuitPart) -> Shape:
         assert part.argument is not None
         width, with_sign = argument_shape(part.argument, self.layout)
         return signed(width) if with_sign else unsigned(width)
 
-    def _given(self, given: Any, place: int, part: Part) -> Wires:
+    def _given(self, given: Any, place: int, part: CircuitPart) -> Wires:
         known = given[f"known{place}"] if part.argument is not None else Const(1, 1)
         return Wires(Const(1, 1) if part.function is Function.COUNT else given[f"value{place}"], known)
 
 
-def shape_of(part: Part) -> Shape:
+def shape_of(part: CircuitPart) -> Shape:
     return signed(part.width) if part.signed else unsigned(part.width)
 
 
-def _start(part: Part) -> int:
+def _start(part: CircuitPart) -> int:
     least, greatest = (-(1 << part.width - 1), (1 << part.width - 1) - 1) if part.signed else (0, (1 << part.width) - 1)
     return {Function.MIN: greatest, Function.MAX: least}.get(part.function, 0)
 
 
-def _combined(part: Part, left: Any, right: Any) -> Any:
+def _combined(part: CircuitPart, left: Any, right: Any) -> Any:
     if part.function is Function.MIN:
         return Mux(left < right, left, right)
     if part.function is Function.MAX:

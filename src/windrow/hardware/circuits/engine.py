@@ -60,9 +60,9 @@ def group_bits(query: WindowQuery) -> int:
 def offset_bits(design: AggregateDesign, query: WindowQuery) -> int:
     """How many of the lowest bits of `time` are enough for the offset of a row, and for its distance from the begin.
 
-    >>> from windrow.hardware.design import Layout
+    >>> from windrow.hardware.design import BitLayout
     >>> query = WindowQuery(600, 60, 60, ())
-    >>> offset_bits(AggregateDesign(Layout(()), (query,)), query)
+    >>> offset_bits(AggregateDesign(BitLayout(()), (query,)), query)
     11
     """
     if design.configurable:

@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Signal, Value, signed
 
 from windrow.errors import QueryError, UnsupportedError
-from windrow.hardware.design import Field, Layout
+from windrow.hardware.design import BitLayout, Field
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 
 
@@ -31,7 +31,7 @@ class Wires:
         return self.value & self.known
 
 
-def fields_of(layout: Layout, data: Any) -> dict[str, Wires]:
+def fields_of(layout: BitLayout, data: Any) -> dict[str, Wires]:
     """The fields of a packed row by name."""
     bits = Value.cast(data)
     return {one.name: _field(one, bits[layout.offsets[one.name] :]) for one in layout.fields}
@@ -67,21 +67,21 @@ def wire(expression: Expression, row: Mapping[str, Wires], constants: Sequence[A
     return _wired(expression, row, given)
 
 
-def check_expression(expression: Expression, layout: Layout) -> None:
+def check_expression(expression: Expression, layout: BitLayout) -> None:
     """Refuse an expression that no circuit computes; the message says which part of it, and why."""
     width = max(layout.bits, 1)
     wire(expression, fields_of(layout, Signal(width)))
 
 
-def check_condition(expression: Expression, layout: Layout) -> None:
+def check_condition(expression: Expression, layout: BitLayout) -> None:
     """Like `check_expression`, for what is to be true or false."""
     _truth("where", wire(expression, fields_of(layout, Signal(max(layout.bits, 1)))))
 
 
-def argument_shape(expression: Expression, layout: Layout) -> tuple[int, bool]:
+def argument_shape(expression: Expression, layout: BitLayout) -> tuple[int, bool]:
     """How many bits the values of an expression take, and whether they have a sign.
 
-    >>> argument_shape(Call("+", (Column("x"), Literal(1))), Layout((Field("x", 8),)))
+    >>> argument_shape(Call("+", (Column("x"), Literal(1))), BitLayout((Field("x", 8),)))
     (9, True)
     """
     shape = Value.cast(wire(expression, fields_of(layout, Signal(max(layout.bits, 1)))).value).shape()

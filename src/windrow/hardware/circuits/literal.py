@@ -18,12 +18,12 @@ from windrow.hardware.circuits.expressions import fields_of, wire
 from windrow.hardware.circuits.merging import choose, delayed, tree_levels
 from windrow.hardware.circuits.panes.literal import LiteralPanes
 from windrow.hardware.circuits.ports import AggregatePorts
-from windrow.hardware.design import AggregateDesign, Algorithm, WindowQuery
+from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, WindowQuery
 
 
 def literal_engine_of(design: AggregateDesign, query: WindowQuery) -> wiring.Component:
     """The papers' engine of a query, with the ports of `LiteralSignature`."""
-    return LiteralWindowIds(design, query) if design.algorithm is Algorithm.WID else LiteralPanes(design, query)
+    return LiteralWindowIds(design, query) if design.algorithm is CircuitAlgorithm.WID else LiteralPanes(design, query)
 
 
 class LiteralCircuit(wiring.Component):

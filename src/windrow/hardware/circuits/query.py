@@ -17,12 +17,12 @@ from windrow.hardware.circuits.panes.engine import PaneEngine
 from windrow.hardware.circuits.ports import element_of, result_of
 from windrow.hardware.circuits.punctuations import PunctuationSplitter, arrival_of
 from windrow.hardware.circuits.window_ids import WindowIds
-from windrow.hardware.design import AggregateDesign, Algorithm, WindowQuery
+from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, WindowQuery
 
 
 def engine_of(design: AggregateDesign, query: WindowQuery) -> wiring.Component:
     """The repaired window engine of a query, with the ports of `EngineSignature`."""
-    return WindowIds(design, query) if design.algorithm is Algorithm.WID else PaneEngine(design, query)
+    return WindowIds(design, query) if design.algorithm is CircuitAlgorithm.WID else PaneEngine(design, query)
 
 
 class QueryCircuit(wiring.Component):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from windrow.errors import UnsupportedError
-from windrow.hardware.design import Field, Function, Part
+from windrow.hardware.design import CircuitPart, Field, Function
 from windrow.hardware.planning.expressions import Lowering, width_of
 from windrow.hardware.planning.options import MOST_BITS
 from windrow.plan.nodes import AggregateCall
@@ -39,9 +39,9 @@ class AnswerColumn:
 
 def accumulate(
     calls: Sequence[AggregateCall], lowering: Lowering, fields: Mapping[str, Field], widths: Mapping[str, int]
-) -> tuple[tuple[Part, ...], tuple[AnswerColumn, ...]]:
+) -> tuple[tuple[CircuitPart, ...], tuple[AnswerColumn, ...]]:
     """The parts that these aggregates need, each once, and where each finds its own."""
-    parts: list[Part] = []
+    parts: list[CircuitPart] = []
     columns: list[AnswerColumn] = []
     for call in calls:
         places = []
@@ -55,7 +55,7 @@ def accumulate(
 
 def _parts_of(
     call: AggregateCall, lowering: Lowering, fields: Mapping[str, Field], widths: Mapping[str, int]
-) -> list[Part]:
+) -> list[CircuitPart]:
     if call.function not in _PARTS:
         raise UnsupportedError(
             "must be count, sum, min, max or avg in hardware: a circuit keeps few numbers of a window, not its values",
@@ -76,15 +76,17 @@ def _parts_of(
     return [_part(function, argument, fields, widths.get(call.name)) for function in _PARTS[call.function]]
 
 
-def _part(function: Function, argument: Expression | None, fields: Mapping[str, Field], width: int | None) -> Part:
+def _part(
+    function: Function, argument: Expression | None, fields: Mapping[str, Field], width: int | None
+) -> CircuitPart:
     if function is Function.COUNT or argument is None:
         if argument is not None and not any(fields[name].nullable for name in columns_of(argument)):
             argument = None  # none of its values is NULL, so all rows are counted
-        return Part(function, argument, COUNT_BITS if width is None else min(width, COUNT_BITS), signed=False)
+        return CircuitPart(function, argument, COUNT_BITS if width is None else min(width, COUNT_BITS), signed=False)
     bits, signed = width_of(argument, fields)
     wanted = bits + COUNT_BITS if function is Function.SUM else bits
     most = MOST_BITS if signed or function is not Function.SUM else MOST_BITS - 1  # sums are signed in the answer
-    return Part(function, argument, min(wanted, most) if width is None else width, signed)
+    return CircuitPart(function, argument, min(wanted, most) if width is None else width, signed)
 
 
 def _kind(call: AggregateCall, schema: pa.Schema) -> pa.DataType:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import value_type
 from windrow.errors import UnsupportedError
-from windrow.hardware.design import Field, Layout
+from windrow.hardware.design import BitLayout, Field
 from windrow.hardware.planning.options import CircuitOptions
 from windrow.plan.types.kinds import Family, family_of, name_of
 
@@ -40,8 +40,8 @@ def circuit_columns(schema: pa.Schema, names: Iterable[str], options: CircuitOpt
     return {one.name: _column(one, options) for one in schema if one.name in wanted}
 
 
-def layout_of(columns: Iterable[CircuitColumn]) -> Layout:
-    return Layout(tuple(column.field for column in columns))
+def layout_of(columns: Iterable[CircuitColumn]) -> BitLayout:
+    return BitLayout(tuple(column.field for column in columns))
 
 
 def string_columns(schema: pa.Schema, names: Iterable[str]) -> list[str]:

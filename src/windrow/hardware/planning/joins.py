@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from windrow.errors import UnsupportedError
-from windrow.hardware.design import JoinDesign, Layout, Variant
+from windrow.hardware.design import BitLayout, JoinDesign, Variant
 from windrow.hardware.planning.columns import CircuitColumn, circuit_columns, layout_of
 from windrow.hardware.planning.expressions import Lowering
 from windrow.hardware.planning.options import CircuitOptions, chosen
@@ -105,7 +105,7 @@ def join_plan(rows: JoinRows, options: CircuitOptions) -> JoinPlan:
     return JoinPlan(design, rows, columns, shape_of(rows.node).schema)
 
 
-def _layout(columns: dict[str, CircuitColumn]) -> Layout:
+def _layout(columns: dict[str, CircuitColumn]) -> BitLayout:
     return layout_of(columns.values())
 
 

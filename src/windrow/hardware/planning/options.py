@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeVar
 
 from windrow.errors import ConfigurationError
-from windrow.hardware.design import Algorithm, Merge, Variant, WindowLevel
+from windrow.hardware.design import CircuitAlgorithm, Merge, Variant, WindowLevel
 
 MOST_BITS = 64
 """Of a field: what a column of the answer holds."""
@@ -46,7 +46,7 @@ class CircuitOptions:
     def check(self) -> None:
         """Raise what is wrong with it, whatever the query."""
         if self.algorithm is not None:
-            chosen(Algorithm, self.algorithm, "algorithm")
+            chosen(CircuitAlgorithm, self.algorithm, "algorithm")
         chosen(Variant, self.variant, "variant")
         chosen(Merge, self.merge, "merge")
         chosen(WindowLevel, self.window_level, "window_level")

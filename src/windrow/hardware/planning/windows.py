@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from windrow.errors import UnsupportedError
-from windrow.hardware.design import Algorithm, WindowQuery
+from windrow.hardware.design import CircuitAlgorithm, WindowQuery
 from windrow.hardware.planning.aggregates import AnswerColumn, accumulate
 from windrow.hardware.planning.columns import CircuitColumn
 from windrow.hardware.planning.expressions import Lowering, substituted
@@ -31,7 +31,7 @@ _REFUSED_WINDOWS = {
         "give SLIDE as a length of time",
     ),
 }
-_ALGORITHMS = {"wid": Algorithm.WID, "panes": Algorithm.PANES}
+_ALGORITHMS = {"wid": CircuitAlgorithm.WID, "panes": CircuitAlgorithm.PANES}
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,9 @@ def _key(name: str, key: Expression) -> str:
     return key.name
 
 
-def algorithm_of(rows: WindowRows, options: CircuitOptions) -> Algorithm:
+def algorithm_of(rows: WindowRows, options: CircuitOptions) -> CircuitAlgorithm:
     """As the user says, else as the plan says; panes where it has another word."""
-    return _ALGORITHMS.get(options.algorithm or rows.strategy, Algorithm.PANES)
+    return _ALGORITHMS.get(options.algorithm or rows.strategy, CircuitAlgorithm.PANES)
 
 
 def window_query(

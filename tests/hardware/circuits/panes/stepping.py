@@ -11,17 +11,17 @@ from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from windrow.hardware.circuits.accumulators import Accumulators
-from windrow.hardware.design import AggregateDesign, Field, Function, Layout, Part, WindowLevel, WindowQuery
+from windrow.hardware.design import AggregateDesign, BitLayout, CircuitPart, Field, Function, WindowLevel, WindowQuery
 from windrow.semantics.scalars.expressions import Column
 
-LAYOUT = Layout((Field("x", 8, nullable=True),))
+LAYOUT = BitLayout((Field("x", 8, nullable=True),))
 X = Column("x")
 ALL = (
-    Part(Function.COUNT, None, 32),
-    Part(Function.SUM, X, 40, signed=True),
-    Part(Function.MIN, X, 8, signed=True),
-    Part(Function.MAX, X, 8, signed=True),
-    Part(Function.COUNT, X, 32),
+    CircuitPart(Function.COUNT, None, 32),
+    CircuitPart(Function.SUM, X, 40, signed=True),
+    CircuitPart(Function.MIN, X, 8, signed=True),
+    CircuitPart(Function.MAX, X, 8, signed=True),
+    CircuitPart(Function.COUNT, X, 32),
 )
 
 
@@ -93,7 +93,7 @@ class Front:
         self.steps.append({"done": 1})
 
 
-def expected(part: Part, rows: list[Row]) -> int | None:
+def expected(part: CircuitPart, rows: list[Row]) -> int | None:
     if part.argument is None:
         return len(rows)
     values = [row.value for row in rows if row.value is not None]

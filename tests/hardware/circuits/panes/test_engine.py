@@ -12,11 +12,11 @@ from tests.hardware.circuits.comparing import assert_equal, random_pattern, rand
 from windrow.hardware.circuits.top import circuit_of
 from windrow.hardware.design import (
     AggregateDesign,
-    Algorithm,
+    BitLayout,
+    CircuitAlgorithm,
+    CircuitPart,
     Field,
     Function,
-    Layout,
-    Part,
     WindowLevel,
     WindowQuery,
 )
@@ -24,13 +24,15 @@ from windrow.hardware.simulate.simulation import Simulation
 from windrow.semantics.scalars.expressions import Call, Column, Literal
 
 X, Y = Column("x"), Column("y")
-LAYOUT = Layout((Field("x", 9), Field("y", 6, signed=False, nullable=True), Field("k", 2, signed=False, nullable=True)))
+LAYOUT = BitLayout(
+    (Field("x", 9), Field("y", 6, signed=False, nullable=True), Field("k", 2, signed=False, nullable=True))
+)
 ALL = (
-    Part(Function.COUNT),
-    Part(Function.COUNT, Y),
-    Part(Function.SUM, Call("*", (X, Y)), 50, signed=True),
-    Part(Function.MIN, Y, 6),
-    Part(Function.MAX, Call("-", (X, Y)), 12, signed=True),
+    CircuitPart(Function.COUNT),
+    CircuitPart(Function.COUNT, Y),
+    CircuitPart(Function.SUM, Call("*", (X, Y)), 50, signed=True),
+    CircuitPart(Function.MIN, Y, 6),
+    CircuitPart(Function.MAX, Call("-", (X, Y)), 12, signed=True),
 )
 SEEDS = 40
 WHERE = (Call("<>", (Y, Literal(7))),)
@@ -42,7 +44,9 @@ QUERIES = {
 
 
 def design_of(query: WindowQuery, level: WindowLevel, **more: Any) -> AggregateDesign:
-    return AggregateDesign(LAYOUT, (query,), time_width=14, algorithm=Algorithm.PANES, window_level=level, **more)
+    return AggregateDesign(
+        LAYOUT, (query,), time_width=14, algorithm=CircuitAlgorithm.PANES, window_level=level, **more
+    )
 
 
 @pytest.mark.parametrize("level", WindowLevel)

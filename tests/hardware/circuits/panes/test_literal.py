@@ -11,17 +11,17 @@ from tests.hardware.circuits.panes.stepping import X, run
 from windrow.hardware.circuits.panes.literal import LiteralPanes
 from windrow.hardware.design import (
     AggregateDesign,
+    BitLayout,
+    CircuitPart,
     Field,
     Function,
-    Layout,
     Merge,
-    Part,
     Variant,
     WindowQuery,
 )
 
-LAYOUT = Layout((Field("x", 8),))
-PARTS = (Part(Function.COUNT, None, 16), Part(Function.MAX, X, 8, signed=True))
+LAYOUT = BitLayout((Field("x", 8),))
+PARTS = (CircuitPart(Function.COUNT, None, 16), CircuitPart(Function.MAX, X, 8, signed=True))
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,18 @@ import pytest
 
 from tests.hardware.reference import Promise, Row, Stream, results, words
 from windrow.hardware.circuits.top import circuit_of
-from windrow.hardware.design import AggregateDesign, Field, Function, Layout, Part, WindowQuery
+from windrow.hardware.design import AggregateDesign, BitLayout, CircuitPart, Field, Function, WindowQuery
 from windrow.hardware.simulate.simulation import Simulation
 from windrow.hardware.simulate.trace import Ended
 from windrow.semantics.scalars.expressions import Column
 
 X = Column("x")
-LAYOUT = Layout((Field("x", 16),))
+LAYOUT = BitLayout((Field("x", 16),))
 PARTS = (
-    Part(Function.COUNT),
-    Part(Function.SUM, X, 48, signed=True),
-    Part(Function.MIN, X, 16, signed=True),
-    Part(Function.MAX, X, 16, signed=True),
+    CircuitPart(Function.COUNT),
+    CircuitPart(Function.SUM, X, 48, signed=True),
+    CircuitPart(Function.MIN, X, 16, signed=True),
+    CircuitPart(Function.MAX, X, 16, signed=True),
 )
 SLIDE = 4
 

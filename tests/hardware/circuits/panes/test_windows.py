@@ -16,7 +16,7 @@ from tests.hardware.circuits.panes.stepping import (
     simulated_in_turn,
 )
 from windrow.hardware.circuits.panes.engine import PaneEngine
-from windrow.hardware.design import Function, Part, WindowLevel, WindowQuery
+from windrow.hardware.design import CircuitPart, Function, WindowLevel, WindowQuery
 
 SHAPES = {
     "one pane": WindowQuery(3, 3, 4, ALL),
@@ -75,7 +75,7 @@ def test_nothing_of_a_stream_is_left_after_a_reset(level: WindowLevel) -> None:
 @pytest.mark.parametrize("level", WindowLevel)
 def test_a_sum_that_does_not_fit_is_counted(level: WindowLevel) -> None:
     """Two panes of 100 each are too much for a signed byte, though each of them fits; without the second one, not."""
-    query = WindowQuery(2, 1, 0, (Part(Function.SUM, X, 8, signed=True),))
+    query = WindowQuery(2, 1, 0, (CircuitPart(Function.SUM, X, 8, signed=True),))
     design = design_of(query, level)
     for value, expected in ((100, True), (20, False)):
         front = Front(design)

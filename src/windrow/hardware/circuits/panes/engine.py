@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 
 from windrow.hardware.circuits.engine import EngineSignature, settings_in
 from windrow.hardware.circuits.panes.incremental import IncrementalWindows
-from windrow.hardware.circuits.panes.late import LateRows
+from windrow.hardware.circuits.panes.late import LateCorrections
 from windrow.hardware.circuits.panes.memory import Emptying
 from windrow.hardware.circuits.panes.modules import PaneModules
 from windrow.hardware.circuits.panes.scan import ScanWindows
@@ -131,7 +131,7 @@ class PaneEngine(wiring.Component):
         step, windows, plan = self.steps.payload, self._windows, self.plan
         slide, rest = self._settings["slide"], self._settings["rest"]
         lengths = (slide - rest, rest) if plan.per_slide > 1 else (slide,)
-        m.submodules.late_rows = rows = LateRows(plan, slide, lengths)
+        m.submodules.late_rows = rows = LateCorrections(plan, slide, lengths)
         with m.If(self._row):
             m.d.sync += [self._late.eq(step.late), rows.time.eq(step.time)]
         with m.Elif(rows.finished):

@@ -12,7 +12,7 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal, signed
 from windrow.hardware.circuits.panes.steps import PanePlan
 
 
-class LateRows(Elaboratable):
+class LateCorrections(Elaboratable):
     """Finds the pane of a row that is `waiting`, `time` before the end of the oldest open window, and corrects it.
 
     `lengths` are those of the panes of a slide, in order of time. `age` panes have closed after the one that is found;

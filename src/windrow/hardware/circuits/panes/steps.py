@@ -13,7 +13,7 @@ from amaranth.lib.fifo import SyncFIFO
 from windrow.hardware.circuits.accumulators import Accumulators
 from windrow.hardware.circuits.engine import group_bits, outcome_of
 from windrow.hardware.circuits.panes.shape import PaneShape
-from windrow.hardware.design import AggregateDesign, Part, WindowQuery
+from windrow.hardware.design import AggregateDesign, CircuitPart, WindowQuery
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def store(m: Module, registers: list[Any], place: Any, value: Any) -> None:
             m.d.sync += register.eq(value)
 
 
-def some_parts(parts: tuple[Part, ...], places: tuple[int, ...], state: Any) -> Any:
+def some_parts(parts: tuple[CircuitPart, ...], places: tuple[int, ...], state: Any) -> Any:
     """The bits of some parts of a state, as the `Accumulators` of those parts have them."""
     members = [state.nonempty]
     for place in places:
