@@ -42,7 +42,7 @@ class Block:
     def needs_spark(self) -> bool:
         """Whether running it starts Spark, unless it is running."""
         if self.language == "sh":
-            return any("windrow run " in line and "--engine local" not in line for line in self.text.splitlines())
+            return any("windrow run " in line and "--engine" not in line for line in self.text.splitlines())
         return self.language == "python" and "spark" in self.text
 
 

@@ -33,6 +33,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/aggregates",
         "docs/command-line",
         "docs/spark",
+        "docs/hardware",
         "docs/capabilities",
         "docs/api",
     ],

@@ -51,7 +51,8 @@ def test_an_interrupted_run_says_how_to_go_on(
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_command_with_one_line(number: signal.Signals, code: int) -> None:
     """It waits for the text that nobody gives it."""
-    wait = "import windrow.cli.texts as t; read = t._read; t._read = lambda *a: (print('up', flush=True), read(*a))[1]"
+    told = "lambda *given: (print('up', flush=True), read(*given))[1]"
+    wait = f"import windrow.cli.texts as texts; read = texts.read_text; texts.read_text = {told}"
     command = [sys.executable, "-c", f"{wait}; from windrow.cli import main; main(['run', '-'])"]
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     process = subprocess.Popen(command, text=True, env={**os.environ, "PYTHONPATH": "src"}, **pipes)

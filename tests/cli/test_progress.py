@@ -86,7 +86,7 @@ def test_a_terminal_gets_a_live_line_that_goes_away_and_makes_way_for_others(mon
             seen.append("stopped")
 
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(progress, "_bar", lambda total: Bar())
+    monkeypatch.setattr(progress, "progress_bar", lambda total: Bar())
     with progress.reporting(Domain.TIME, 10) as report:
         report(metrics(rows_in=4))
         report.make_way()
@@ -96,4 +96,4 @@ def test_a_terminal_gets_a_live_line_that_goes_away_and_makes_way_for_others(mon
 
 
 def test_the_bar_shows_the_rest_only_when_it_is_known() -> None:
-    assert [2, 4] == [len(progress._bar(total).columns) for total in (None, 10)]
+    assert [2, 4] == [len(progress.progress_bar(total).columns) for total in (None, 10)]

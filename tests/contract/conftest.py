@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.contract.engines import CONNECT, NAMES, Engine, local, on_spark
+from tests.contract.engines import CONNECT, NAMES, WITH_CIRCUITS, Engine, hardware, local, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,6 +42,16 @@ def connected() -> SparkSession:
 
 @pytest.fixture(params=NAMES)
 def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param.startswith("local"):
+        return local(threads=int(request.param.partition("-")[2] or 1))
+    return on_spark(request.param, request.getfixturevalue("spark"))
+
+
+@pytest.fixture(params=WITH_CIRCUITS)
+def any_engine(request: pytest.FixtureRequest) -> Engine:
+    """The same and circuits, which can do less."""
+    if request.param == "hardware":
+        return hardware()
     if request.param.startswith("local"):
         return local(threads=int(request.param.partition("-")[2] or 1))
     return on_spark(request.param, request.getfixturevalue("spark"))

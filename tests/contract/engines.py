@@ -35,6 +35,7 @@ same_on_connect = pytest.mark.skipif(
     reason="what differs on Spark Connect is seen in other tests; WINDROW_CONTRACT=connect-whole runs this one too",
 )
 NAMES = ("connect",) if CONNECT else ("local", "local-2", "local-4", "spark")
+WITH_CIRCUITS = (*NAMES, *(() if CONNECT else ("hardware",)))
 ROUNDED = ("avg", "variance", "var_pop", "stddev", "stddev_pop")
 
 
@@ -56,6 +57,8 @@ class Engine:
 
     def options(self, size: int) -> dict[str, Any]:
         """How to run here."""
+        if self.name == "hardware":
+            return {"engine": "hardware", "simulator": "python"}
         if self.spark is None:
             return {"engine": "local", "threads": self.threads}
         return {"engine": "spark", "spark": self.spark, "batch_rows": size}
@@ -66,6 +69,11 @@ class Engine:
 
 def local(threads: int = 1) -> Engine:
     return Engine("local", row_by_row, threads=threads)
+
+
+def hardware() -> Engine:
+    """Simulated circuits, for what they can do; these small streams are through before one would be compiled."""
+    return Engine("hardware", row_by_row)
 
 
 def on_spark(name: str, spark: SparkSession) -> Engine:

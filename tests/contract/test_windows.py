@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
+
 import windrow as wr
-from tests.contract.engines import Engine, check_each, named
+from tests.contract.engines import Engine, check_each, hardware, named, same_on_connect
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, TIMED, punctuated, punctuated_by_group, rows, timed
+from windrow.errors import UnsupportedError
 from windrow.functions import AggregateSpec
 from windrow.plan.nodes import Stream
 from windrow.query import Query
@@ -114,6 +117,19 @@ CASES = {
 }
 
 
+WHOLE: Mapping[str, AggregateSpec] = {"n": wr.count(), "sx": wr.sum("x"), "ax": wr.avg("x"), "hi": wr.max("x * 2 + 1")}
+FEW: Mapping[str, AggregateSpec] = {"nx": wr.count("x"), "lo": wr.min("x")}
+ON_CIRCUITS = {
+    "sliding over all": Case({"range": 30, "slide": 10}, (), WHOLE),
+    "tumbling by a string": Case({"range": 15}, ("k",), FEW, data="huge"),
+    "uneven, consistent, strategy wid": Case(
+        {"range": 25, "slide": 10, "origin": 3, "align": "start"}, (), WHOLE, lateness="consistent", data="negative"
+    ),
+    "holes, slack": Case({"range": 7, "slide": 11}, ("g",), FEW, progress=wr.slack(20), data="rows"),
+    "slack in rows": Case({"range": 20, "slide": 10}, (), FEW, progress=wr.slack("9 rows"), data="huge_rows"),
+    "moments, ordered": Case({"range": "20 s", "slide": "5 s"}, (), FEW, progress=wr.ordered(), data="moments"),
+}
+"""What circuits do, and all engines alike."""
 CONNECTED = ("sliding, side", "promises for groups, partials")
 """Cases for every engine: rows through the shuffle, and partials."""
 
@@ -123,3 +139,43 @@ def test_windows(engine: Engine) -> None:
     for name, found in expected.items():
         with named(name):
             assert CASES[name].has_late == (found.rows_late > 0)
+
+
+def on_circuits(name: str) -> Query:
+    query = ON_CIRCUITS[name].query()
+    return query.strategy("wid") if name.endswith("strategy wid") else query
+
+
+@same_on_connect
+def test_windows_that_circuits_do(any_engine: Engine) -> None:
+    expected = check_each(any_engine, {name: on_circuits(name) for name in ON_CIRCUITS}, DATA, SIZE)
+    assert [] == [name for name, found in expected.items() if not found.rows_late]
+
+
+NEVER = {
+    **dict.fromkeys(CASES, r"`y` is a double column, and hardware computes with whole numbers only\."),
+    "holes, empty windows, float keys": r"EMIT EMPTY is not available in hardware: ",
+    "landmark, slack": r"landmark windows are not available in hardware: ",
+    "session, side, slack": r"session windows are not available in hardware: ",
+    "promises for groups, sessions revised": r"session windows are not available in hardware: ",
+    "sliding, side": r"LATE SIDE is not available in hardware: ",
+    "promises for groups": r"LATE SIDE is not available in hardware: ",
+    "revised": r"LATE REVISE is not available in hardware: ",
+    "revised, consistent, int keys": r"LATE REVISE is not available in hardware: ",
+    "promises for groups, revised": r"LATE REVISE is not available in hardware: ",
+    "complete, slack in rows": r"EMIT COMPLETE is not available in hardware: ",
+    "promises for groups, partials": r"punctuations for single groups are not available in hardware: ",
+    "promises for groups, landmark": r"landmark windows are not available in hardware: ",
+    "rows of a key in order of time": r"windows of rows are not available in hardware: ",
+    "rows by arrival": r"windows of rows are not available in hardware: ",
+    "every row closes a window of its key": r"slide-by-tuple windows are not available in hardware: ",
+    "every third row by rank": r"slide-by-tuple windows are not available in hardware: ",
+    "at end": r"`progress` must say how windows close in hardware: ",
+}
+
+
+@same_on_connect
+@pytest.mark.parametrize("name", CASES)
+def test_never_on_circuits(name: str) -> None:
+    with pytest.raises(UnsupportedError, match=rf"\A{NEVER[name]}"):
+        hardware().run(CASES[name].query(), SIZE)

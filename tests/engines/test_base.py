@@ -52,7 +52,7 @@ def test_engines_are_loaded_when_they_are_used() -> None:
 
 def test_an_engine_there_is_not() -> None:
     with pytest.raises(
-        ConfigurationError, match=r"\A`engine` must be a known engine \(one of local, spark\), got flink\.\Z"
+        ConfigurationError, match=r"\A`engine` must be a known engine \(one of local, spark, hardware\), got flink\.\Z"
     ):
         check_engine("flink")
 

@@ -16,6 +16,7 @@ from windrow.errors import WindrowWarning
 COMMANDS = {
     "run": "Run the queries of a SQL file and show or write their answers.",
     "explain": "Show how the queries of a SQL file would be computed, and why.",
+    "synth": "Turn a query into a circuit: Verilog, simulated and compared with the software.",
     "generate": "Write a stream that arrives out of order, to try queries on.",
     "compile": "Compile the hot loops now, so that the first query need not.",
     "calibrate": "Measure what the estimates of explain rest on, and keep it.",

@@ -9,7 +9,7 @@ from windrow.cli.texts import read_queries, text_options
 
 @click.command("explain")
 @text_options
-@click.option("--engine", type=click.Choice(["local", "spark"]), help="Also show how that engine runs it.")
+@click.option("--engine", type=click.Choice(["local", "spark", "hardware"]), help="Also show how that engine runs it.")
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None) -> None:
     """Show how the queries of FILE would be computed, what they share, and why. FILE may be - for standard input.
 
@@ -17,7 +17,8 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], engin
     Example:
       windrow explain trades.sql
       windrow explain trades.sql --engine spark
+      windrow explain trades.sql --engine hardware
     """
     from windrow.query import explain
 
-    click.echo(explain(read_queries(file, text, bindings, in_process=engine == "local"), engine))
+    click.echo(explain(read_queries(file, text, bindings, in_process=engine in ("local", "hardware")), engine))

@@ -144,7 +144,7 @@ def reporting(domain: Domain, total_rows: int | None, doing: str = "") -> Iterat
     if not sys.stderr.isatty():
         yield Reporting(plain, plain)
         return
-    with _bar(total_rows) as bar:
+    with progress_bar(total_rows) as bar:
         task = bar.add_task(doing, total=total_rows)
         started = monotonic()
 
@@ -161,12 +161,13 @@ def stepping(what: str, steps: int) -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    with _bar(steps) as bar:
+    with progress_bar(steps) as bar:
         task = bar.add_task(what, total=steps + 1)
         yield lambda name: bar.update(task, advance=1, description=f"{what}: {name}")
 
 
-def _bar(total_rows: int | None) -> Any:
+def progress_bar(total_rows: int | None) -> Any:
+    """A bar on standard error, which is gone when it ends."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 

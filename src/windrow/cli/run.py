@@ -23,15 +23,22 @@ if TYPE_CHECKING:
 ONLY = {
     "local": ("threads", "every"),
     "spark": ("shards", "memory", "rate", "json_lines", "once"),
+    "hardware": (),
 }
-"""Options that one engine has and the other has not."""
+"""Options that one engine has and the others have not."""
+RUNNING = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows")
+"""Options of engines that run for long, which a simulation does not."""
 OPTIONS = {"every": "checkpoint_every"}
 
 
 @click.command("run")
 @text_options
 @click.option(
-    "--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True, help="Where to run."
+    "--engine",
+    type=click.Choice(["spark", "local", "hardware"]),
+    default="spark",
+    show_default=True,
+    help="Where to run; hardware: on a simulated circuit, see windrow synth.",
 )
 @click.option(
     "--output",
@@ -85,12 +92,13 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
     \b
       windrow run trades.sql
       windrow run trades.sql --engine local
+      windrow run trades.sql --engine hardware
       windrow run trades.sql --output answer.parquet --late late.parquet
       windrow run trades.sql --checkpoint state --output parquet:answers
       windrow run trades.sql --set trades=other.parquet --strategy wid
     """
     _check(settings)
-    queries = read_queries(file, text, bindings, _outputs(settings), in_process=settings["engine"] == "local")
+    queries = read_queries(file, text, bindings, _outputs(settings), in_process=settings["engine"] != "spark")
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
     if settings["metrics"] and settings["metrics"] != "-":
@@ -117,11 +125,15 @@ def _check(settings: dict[str, Any]) -> None:
             raise ConfigurationError("needs --flush slow or --flush lazy", parameter=_flag(name))
     if settings["limit"] and settings["output"]:
         raise ConfigurationError("is for the terminal", parameter="--limit", hint="leave out --limit or --output")
-    other = "local" if settings["engine"] == "spark" else "spark"
-    for name in ONLY[other]:
+    for other in (engine for engine in ONLY if engine != settings["engine"]):
+        for name in ONLY[other]:
+            if settings[name]:
+                hint = f"leave it out, or say --engine {other}"
+                raise ConfigurationError(f"is for the {other} engine", parameter=_flag(name), hint=hint)
+    for name in RUNNING if settings["engine"] == "hardware" else ():
         if settings[name]:
-            hint = f"leave it out, or say --engine {other}"
-            raise ConfigurationError(f"is for the {other} engine", parameter=_flag(name), hint=hint)
+            hint = "leave it out, or say --engine local"
+            raise ConfigurationError("is not for the hardware engine", parameter=_flag(name), hint=hint)
 
 
 def _outputs(settings: dict[str, Any]) -> Outputs:
@@ -244,7 +256,7 @@ def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
 
 
 def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
-    names = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows", *ONLY[settings["engine"]])
+    names = (*RUNNING, *ONLY[settings["engine"]])
     options = {OPTIONS.get(name, name): settings[name] for name in names if settings[name] and name != "once"}
     return {**options, "restore": settings["restore"]} if settings["checkpoint"] else options
 

@@ -41,7 +41,7 @@ def read_queries(
     """
     from windrow.query.text import bound_script
 
-    content, given = _read(file, text), _bound(bindings)
+    content, given = read_text(file, text), _bound(bindings)
     if outputs is not None:
         outputs.refuse_text(file)
         outputs.refuse_streams(_paths(content, given))
@@ -65,7 +65,8 @@ def _paths(text: str, given: dict[str, str]) -> dict[str, list[str]]:
     return {name: [path] for name, path in {**paths, **given}.items()}
 
 
-def _read(file: str | None, text: str | None) -> str:
+def read_text(file: str | None, text: str | None) -> str:
+    """The SQL of a file, of standard input or of the command line."""
     if (file is None) == (text is None):
         given = "neither" if file is None else "both"
         raise ConfigurationError(

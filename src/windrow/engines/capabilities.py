@@ -43,107 +43,160 @@ class Feature:
     name: str
     local: Answer = Yes()
     spark: Answer = Yes()
+    hardware: Answer = Yes()
 
 
 def nowhere(name: str, reason: str) -> Feature:
     """A feature that no engine has yet."""
-    return Feature(name, No(reason), No(reason))
+    return Feature(name, No(reason), No(reason), No(reason))
 
 
 _COUNTED = "rows are sent: windows of rows count them one by one"
 _PER_ROW = "rows are sent: windows that end with rows have no panes"
 _TOGETHER = "one shard: rows of all groups are counted together"
 
+_BY_TIME = No("joins by time are not available in hardware")
+_OF_ROWS = No("windows of rows are not available in hardware")
+_BY_TUPLE = No("slide-by-tuple windows are not available in hardware")
+_AGGREGATES = No("aggregates must be count, sum, min, max or avg in hardware")
+_NO_WINDOWS = No("queries without windows are not available in hardware")
+_NESTED = No("windows over windows are not available in hardware")
+_OVER_JOINS = No("windows over joins are not available in hardware")
+_UNIONS = No("unions of streams are not available in hardware")
+_STRATEGY = No("strategy must be auto, wid or panes in hardware")
+
 _FOR_LANDMARKS = "strategy must be auto, panes or buffer for landmark windows"
 
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
         Feature("sliding and tumbling windows, on time or on integers"),
-        Feature("landmark windows"),
-        Feature("session windows", spark=Yes("rows are sent: session windows have no panes")),
-        Feature("windows of rows (RANGE n ROWS)", spark=Yes(f"{_COUNTED}; {_TOGETHER}")),
-        Feature("windows of rows per key (PATTR)", spark=Yes(_COUNTED)),
-        Feature("windows of rows in order of time (ORDER BY)", spark=Yes(_COUNTED)),
-        Feature("slide by tuple, by arrival and by rank (SLIDE n ROWS)", spark=Yes(f"{_PER_ROW}; {_TOGETHER}")),
-        Feature("slide by tuple per key (PATTR), and SQL's OVER", spark=Yes(_PER_ROW)),
+        Feature("landmark windows", hardware=No("landmark windows are not available in hardware")),
+        Feature(
+            "session windows",
+            spark=Yes("rows are sent: session windows have no panes"),
+            hardware=No("session windows are not available in hardware"),
+        ),
+        Feature("windows of rows (RANGE n ROWS)", spark=Yes(f"{_COUNTED}; {_TOGETHER}"), hardware=_OF_ROWS),
+        Feature("windows of rows per key (PATTR)", spark=Yes(_COUNTED), hardware=_OF_ROWS),
+        Feature("windows of rows in order of time (ORDER BY)", spark=Yes(_COUNTED), hardware=_OF_ROWS),
+        Feature(
+            "slide by tuple, by arrival and by rank (SLIDE n ROWS)",
+            spark=Yes(f"{_PER_ROW}; {_TOGETHER}"),
+            hardware=_BY_TUPLE,
+        ),
+        Feature("slide by tuple per key (PATTR), and SQL's OVER", spark=Yes(_PER_ROW), hardware=_BY_TUPLE),
     ),
     "Aggregates": (
-        Feature("count, sum, avg, variance and stddev"),
-        Feature("min, max, first and last of numbers and times"),
-        Feature("min, max, first and last of other values", spark=Yes("rows are sent: they keep values")),
+        Feature("count, sum and avg", hardware=Yes("of whole numbers")),
+        Feature("variance and stddev", hardware=_AGGREGATES),
+        Feature("min and max of numbers and times", hardware=Yes("of whole numbers and times")),
+        Feature("first and last of numbers and times", hardware=_AGGREGATES),
+        Feature(
+            "min, max, first and last of other values",
+            spark=Yes("rows are sent: they keep values"),
+            hardware=No("aggregates of strings must be count in hardware"),
+        ),
         Feature(
             "median, quantile, mode, count distinct, top-k, heavy hitters and collect",
             spark=Yes("rows are sent: they keep values"),
+            hardware=_AGGREGATES,
         ),
         Feature(
             "your own aggregates",
             spark=Yes("rows are sent: each keeps a state of its own. Their code travels to the workers"),
+            hardware=_AGGREGATES,
         ),
     ),
     "Queries": (
-        Feature("filters and expressions, below and above windows"),
-        Feature("groups by columns and expressions"),
+        Feature(
+            "filters and expressions, below and above windows",
+            hardware=Yes("below: + - *, comparisons, IN, IS NULL, AND, OR, NOT; above: in software"),
+        ),
+        Feature(
+            "groups by columns",
+            hardware=Yes("of whole numbers, times, or strings with a dictionary; as many as there is room for"),
+        ),
+        Feature("groups by expressions", hardware=No("keys must be columns in hardware")),
         Feature("windows without groups", spark=Yes("one shard: there are no groups")),
-        Feature("no windows: filters and expressions alone", spark=Yes("one shard: nothing in the query has groups")),
-        Feature("unions of streams"),
-        Feature("distinct rows"),
-        Feature("windows over the results of windows, with a key in common"),
+        Feature(
+            "no windows: filters and expressions alone",
+            spark=Yes("one shard: nothing in the query has groups"),
+            hardware=_NO_WINDOWS,
+        ),
+        Feature("unions of streams", hardware=_UNIONS),
+        Feature("distinct rows", hardware=No("DISTINCT is not available in hardware")),
+        Feature("windows over the results of windows, with a key in common", hardware=_NESTED),
         Feature(
             "windows over the results of windows, without one",
             spark=Yes("one shard: no key is common to all operators with state"),
+            hardware=_NESTED,
         ),
         Feature(
             "landmark windows in a nested query",
             spark=Yes("one shard: landmark windows in a nested query look at the last row of all groups"),
+            hardware=_NESTED,
         ),
-        Feature("several windows over one stream, put together with UNION ALL"),
+        Feature("several windows over one stream, put together with UNION ALL", hardware=_UNIONS),
         nowhere("different windows in one SELECT", "window must be the same for all aggregates of a query"),
     ),
     "Joins": (
-        Feature("by an equality, of any kind"),
-        Feature("by a band", spark=Yes("rows near the border of a cell go to two shards")),
-        Feature("by any predicate, or none", spark=Yes("rows go to several shards, so that every pair meets in one")),
+        Feature("by an equality, of any kind", hardware=_BY_TIME),
+        Feature("by a band", spark=Yes("rows near the border of a cell go to two shards"), hardware=_BY_TIME),
+        Feature(
+            "by any predicate, or none",
+            spark=Yes("rows go to several shards, so that every pair meets in one"),
+            hardware=_BY_TIME,
+        ),
         Feature(
             "left, right, semi and anti joins without an equality or a band",
             spark=Yes("rows of the other side go to every shard"),
+            hardware=_BY_TIME,
         ),
         Feature(
             "full joins without an equality",
             spark=Yes("one shard: of a full join without an equality, rows of both sides must be in one place each"),
+            hardware=_BY_TIME,
         ),
         Feature(
             "windows of rows, by arrival",
             spark=Yes("one shard: windows of rows of a join count the rows of all keys together"),
+            hardware=Yes("inner joins of two streams as they are, on a chain of cores"),
         ),
-        Feature("as-of joins by an equality"),
-        Feature("as-of joins without one", spark=Yes("rows of the right side go to every shard")),
+        Feature("as-of joins by an equality", hardware=_BY_TIME),
+        Feature("as-of joins without one", spark=Yes("rows of the right side go to every shard"), hardware=_BY_TIME),
         nowhere("as-of joins by another predicate", "on must be equalities besides the comparison of times"),
-        Feature("joins of unions, windows and joins, by a key in common"),
-        Feature("windows over joins, by a key in common"),
+        Feature("joins of unions, windows and joins, by a key in common", hardware=_BY_TIME),
+        Feature("windows over joins, by a key in common", hardware=_OVER_JOINS),
         Feature(
-            "windows over joins, without one", spark=Yes("one shard: no key is common to all operators with state")
+            "windows over joins, without one",
+            spark=Yes("one shard: no key is common to all operators with state"),
+            hardware=_OVER_JOINS,
         ),
-        Feature("LATE SIDE of joins"),
+        Feature("LATE SIDE of joins", hardware=_BY_TIME),
         nowhere("joins over early results", "joins over results that are taken back are not available"),
         nowhere("joins over results of LATE REVISE", "joins over results that are corrected later are not available"),
     ),
     "Which windows are reported": (
         Feature("those that hold a row"),
-        Feature("EMIT EMPTY"),
-        Feature("EMIT EARLY", spark=Yes("after micro-batches")),
+        Feature("EMIT EMPTY", hardware=No("EMIT EMPTY is not available in hardware")),
+        Feature("EMIT EARLY", spark=Yes("after micro-batches"), hardware=No("EMIT EARLY is not available in hardware")),
         nowhere("EMIT EARLY of sessions", "early is not available for session windows"),
         nowhere("EMIT EARLY with LATE REVISE", "early is not available with LATE REVISE"),
         nowhere("windows over early results", "windows over early results are not available"),
         Feature(
             "ORDERED OUTPUT of windows",
             spark=Yes("in answers, files and batches; of a DataFrame, what each shard gives in a micro-batch"),
+            hardware=Yes("in software"),
         ),
         Feature(
-            "ORDERED OUTPUT of filters and expressions alone", spark=Yes("one shard: nothing in the query has groups")
+            "ORDERED OUTPUT of filters and expressions alone",
+            spark=Yes("one shard: nothing in the query has groups"),
+            hardware=_NO_WINDOWS,
         ),
         Feature(
             "ORDERED OUTPUT with EMIT EMPTY",
             spark=Yes("one shard: ORDERED OUTPUT with EMIT EMPTY waits for the slowest of all groups"),
+            hardware=No("EMIT EMPTY is not available in hardware"),
         ),
         nowhere("ORDERED OUTPUT with LATE REVISE", "ordered output does not go with LATE REVISE"),
         nowhere("ORDERED OUTPUT with EMIT EARLY", "ordered output does not go with EMIT EARLY"),
@@ -153,13 +206,26 @@ TABLE: dict[str, tuple[Feature, ...]] = {
                 "rows are sent: EMIT COMPLETE asks for the time of the first row, not only for its pane; "
                 "one shard: EMIT COMPLETE looks at the first row of all groups"
             ),
+            hardware=No("EMIT COMPLETE is not available in hardware"),
         ),
     ),
     "Late rows": (
         Feature("LATE DROP, counted"),
-        Feature("LATE SIDE", spark=Yes("rows are sent: LATE SIDE keeps the rows themselves")),
-        Feature("LATE REVISE", spark=Yes("rows are sent: LATE REVISE keeps the rows themselves")),
-        Feature("LATE REVISE of sessions", spark=Yes("rows are sent: session windows have no panes")),
+        Feature(
+            "LATE SIDE",
+            spark=Yes("rows are sent: LATE SIDE keeps the rows themselves"),
+            hardware=No("LATE SIDE is not available in hardware"),
+        ),
+        Feature(
+            "LATE REVISE",
+            spark=Yes("rows are sent: LATE REVISE keeps the rows themselves"),
+            hardware=No("LATE REVISE is not available in hardware"),
+        ),
+        Feature(
+            "LATE REVISE of sessions",
+            spark=Yes("rows are sent: session windows have no panes"),
+            hardware=No("session windows are not available in hardware"),
+        ),
         nowhere(
             "LATE REVISE with EMIT COMPLETE of sessions", "late is not available for EMIT COMPLETE of session windows"
         ),
@@ -173,52 +239,80 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("generous and consistent"),
     ),
     "Progress": (
-        Feature("at the end", spark=Yes("streams of DataFrames end with `close=True`")),
+        Feature(
+            "at the end",
+            spark=Yes("streams of DataFrames end with `close=True`"),
+            hardware=No("progress must say how windows close in hardware"),
+        ),
         Feature("ordered", spark=Yes("after each micro-batch")),
         Feature("slack in time", spark=Yes("after each micro-batch")),
         Feature(
             "slack in rows",
             spark=Yes("after each micro-batch; rows of a DataFrame count in the order of its partitions"),
+            hardware=Yes("how far rows are ahead is taken from the data, or from `ahead`"),
         ),
-        Feature("punctuations and heartbeats in a column", spark=Yes("after each micro-batch")),
+        Feature(
+            "punctuations and heartbeats in a column",
+            spark=Yes("after each micro-batch"),
+            hardware=Yes("how far rows are ahead is taken from the data, or from `ahead`"),
+        ),
         Feature(
             "punctuations among the elements of an iterator",
             spark=Yes("after each micro-batch; DataFrames carry them in a column"),
+            hardware=Yes("the same"),
         ),
         Feature(
             "punctuations for single groups",
             local=Yes("counted windows need PATTR"),
             spark=Yes("the same, after each micro-batch"),
+            hardware=No("punctuations for single groups are not available in hardware"),
         ),
         Feature(
             "lead: rows too far ahead are early",
             spark=Yes("rows are sent: LEAD judges a row by all rows of its micro-batch"),
+            hardware=Yes("judged before the circuit"),
         ),
-        Feature("lead by the clock", spark=Yes("judged by the clock of the task that reads the rows")),
+        Feature(
+            "lead by the clock",
+            spark=Yes("judged by the clock of the task that reads the rows"),
+            hardware=Yes("judged before the circuit"),
+        ),
         Feature("idle by stream time"),
         Feature("idle by the clock", spark=Yes("judged when a micro-batch runs")),
     ),
     "Data": (
-        Feature("files, Arrow, pandas, Polars"),
-        Feature("iterators of elements", spark=Yes("read to their end first, into files that the workers read")),
+        Feature("files, Arrow, pandas, Polars", hardware=Yes("read to their end first")),
+        Feature(
+            "iterators of elements",
+            spark=Yes("read to their end first, into files that the workers read"),
+            hardware=Yes("read to their end first"),
+        ),
         Feature(
             "static DataFrames of Spark",
             local=Yes("read into this process"),
             spark=Yes("nothing is late, everything closes at the end"),
+            hardware=Yes("read into this process"),
         ),
         Feature(
             "streaming DataFrames of Spark",
             local=No("frame is a streaming DataFrame, which the local engine does not read"),
+            hardware=No("frame is a streaming DataFrame, which the local engine does not read"),
         ),
         Feature(
-            "static and streaming DataFrames in one query", spark=No("streams must all be streams or all be static")
+            "static and streaming DataFrames in one query",
+            spark=No("streams must all be streams or all be static"),
+            hardware=No("frame is a streaming DataFrame, which the local engine does not read"),
         ),
     ),
     "Running": (
-        Feature("strategy panes"),
-        Feature("strategy wid", spark=Yes("rows are sent: STRATEGY wid has no panes")),
-        Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes")),
-        Feature("strategy adaptive", spark=Yes("rows are sent: STRATEGY adaptive keeps rows")),
+        Feature("strategy panes", hardware=Yes("a module for each open pane")),
+        Feature(
+            "strategy wid",
+            spark=Yes("rows are sent: STRATEGY wid has no panes"),
+            hardware=Yes("a module for each open window"),
+        ),
+        Feature("strategy buffer", spark=Yes("rows are sent: STRATEGY buffer has no panes"), hardware=_STRATEGY),
+        Feature("strategy adaptive", spark=Yes("rows are sent: STRATEGY adaptive keeps rows"), hardware=_STRATEGY),
         nowhere("strategy wid for landmark windows", _FOR_LANDMARKS),
         nowhere("strategy adaptive for landmark windows", _FOR_LANDMARKS),
         nowhere("strategy wid, adaptive or buffer with LATE REVISE", "strategy must be panes or auto with LATE REVISE"),
@@ -229,18 +323,37 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             "several queries in one pass",
             local=Yes("equal parts and panes are shared"),
             spark=Yes("what is read and sent is shared, panes too"),
+            hardware=Yes("`windrow synth` puts those over one stream into one circuit; a run simulates one each"),
         ),
-        Feature("checkpoint and restore", local=Yes("every so many rows"), spark=Yes("every micro-batch")),
+        Feature(
+            "checkpoint and restore",
+            local=Yes("every so many rows"),
+            spark=Yes("every micro-batch"),
+            hardware=No("checkpoint is not an option of a run on the hardware engine"),
+        ),
         Feature(
             "flush slow and lazy",
             local=Yes(
                 "for sliding, tumbling and landmark windows of bounded aggregates by panes; others close at once"
             ),
             spark=Yes("a slice of each shard after a micro-batch; what waits leaves with the next one, or at the end"),
+            hardware=No("flush is not an option of a run on the hardware engine"),
         ),
-        Feature("threads", spark=No("threads is not an option of a run on the spark engine")),
-        Feature("shards", local=No("shards is not an option of a run on the local engine")),
-        Feature("rate", local=No("rate is not an option of a run on the local engine")),
+        Feature(
+            "threads",
+            spark=No("threads is not an option of a run on the spark engine"),
+            hardware=No("threads is not an option of a run on the hardware engine"),
+        ),
+        Feature(
+            "shards",
+            local=No("shards is not an option of a run on the local engine"),
+            hardware=No("shards is not an option of a run on the hardware engine"),
+        ),
+        Feature(
+            "rate",
+            local=No("rate is not an option of a run on the local engine"),
+            hardware=No("rate is not an option of a run on the hardware engine"),
+        ),
     ),
 }
 
@@ -249,7 +362,8 @@ _PREFACE = """\
 
 Made by `python -m windrow.engines.capabilities`. What is refused is refused with these words. On
 [Spark](spark.md), "rows are sent" means that rows themselves go to the shards, where otherwise pane aggregates do, and
-"one shard" that one task does all of the work above the shuffle; `explain` says so too.
+"one shard" that one task does all of the work above the shuffle; `explain` says so too. [Hardware](hardware.md) is a
+simulated circuit.
 """
 
 
@@ -259,8 +373,8 @@ def page() -> str:
 
 
 def _section(topic: str, rows: tuple[Feature, ...]) -> Iterator[str]:
-    yield from (f"## {topic}", "", "| | local | Spark |", "|---|---|---|")
-    yield from (f"| {row.name} | {row.local} | {row.spark} |" for row in rows)
+    yield from (f"## {topic}", "", "| | local | Spark | hardware |", "|---|---|---|---|")
+    yield from (f"| {row.name} | {row.local} | {row.spark} | {row.hardware} |" for row in rows)
     yield ""
 
 

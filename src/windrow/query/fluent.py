@@ -243,7 +243,7 @@ class Query(GroupingSteps, Joins):
         Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
         by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an iterator wait for
         others, "50 ms" by default); on Spark also spark (the session), shards, memory,
-        rate and json_lines.
+        rate and json_lines; in hardware instead algorithm, variant, widths, groups, time_width, simulator and others.
         """
         return gather([self.plan], [self.sources], **options)[0][0]
 

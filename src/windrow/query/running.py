@@ -104,10 +104,14 @@ def batches(plan: Node, sources: Mapping[str, Source], **options: Any) -> Iterat
 def explain_on(
     plan: Node, sources: Mapping[str, Source], engine: str | None, statistics: Statistics | None = None
 ) -> str:
-    """The plan as text; on Spark a section follows on how it runs there."""
+    """The plan as text; on Spark, or in hardware, a section follows on how it runs there."""
     engine = home_of(sources.values()) if engine is None else engine
     check_engine(engine)
     text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())
+    if engine == "hardware":
+        from windrow.engines.hardware.explain import explain_circuit
+
+        return f"{text}\n\n{explain_circuit(plan)}"
     if engine != "spark":
         return text
     from windrow.engines.spark.query.explain import explain_spread

@@ -1,0 +1,98 @@
+"""What goes along the chain: a row and the place where it is to be kept, in order of arrival."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Mux, Shape, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from windrow.hardware.circuits.ports import JoinPorts
+from windrow.hardware.design import JoinDesign
+
+
+def share_rows(rows: int, cores: int, core: int) -> int:
+    """How many rows of a window of `rows` a core keeps: they are dealt out in turn, so that shares differ by one row.
+
+    >>> [share_rows(10, 4, core) for core in range(4)], [share_rows(2, 4, core) for core in range(4)]
+    ([3, 3, 2, 2], [1, 1, 0, 0])
+    """
+    return max(0, -((core - rows) // cores))
+
+
+def longest_share(design: JoinDesign) -> int:
+    return share_rows(max(design.left_rows, design.right_rows), design.cores, 0)
+
+
+def last_place(rows: int, cores: int) -> tuple[int, int]:
+    """The core and the address in its share of the last row of a window, after which the oldest row is overwritten.
+
+    >>> last_place(10, 4), last_place(2, 4)
+    ((1, 2), (1, 0))
+    """
+    return (rows - 1) % cores, (rows - 1) // cores
+
+
+def row_of(design: JoinDesign) -> data.StructLayout:
+    """What comes in."""
+    return JoinPorts(design).members["input"].signature.members["payload"].shape
+
+
+def pair_of(design: JoinDesign) -> data.StructLayout:
+    """What comes out, but for the end."""
+    pair = JoinPorts(design).members["output"].signature.members["payload"].shape
+    return data.StructLayout({name: pair[name].shape for name in ("left", "right")})
+
+
+def command_of(design: JoinDesign) -> data.StructLayout:
+    """A row on its way along the chain; core number `home` keeps it at `address`. With `last` it is the end of all."""
+    return data.StructLayout(
+        {
+            **{name: field.shape for name, field in row_of(design)},
+            "home": Shape.cast(range(design.cores)),
+            "address": Shape.cast(range(longest_share(design))),
+        }
+    )
+
+
+class Dispatcher(wiring.Component):
+    """Gives every row the place of the row that leaves its window: the places of a window are taken in turn.
+
+    Takes a row in two cycles at most, and none after the one with `last`.
+    """
+
+    def __init__(self, design: JoinDesign) -> None:
+        self.design = design
+        rows, commands = stream.Signature(row_of(design)), stream.Signature(command_of(design))
+        super().__init__({"input": In(rows), "output": Out(commands)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        taken, ended = self.input.valid & self.input.ready, Signal()
+        m.d.comb += self.input.ready.eq(~self.output.valid & ~ended)
+        with m.If(self.output.valid & self.output.ready):
+            m.d.sync += self.output.valid.eq(0)
+        row, command = self.input.payload, self.output.payload
+        with m.If(taken):
+            m.d.sync += [self.output.valid.eq(1), ended.eq(row.last)]
+            m.d.sync += [command.last.eq(row.last), command.right.eq(row.right), command.data.eq(row.data)]
+        left = self._place(m, taken & ~row.right, self.design.left_rows)
+        right = self._place(m, taken & row.right, self.design.right_rows)
+        with m.If(taken):
+            m.d.sync += [command.home.eq(Mux(row.right, right.home, left.home))]
+            m.d.sync += [command.address.eq(Mux(row.right, right.address, left.address))]
+        return m
+
+    def _place(self, m: Module, taken: Signal, rows: int) -> data.View:
+        """The place of the next row of a side."""
+        command = command_of(self.design)
+        shape = data.StructLayout({name: command[name].shape for name in ("home", "address")})
+        place = Signal(shape)
+        home, address = last_place(rows, self.design.cores)
+        with m.If(taken):
+            with m.If((place.home == home) & (place.address == address)):
+                m.d.sync += place.eq(Const(0))
+            with m.Elif(place.home == self.design.cores - 1):
+                m.d.sync += [place.home.eq(0), place.address.eq(place.address + 1)]
+            with m.Else():
+                m.d.sync += place.home.eq(place.home + 1)
+        return place

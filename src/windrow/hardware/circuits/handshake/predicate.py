@@ -1,0 +1,18 @@
+"""The predicate of a join as a circuit over the rows of both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Const
+
+from windrow.hardware.circuits.expressions import fields_of, wire
+from windrow.hardware.design import JoinDesign
+
+
+def is_match(design: JoinDesign, left: Any, right: Any) -> Any:
+    """One bit: whether the predicate is true for these two packed rows; NULL is not true."""
+    if design.predicate is None:
+        return Const(1, 1)
+    row = {**fields_of(design.left, left), **fields_of(design.right, right)}
+    return wire(design.predicate, row).is_true

@@ -1,0 +1,148 @@
+"""Two circuits, the same elements, each at its own pace: their results must be the same ones in the same order.
+
+The elements are free but the same ones for both: they are read from the port `elements` in the first cycle and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+Rule = Callable[[Module, Sequence[Any]], Value]
+"""Which sequences of elements a proof is about, as a bit."""
+
+
+@dataclass(frozen=True)
+class Racer:
+    """A circuit in a race. Where `waits` is set, gaps in its input and readers that are not ready are tried too."""
+
+    component: wiring.Component
+    waits: bool = False
+
+
+class Race(wiring.Component):
+    """`bad` rises when results differ, when one circuit gave more of them, or when one is not done in cycle `last`."""
+
+    def __init__(self, first: Racer, second: Racer, *, elements: int, results: int, last: int, rule: Rule) -> None:
+        self.runners, self.number, self.results, self.last, self.rule = (first, second), elements, results, last, rule
+        self.element = first.component.input.payload.shape()
+        self.result = first.component.output.payload.shape()
+        ports: dict[str, Any] = {"elements": In(self.element.size * elements)}
+        for place, runner in zip("ab", self.runners, strict=True):
+            if runner.waits:
+                ports |= {f"{place}_offers": In(1), f"{place}_ready": In(1)}
+            ports |= {f"{place}_takes": Out(1), f"{place}_element": Out(self.element)}
+            ports |= {f"{place}_gives": Out(1), f"{place}_result": Out(self.result)}
+        super().__init__({**ports, "bad": Out(1)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        elements = self._kept_elements(m)
+        allowed = Signal()
+        m.d.comb += allowed.eq(self.rule(m, elements))
+        first, second = (
+            self._run(m, place, runner, elements) for place, runner in zip("ab", self.runners, strict=True)
+        )
+        pairs = zip(first.results, second.results, strict=True)
+        both = [(place < first.given) & (place < second.given) for place in range(self.results)]
+        differs = reduce(or_, (known & (one != other) for known, (one, other) in zip(both, pairs, strict=True)))
+        uneven = first.done & second.done & (first.given != second.given)
+        cycle = Signal(range(self.last + 2))
+        with m.If(cycle <= self.last):
+            m.d.sync += cycle.eq(cycle + 1)
+        overdue = (cycle == self.last) & ~(first.done & second.done)
+        if any(runner.waits for runner in self.runners):
+            overdue = overdue & 0  # who may wait for ever need not be done
+        m.d.comb += self.bad.eq(allowed & (differs | uneven | overdue | first.full | second.full))
+        return m
+
+    def _kept_elements(self, m: Module) -> list[Any]:
+        """The elements, which stay what they were in the first cycle."""
+        is_first, kept = Signal(init=1), Signal.like(self.elements)
+        m.d.sync += is_first.eq(0)
+        with m.If(is_first):
+            m.d.sync += kept.eq(self.elements)
+        whole = Signal.like(self.elements)
+        m.d.comb += whole.eq(Mux(is_first, self.elements, kept))
+        size = self.element.size
+        return [data.View(self.element, whole[place * size : (place + 1) * size]) for place in range(self.number)]
+
+    def _run(self, m: Module, place: str, runner: Racer, elements: Sequence[Any]) -> _Finish:
+        """Feed a circuit and note what it gives."""
+        m.submodules[f"circuit_{place}"] = circuit = runner.component
+        takes, gives = getattr(self, f"{place}_takes"), getattr(self, f"{place}_gives")
+        next_one = Signal(range(self.number + 1), name=f"{place}_next")
+        holds = Signal(name=f"{place}_holds")
+        finish = _Finish(
+            [Signal(self.result.size, name=f"{place}_result{number}") for number in range(self.results)],
+            Signal(range(self.results + 1), name=f"{place}_given"),
+            Signal(name=f"{place}_done"),
+            Signal(name=f"{place}_full"),
+        )
+        offers = getattr(self, f"{place}_offers") if runner.waits else 1
+        m.d.comb += [
+            circuit.input.valid.eq((next_one < self.number) & (offers | holds)),
+            circuit.input.payload.eq(Array(Value.cast(one) for one in elements)[next_one]),
+            circuit.output.ready.eq(getattr(self, f"{place}_ready") if runner.waits else 1),
+            takes.eq(circuit.input.valid & circuit.input.ready),
+            gives.eq(circuit.output.valid & circuit.output.ready),
+            Value.cast(getattr(self, f"{place}_element")).eq(Mux(takes, Value.cast(circuit.input.payload), 0)),
+            Value.cast(getattr(self, f"{place}_result")).eq(Mux(gives, Value.cast(circuit.output.payload), 0)),
+        ]
+        m.d.sync += [next_one.eq(next_one + takes), holds.eq(circuit.input.valid & ~circuit.input.ready)]
+        self._note(m, circuit.output.payload, gives, finish)
+        return finish
+
+    def _note(self, m: Module, payload: Any, gives: Value, finish: _Finish) -> None:
+        done = 1 << self.result["done"].offset  # what else is in it is nobody's business
+        with m.If(gives & ~finish.done):
+            m.d.sync += finish.done.eq(payload.done)
+            with m.If(finish.given == self.results):
+                m.d.sync += finish.full.eq(1)
+            with m.Else():
+                m.d.sync += finish.given.eq(finish.given + 1)
+                with m.Switch(finish.given):
+                    for number, kept in enumerate(finish.results):
+                        with m.Case(number):
+                            m.d.sync += kept.eq(Mux(payload.done, done, Value.cast(payload)))
+
+
+@dataclass(frozen=True)
+class _Finish:
+    """What a circuit gave: results, how many, whether it was done, whether there were more than there is room for."""
+
+    results: list[Signal]
+    given: Signal
+    done: Signal
+    full: Signal
+
+
+def promised_order(*, ahead: int, behind: int) -> Rule:
+    """The streams that aggregates are promised: promises do not go back, rows lie around the last promise.
+
+    A row is less than `ahead` after the last promise and at most `behind` before it, a promise at most `behind` after
+    the one before. The last element ends the stream, and no other does.
+    """
+
+    def rule(m: Module, elements: Sequence[Any]) -> Value:
+        promise, checks = None, []
+        for number, element in enumerate(elements):
+            is_last = number == len(elements) - 1
+            distance = Signal(signed(len(element.time)), name=f"distance{number}")
+            m.d.comb += distance.eq(element.time - (0 if promise is None else promise))
+            row = ~element.punctuation & (distance < ahead) & (distance >= -behind)
+            step = element.punctuation & (distance >= 0) & (distance <= behind)
+            checks.append((step if is_last else row | step) & (element.last == is_last))
+            following = Signal.like(element.time, name=f"promise{number}")
+            m.d.comb += following.eq(Mux(element.punctuation, element.time, 0 if promise is None else promise))
+            promise = following
+        return Cat(checks).all()
+
+    return rule
