@@ -1,4 +1,4 @@
-"""The papers' Window-ID circuit: right in the papers' regime, and where it loses results outside of it."""
+"""The papers' circuits: right in the papers' regime, and where Window-ID loses results outside of it."""
 
 from __future__ import annotations
 
@@ -69,14 +69,15 @@ def _regular(random: Random, query: WindowQuery, rows: int) -> Stream:
     return stream
 
 
+@pytest.mark.parametrize("algorithm", CircuitAlgorithm)
 @pytest.mark.parametrize("merge", Merge)
-def test_in_the_papers_regime_it_is_right(merge: Merge) -> None:
+def test_in_the_papers_regime_it_is_right(merge: Merge, algorithm: CircuitAlgorithm) -> None:
     parts = (
         *COUNT,
         CircuitPart(Function.SUM, Column("price"), 40, True),
         CircuitPart(Function.MAX, Column("price"), 8, True),
     )
-    design = _design(24, 6, 6, parts, merge=merge)
+    design = _design(24, 6, 6, parts, merge=merge, algorithm=algorithm)
     stream = _regular(Random(1), design.queries[0], 200)
     truth = _truth(design, stream)
     assert 7 == len(truth)
@@ -89,6 +90,14 @@ def test_a_result_comes_four_cycles_after_its_punctuation() -> None:
     # An element that is taken in a cycle is in the register of stage 1 in the next, and so on to stage 4.
     assert [4] == trace.latency([1]).tolist()
     assert Ended.QUIET is trace.ended
+
+
+def test_a_result_of_panes_comes_seven_cycles_after_its_punctuation() -> None:
+    design = _design(6, 2, 2, algorithm=CircuitAlgorithm.PANES)
+    stream: Stream = [_row(1), Promise(2), *[_row(3)] * 9, Promise(4), *[_row(5)] * 9, Promise(6)]
+    trace = _run(design, stream)
+    assert [(6, (), (19,))] == results(design, trace.results)[0]
+    assert [7] == trace.latency([len(stream) - 1]).tolist()
 
 
 def test_several_windows_on_one_punctuation_give_one_result() -> None:

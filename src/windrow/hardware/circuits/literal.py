@@ -1,4 +1,4 @@
-"""The papers' circuits as written: four stages of Window-ID, or panes, behind a selection of two stages.
+"""The first paper's circuit as written: four stages of Window-ID behind a selection of two stages.
 
 There is no back-pressure, nothing is counted and nothing ends: rows come at any time, `last` means nothing, and results
 that nobody takes are gone. Where this loses results, `test_literal.py` shows it.
@@ -16,14 +16,8 @@ from windrow.hardware.circuits.accumulators import Accumulators
 from windrow.hardware.circuits.engine import LiteralSignature
 from windrow.hardware.circuits.expressions import fields_of, wire
 from windrow.hardware.circuits.merging import choose, delayed, tree_levels
-from windrow.hardware.circuits.panes.literal import LiteralPanes
 from windrow.hardware.circuits.ports import AggregatePorts
-from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, WindowQuery
-
-
-def literal_engine_of(design: AggregateDesign, query: WindowQuery) -> wiring.Component:
-    """The papers' engine of a query, with the ports of `LiteralSignature`."""
-    return LiteralWindowIds(design, query) if design.algorithm is CircuitAlgorithm.WID else LiteralPanes(design, query)
+from windrow.hardware.design import AggregateDesign, WindowQuery
 
 
 class LiteralCircuit(wiring.Component):
@@ -36,7 +30,7 @@ class LiteralCircuit(wiring.Component):
 
     def elaborate(self, _: Any) -> Module:
         m = Module()
-        m.submodules.engine = engine = literal_engine_of(self.design, self.query)
+        m.submodules.engine = engine = LiteralWindowIds(self.design, self.query)
         element, valid = self.input.payload, self.input.valid
         stages = [Signal(element.shape(), name=f"stage{number}") for number in (1, 2)]
         rows, punctuations = Signal(2), Signal(2)
