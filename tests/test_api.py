@@ -292,7 +292,7 @@ def test_wrong_streams_are_refused_at_once(message: str, settings: dict[str, Any
         ),
         (
             ConfigurationError,
-            r"`engine` must be a known engine \(one of local, spark\), got flink\.",
+            r"`engine` must be a known engine \(one of local, spark, hardware\), got flink\.",
             {"engine": "flink"},
         ),
         (

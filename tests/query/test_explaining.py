@@ -27,6 +27,6 @@ def test_spark_adds_a_section() -> None:
 
 def test_engines_there_are_not_are_refused() -> None:
     with pytest.raises(
-        ConfigurationError, match=r"\A`engine` must be a known engine \(one of local, spark\), got flink\.\Z"
+        ConfigurationError, match=r"\A`engine` must be a known engine \(one of local, spark, hardware\), got flink\.\Z"
     ):
         QUERY.explain("flink")
