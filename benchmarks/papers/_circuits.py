@@ -145,7 +145,7 @@ def flatness(values: Sequence[float]) -> float:
 class Line:
     """A straight line through measured points, for what was not measured.
 
-    >>> Line.through([(1, 10.0), (2, 12.0), (4, 16.0)]).at(100)
+    >>> Line.through([(1, 10.0), (2, 12.0), (3, 14.0)]).at(100)
     208.0
     """
 

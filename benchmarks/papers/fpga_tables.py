@@ -1,6 +1,6 @@
 """What the papers' window circuits take on their chip: registers, LUTs and block RAM, theirs beside ours.
 
-Tables I and II of "Order-agnostic" Window-ID for RANGE of 10 to 60 minutes (11 to 61 modules), tables II and III of the
+Tables I and II of the paper on Window-ID for RANGE of 10 to 60 minutes (11 to 61 modules), tables II and III of the
 paper on panes for RANGE/SLIDE 64 to 4096: COUNT of the trades of one symbol, tuples of four numbers of 32 bits, SLIDE
 and SLACK 60 seconds, both algorithms as written. Yosys maps for Virtex-6, LUTs are counted as the chip needs them
 (`windrow/hardware/cost/virtex6.py`). Table I of the second paper says which function panes and windows have; the tests

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from _circuits import SLIDE, SYMBOL, TUPLE_BITS, Size, aggregate, begin, megahertz, on_ecp5
+from _circuits import SLIDE, SYMBOL, TUPLE_BITS, Pairs, Size, aggregate, begin, megahertz, on_ecp5
 from _pictures import Panel, save
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -102,7 +102,7 @@ class Arrivals:
     def counts(self, ends: Integers, length: int) -> Integers:
         """By definition: how many rows of the symbol each window holds."""
         chosen = np.sort(self.times[self.symbols == SYMBOL])
-        return np.searchsorted(chosen, ends) - np.searchsorted(chosen, ends - length)
+        return (np.searchsorted(chosen, ends) - np.searchsorted(chosen, ends - length)).astype(np.int64)
 
 
 def check(case: Case, arrivals: Arrivals, trace: Trace) -> int:
@@ -165,7 +165,9 @@ def measured(case: Case, size: Size) -> tuple[list[object], list[Outcome]]:
 
 def main() -> None:
     size = begin(__doc__)
-    rows, results, lines = [], [], dict[str, list[tuple[float, float]]]()
+    rows: list[list[object]] = []
+    results: list[list[object]] = []
+    lines: dict[str, Pairs] = {}
     for case in cases(size):
         row, outcomes = measured(case, size)
         rows.append(row)

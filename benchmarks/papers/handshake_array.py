@@ -125,7 +125,8 @@ def cores_or_clock(size: Size, variant: Variant) -> Pairs:
     found = {cores: activity(join(cores, WINDOW, variant)) for cores in counts}
     costs = {cores: on_virtex6(join(cores, WINDOW, variant), LX760) for cores in counts}
     least = counts[0]
-    rows, estimates = [], []
+    rows: list[list[object]] = []
+    estimates: Pairs = []
     for cores, one in found.items():
         cost = costs[cores]
         estimate = POWER[least] * one.changes / found[least].changes
