@@ -98,8 +98,7 @@ def answer(
     (Account(used=3, late=1, filtered=0, early=0), [({'ts': 4}, 6, [(0, 10)])])
     """
     arrived, early, filtered = arrivals(elements, window, keys, where)
-    if isinstance(window, Landmark):
-        _check_gaps(list(accumulate((window.first_wid(a.row) for a in arrived), max)), most_empty)
+    _check_landmarks(window, arrived, most_empty)
     at_once = place(window, arrived, within=0, lateness=lateness)
     final = place(window, arrived, within=within, lateness=lateness) if late == "revise" else at_once
     came_late = len(final.late if isinstance(window, Session) else at_once.missed)
@@ -109,6 +108,12 @@ def answer(
     results = _results(window, arrived, final, emit, keys, aggregates)
     ordered = sorted(results, key=lambda result: _order(result, keys))
     return OracleAnswer(ordered, account, _missed(window, arrived, final), early)
+
+
+def _check_landmarks(window: Window, arrived: Sequence[Arrival], most: int) -> None:
+    """Every landmark window up to the last row is reported, so a row far ahead of all before it is refused."""
+    if isinstance(window, Landmark):
+        _check_gaps(list(accumulate((window.first_wid(one.row) for one in arrived), max)), most)
 
 
 def _order(result: dict[str, Any], keys: Keys) -> tuple[Any, ...]:

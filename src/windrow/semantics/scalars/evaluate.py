@@ -26,6 +26,7 @@ _Arguments: TypeAlias = tuple[Expression, ...]
 def evaluate(expression: Expression, row: _Row) -> Any:
     """The value of an expression on a row.
 
+    >>> from windrow.semantics.scalars.expressions import Call
     >>> x = Column("x")
     >>> evaluate(Call("or", (Call("=", (x, Literal(1))), Literal(True))), {"x": None})
     True
