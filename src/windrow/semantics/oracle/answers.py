@@ -105,9 +105,8 @@ def answer(
     account = Account(len(arrived) - came_late, came_late, filtered, len(early))
     if emit is Emit.EMPTY:
         final = replace(final, extents=_filled(window, final, most_empty))
-    results = _results(window, arrived, final, emit, keys, aggregates)
-    ordered = sorted(results, key=lambda result: _order(result, keys))
-    return OracleAnswer(ordered, account, _missed(window, arrived, final), early)
+    results = sorted(_results(window, arrived, final, emit, keys, aggregates), key=lambda result: _order(result, keys))
+    return OracleAnswer(results, account, _missed(window, arrived, final), early)
 
 
 def _check_landmarks(window: Window, arrived: Sequence[Arrival], most: int) -> None:
