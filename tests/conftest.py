@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.short_queries import JAVA
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -17,7 +19,12 @@ ROOT = Path(__file__).parents[1]
 
 # No deadline: the first call of a kernel compiles it, and time limits belong to benchmarks.
 settings.register_profile(
-    "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "default",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
     "soak", deadline=None, max_examples=50_000, print_blob=True, suppress_health_check=list(HealthCheck)
@@ -52,7 +59,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Workers run where the session was started, which may be any test's folder, and must find what tests send them.
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     tables = str(tmp_path_factory.mktemp("tables"))
-    session = embedded(shards=2, memory="1g", **{"spark.master": "local[2,4]", "spark.sql.warehouse.dir": tables})
+    own = {"spark.master": "local[2,4]", "spark.sql.warehouse.dir": tables}
+    session = embedded(shards=2, memory="1g", **own, **JAVA)
     yield session
     session.stop()
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from _circuits import Pairs, Size, aggregate, begin, doubled, flatness, megahertz, on_ecp5
+from _circuits import Pairs, Size, aggregate, begin, costs, doubled, flatness, megahertz, on_ecp5, tries
 from _pictures import Panel, save
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -32,35 +33,35 @@ PANES = 200
 
 def panes(size: Size) -> dict[int, ChipCost]:
     """Three tries each: those of one circuit differ by some per cent."""
-    seeds = size.of((1,), (1, 2, 3))
-    costs = {
-        n: on_ecp5(aggregate(CircuitAlgorithm.PANES, n), seeds) for n in size.of((64, 4096), tuple(doubled(64, 4096)))
-    }
-    _print("panes, repaired", costs, dict.fromkeys(costs, PANES))
-    clocks = [megahertz(cost) for cost in costs.values()]
+    ratios = size.of((64, 4096), tuple(doubled(64, 4096)))
+    designs = {ratio: aggregate(CircuitAlgorithm.PANES, ratio) for ratio in ratios}
+    found = costs(partial(on_ecp5, seeds=size.of((1,), (1, 2, 3))), designs)
+    _print("panes, repaired", found, dict.fromkeys(found, PANES))
+    clocks = [megahertz(cost) for cost in found.values()]
     print(f"slowest {min(clocks):.0f} MHz: {verdict(min(clocks), LEAST)} (bar {LEAST:.0f})")
     print(f"slowest over fastest {flatness(clocks):.2f}: {verdict(flatness(clocks), FLAT)} (bar {FLAT})")
-    return costs
+    return found
 
 
 def window_ids(size: Size, variant: Variant) -> dict[int, ChipCost]:
     ratios = size.of((10,), (10, 20, 30), (60,))
-    costs = {ratio: on_ecp5(aggregate(CircuitAlgorithm.WID, ratio, variant)) for ratio in ratios}
-    _print(f"Window-ID, {variant.value}", costs, PAPER)
-    return costs
+    found = costs(on_ecp5, {ratio: aggregate(CircuitAlgorithm.WID, ratio, variant) for ratio in ratios})
+    _print(f"Window-ID, {variant.value}", found, PAPER)
+    return found
 
 
-def _print(title: str, costs: Mapping[int, ChipCost], paper: Mapping[int, int]) -> None:
+def _print(title: str, found: Mapping[int, ChipCost], paper: Mapping[int, int]) -> None:
     rows = []
-    for ratio, cost in costs.items():
-        tries = ", ".join(f"{clock:.0f}" for clock in cost.clocks)
-        rows.append([ratio, f"{megahertz(cost):.0f}", tries, cost.registers, cost.luts, cost.block_rams, paper[ratio]])
+    for ratio, cost in found.items():
+        rows.append(
+            [ratio, f"{megahertz(cost):.0f}", tries(cost), cost.registers, cost.luts, cost.block_rams, paper[ratio]]
+        )
     headers = ("RANGE/SLIDE", "MHz", "tries", "registers", "LUTs", "block RAM", "paper (Virtex-6), MHz")
     table(f"{title}, on ECP5", headers, rows)
 
 
-def points(costs: Mapping[int, ChipCost]) -> Pairs:
-    return [(float(ratio), megahertz(cost)) for ratio, cost in costs.items()]
+def points(found: Mapping[int, ChipCost]) -> Pairs:
+    return [(float(ratio), megahertz(cost)) for ratio, cost in found.items()]
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from _circuits import Line, aggregate, begin, doubled, on_virtex6, per_cent
+from _circuits import Line, aggregate, begin, costs, doubled, on_virtex6, per_cent
 from _pictures import Panel, save
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -40,9 +40,9 @@ MOST_REGISTERS, MOST_LUTS = 3.0, 15.0
 
 
 def window_ids(counts: tuple[int, ...]) -> dict[int, ChipCost]:
-    costs = {n: on_virtex6(aggregate(CircuitAlgorithm.WID, n - 1, Variant.LITERAL)) for n in counts}
+    found = costs(on_virtex6, {n: aggregate(CircuitAlgorithm.WID, n - 1, Variant.LITERAL) for n in counts})
     rows = []
-    for modules, cost in costs.items():
+    for modules, cost in found.items():
         registers, luts = MODULES[modules]
         more, more_luts = per_cent(cost.registers, registers), per_cent(cost.luts, luts)
         rows.append(
@@ -55,19 +55,19 @@ def window_ids(counts: tuple[int, ...]) -> dict[int, ChipCost]:
         )
     headers = ("modules", REGISTERS, "paper", "difference", "3 %", LUTS, "paper", "difference", "15 %")
     table("Window-ID on Virtex-6 (table II)", headers, rows)
-    return costs
+    return found
 
 
 def panes(ratios: tuple[int, ...]) -> dict[int, ChipCost]:
-    costs = {ratio: on_virtex6(aggregate(CircuitAlgorithm.PANES, ratio, Variant.LITERAL)) for ratio in ratios}
+    found = costs(on_virtex6, {ratio: aggregate(CircuitAlgorithm.PANES, ratio, Variant.LITERAL) for ratio in ratios})
     rows = []
-    for ratio, cost in costs.items():
+    for ratio, cost in found.items():
         same = "met" if cost.block_rams == BLOCKS[ratio] else "not met"
         share = f"{100 * cost.luts / LX240T.luts:.2f} %"
         rows.append([ratio, cost.registers, cost.luts, share, f"{cost.block_rams:g}", BLOCKS[ratio], same])
     headers = ("RANGE/SLIDE", REGISTERS, LUTS, "of the chip", "block RAM", "paper", "as in the paper")
     table("panes on Virtex-6 (table III)", headers, rows)
-    return costs
+    return found
 
 
 def compare(windows: dict[int, ChipCost], paned: dict[int, ChipCost]) -> None:

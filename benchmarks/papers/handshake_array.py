@@ -16,10 +16,11 @@ from __future__ import annotations
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from _circuits import SHARE, Line, Pairs, Size, begin, flatness, join, megahertz, on_ecp5, on_virtex6
+from _circuits import SHARE, Line, Pairs, Size, begin, costs, flatness, join, megahertz, on_ecp5, on_virtex6, tries
 from _pictures import Panel, save
 from _switching import switched_bits
 
@@ -50,21 +51,25 @@ STEPS_A_CYCLE = round(PERIOD * 1e15)
 
 def clocks(size: Size) -> Pairs:
     counts = size.of((1, 2), (1, 2, 4, 8, 16), (32,))
-    costs = {cores: on_ecp5(join(cores, SHARE * cores)) for cores in counts}
-    rows = [[n, f"{megahertz(c):.0f}", c.registers, c.luts, f"{100 * c.share:.0f} %"] for n, c in costs.items()]
-    table("clock on ECP5 (figure 18; the paper: 150 to 170 MHz)", ("cores", "MHz", "registers", "LUTs", "chip"), rows)
-    flat = flatness([megahertz(cost) for cost in costs.values()])
+    placed = partial(on_ecp5, seeds=size.of((1,), (1, 2, 3)))
+    found = costs(placed, {cores: join(cores, SHARE * cores) for cores in counts})
+    rows = [
+        [n, f"{megahertz(c):.0f}", tries(c), c.registers, c.luts, f"{100 * c.share:.0f} %"] for n, c in found.items()
+    ]
+    headers = ("cores", "MHz", "tries", "registers", "LUTs", "chip")
+    table("clock on ECP5 (figure 18; the paper: 150 to 170 MHz)", headers, rows)
+    flat = flatness([megahertz(cost) for cost in found.values()])
     print(f"slowest over fastest, 1 to {counts[-1]} cores: {flat:.2f}: {verdict(flat, FLAT)} (bar {FLAT})")
-    return [(float(cores), megahertz(cost)) for cores, cost in costs.items()]
+    return [(float(cores), megahertz(cost)) for cores, cost in found.items()]
 
 
 def sizes(size: Size) -> dict[str, Pairs]:
     """LUTs and registers by cores; what was not mapped follows from those that were."""
     counts = size.of((1, 2), (1, 2, 4, 8, 16, 32), (64, 100, 200))
-    costs = {cores: on_virtex6(join(cores, SHARE * cores), LX760) for cores in counts}
-    rows = [[n, c.registers, c.luts, f"{100 * c.share:.1f} %", "mapped"] for n, c in costs.items()]
-    registers, luts = (Line.through(points) for points in (_registers(costs), _luts(costs)))
-    for cores in (n for n in (64, 100, 200) if n not in costs):
+    found = costs(partial(on_virtex6, chip=LX760), {cores: join(cores, SHARE * cores) for cores in counts})
+    rows = [[n, c.registers, c.luts, f"{100 * c.share:.1f} %", "mapped"] for n, c in found.items()]
+    registers, luts = (Line.through(points) for points in (_registers(found), _luts(found)))
+    for cores in (n for n in (64, 100, 200) if n not in found):
         share = max(registers.at(cores) / LX760.registers, luts.at(cores) / LX760.luts)
         numbers = (round(registers.at(cores)), round(luts.at(cores)))
         rows.append([cores, *numbers, f"{100 * share:.1f} %", "extrapolated linearly"])
@@ -72,15 +77,15 @@ def sizes(size: Size) -> dict[str, Pairs]:
         "size on Virtex-6 LX760 (the paper: 200 cores take over 96 %)", ("cores", "registers", "LUTs", "chip", ""), rows
     )
     print(f"a core takes {registers.slope:.0f} registers and {luts.slope:.0f} LUTs")
-    return {"registers": _registers(costs), "LUTs": _luts(costs)}
+    return {"registers": _registers(found), "LUTs": _luts(found)}
 
 
-def _registers(costs: dict[int, ChipCost]) -> Pairs:
-    return [(float(cores), float(cost.registers)) for cores, cost in costs.items()]
+def _registers(found: dict[int, ChipCost]) -> Pairs:
+    return [(float(cores), float(cost.registers)) for cores, cost in found.items()]
 
 
-def _luts(costs: dict[int, ChipCost]) -> Pairs:
-    return [(float(cores), float(cost.luts)) for cores, cost in costs.items()]
+def _luts(found: dict[int, ChipCost]) -> Pairs:
+    return [(float(cores), float(cost.luts)) for cores, cost in found.items()]
 
 
 # Table 1
@@ -122,16 +127,17 @@ def activity(design: JoinDesign) -> Activity:
 
 def cores_or_clock(size: Size, variant: Variant) -> Pairs:
     counts = size.of((5, 10), tuple(POWER))
-    found = {cores: activity(join(cores, WINDOW, variant)) for cores in counts}
-    costs = {cores: on_virtex6(join(cores, WINDOW, variant), LX760) for cores in counts}
+    designs = {cores: join(cores, WINDOW, variant) for cores in counts}
+    found = {cores: activity(design) for cores, design in designs.items()}
+    taken = costs(partial(on_virtex6, chip=LX760), designs)
     least = counts[0]
     rows: list[list[object]] = []
     estimates: Pairs = []
     for cores, one in found.items():
-        cost = costs[cores]
+        cost = taken[cores]
         estimate = POWER[least] * one.changes / found[least].changes
         estimates.append((float(cores), estimate))
-        pulses = cost.registers * one.clock / (costs[least].registers * found[least].clock)
+        pulses = cost.registers * one.clock / (taken[least].registers * found[least].clock)
         rows.append(
             [
                 *(cores, f"{one.cycles:.1f}", f"{one.clock:.1f}", PAPER_CLOCK[cores], f"{one.changes:,.0f}"),

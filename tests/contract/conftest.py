@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.contract.engines import CONNECT, NAMES, WITH_CIRCUITS, Engine, hardware, local, on_spark
+from tests.short_queries import JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +32,7 @@ def connected() -> SparkSession:
 
     from windrow.engines.spark.session.sessions import EMBEDDED
 
-    settings = {**EMBEDDED, "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+    settings = {**EMBEDDED, **JAVA, "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
     builder = SparkSession.builder.remote(settings.pop("spark.master").replace("*", "2"))
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import windrow as wr
-from tests.contract.engines import Engine, plain, rounded_names
+from tests.contract.engines import Engine, plain, rounded_names, same_on_connect
 from tests.contract.streams import ALL, BOUNDED, SCHEMA, SIZE, punctuated
 from tests.engines.local.answers.test_early import replayed, told
 from windrow.plan.nodes import WindowAggregate
 
 
+@same_on_connect
 def test_early_results_are_taken_back(engine: Engine) -> None:
     """Of partials and of rows."""
     elements = punctuated(21, 0, batches=5)

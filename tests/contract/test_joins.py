@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import windrow as wr
-from tests.contract.engines import Engine, check_each, check_late, given
+from tests.contract.engines import Engine, check_each, check_late, given, same_on_connect
 from tests.contract.reference import Reference
 from tests.contract.streams import SCHEMA, SIZE, punctuated, rows
 from tests.contract.test_frames import drained, files, same, static, streaming, whole
@@ -86,6 +86,7 @@ def test_static_frames(spark: SparkSession) -> None:
     same(query, expected.results, query.to_spark())
 
 
+@same_on_connect
 def test_late_rows_of_streaming_frames(on_frames: Engine, spark: SparkSession, tmp_path: Path) -> None:
     frames = (streaming(spark, files(tmp_path / name, ROWS[name])) for name in "ab")
     query = framed(*frames, late=Late.SIDE)

@@ -23,6 +23,7 @@ def lull(elements: list[dict[str, Any]], after: int, pause: int) -> list[dict[st
     return elements[:after] + [{**row, "ts": row["ts"] + pause} for row in elements[after:]]
 
 
+@same_on_connect
 def test_three_streams_with_skew_a_lull_and_an_idle_time(engine: Engine) -> None:
     """In process streams are read in order of time; on Spark the one that lags comes late once its idle time is over.
 

@@ -110,7 +110,7 @@ def nodes(draw: st.DrawFn) -> WindowAggregate:
     return replace(node, aggregates=fit or (COUNT,))
 
 
-@settings(max_examples=25_000 if SOAK else 150)
+@settings(max_examples=25_000 if SOAK else 80)
 @given(data=st.data())
 def test_merge_does_what_process_does(data: st.DataObject) -> None:
     node = data.draw(nodes())
@@ -150,7 +150,7 @@ def test_merge_does_what_process_does(data: st.DataObject) -> None:
     assert seen(segments, operator_of(node), process) == seen(segments, operator_of(node), merge, restored)
 
 
-@settings(max_examples=10_000 if SOAK else 120)
+@settings(max_examples=10_000 if SOAK else 70)
 @given(data=st.data())
 def test_shards_that_witness_each_other_give_the_answers_of_one(data: st.DataObject) -> None:
     node = data.draw(nodes())

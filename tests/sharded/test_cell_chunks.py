@@ -108,7 +108,7 @@ def calls_of(data: st.DataObject) -> tuple[AggregateCall, ...]:
     return tuple(AggregateCall(c.name, c.function, c.argument, c.parameters) for c in found)
 
 
-@settings(max_examples=20_000 if SOAK else 40, deadline=None)
+@settings(max_examples=20_000 if SOAK else 20, deadline=None)
 @given(data=st.data(), elements=streams.elements(late=True), lateness=st.sampled_from(Lateness))
 def test_every_strategy_saves_all_that_changed(data: st.DataObject, elements: list[Any], lateness: Lateness) -> None:
     window, calls = data.draw(streams.windows()), calls_of(data)
@@ -126,7 +126,7 @@ def test_every_strategy_saves_all_that_changed(data: st.DataObject, elements: li
     )
 
 
-@settings(max_examples=20_000 if SOAK else 40, deadline=None)
+@settings(max_examples=20_000 if SOAK else 20, deadline=None)
 @given(data=st.data(), elements=streams.elements(late=True, extremes=False))
 def test_revisions_save_all_that_changed(data: st.DataObject, elements: list[Any]) -> None:
     window, calls = data.draw(streams.sliding()), calls_of(data)
@@ -139,7 +139,7 @@ def test_revisions_save_all_that_changed(data: st.DataObject, elements: list[Any
     assert streams.comparable(approximately(expected.results, calls)) == streams.comparable(approximately(found, calls))
 
 
-@settings(max_examples=20_000 if SOAK else 40, deadline=None)
+@settings(max_examples=20_000 if SOAK else 20, deadline=None)
 @given(data=st.data(), elements=streams.elements(late=True, extremes=False))
 def test_other_operators_save_all_that_changed(data: st.DataObject, elements: list[Any]) -> None:
     """Whatever is saved in between, the answers are those of a run without saves."""
@@ -158,7 +158,7 @@ def test_other_operators_save_all_that_changed(data: st.DataObject, elements: li
     assert streams.comparable(plain.results) == streams.comparable(saved.results)
 
 
-@settings(max_examples=20_000 if SOAK else 40, deadline=None)
+@settings(max_examples=20_000 if SOAK else 20, deadline=None)
 @given(data=st.data(), elements=streams.elements(late=True, extremes=False))
 def test_counted_windows_save_all_that_changed(data: st.DataObject, elements: list[Any]) -> None:
     partition = data.draw(st.sampled_from(((), ("k",), ("g",))))

@@ -159,7 +159,7 @@ def any_queries(draw: st.DrawFn, stream: Stream) -> Node:
     return node
 
 
-@settings(max_examples=10_000 if SOAK else 60)
+@settings(max_examples=10_000 if SOAK else 30)
 @given(data=st.data())
 def test_windows_that_share_panes_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     elements = data.draw(streams.elements(late=True, extremes=False))
@@ -186,7 +186,7 @@ def test_windows_that_share_panes_give_the_answer_of_the_oracle(data: st.DataObj
         assert (account.rows_in, account.used, account.late) == (metrics.rows_in, metrics.rows_used, metrics.rows_late)
 
 
-@settings(max_examples=10_000 if SOAK else 60)
+@settings(max_examples=10_000 if SOAK else 30)
 @given(data=st.data())
 def test_any_queries_give_together_what_they_give_alone(data: st.DataObject) -> None:
     rows = [e for e in data.draw(streams.elements(late=True)) if not isinstance(e, Punctuation)]
@@ -217,7 +217,7 @@ def near_zero(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 SOURCES = st.sampled_from((("a",), ("b",), ("a", "b"), ("b", "a"), ("a", "c")))
 
 
-@settings(max_examples=10_000 if SOAK else 40)
+@settings(max_examples=10_000 if SOAK else 20)
 @given(data=st.data())
 def test_queries_over_several_sources_give_together_what_they_give_alone(data: st.DataObject) -> None:
     sources: dict[str, Any] = {}
@@ -245,7 +245,7 @@ def test_queries_over_several_sources_give_together_what_they_give_alone(data: s
         assert one.counts == other.counts
 
 
-@settings(max_examples=10_000 if SOAK else 40)
+@settings(max_examples=10_000 if SOAK else 20)
 @given(data=st.data())
 def test_promises_for_single_groups_reach_the_windows_that_can_use_them(data: st.DataObject) -> None:
     stream = replace(STREAM, policy=External(per=("k",)))
@@ -259,7 +259,7 @@ def test_promises_for_single_groups_reach_the_windows_that_can_use_them(data: st
         assert one.counts == other.counts
 
 
-@settings(max_examples=10_000 if SOAK else 40)
+@settings(max_examples=10_000 if SOAK else 20)
 @given(data=st.data())
 def test_state_is_saved_and_restored_between_any_two_elements(data: st.DataObject) -> None:
     elements = data.draw(streams.elements(late=True, extremes=data.draw(st.booleans())))

@@ -180,7 +180,7 @@ SHARDS, TASKS = st.integers(1, 5), st.integers(1, 3)
 RESTARTS = st.sets(st.integers(0, 8))
 
 
-@settings(max_examples=20_000 if SOAK else 200, deadline=None)
+@settings(max_examples=20_000 if SOAK else 100, deadline=None)
 @given(data=st.data(), given_=sides(), window=WINDOWS)
 def test_joins_in_two_levels_are_the_defined_ones(data: st.DataObject, given_: Sides, window: JoinWindow) -> None:
     on = PREDICATES[data.draw(st.sampled_from(sorted(PREDICATES)))]
@@ -209,7 +209,7 @@ AS_OF = st.builds(
 )
 
 
-@settings(max_examples=20_000 if SOAK else 60, deadline=None)
+@settings(max_examples=20_000 if SOAK else 30, deadline=None)
 @given(data=st.data(), given_=sides(), window=AS_OF)
 def test_as_of_joins_in_two_levels_are_the_defined_ones(data: st.DataObject, given_: Sides, window: AsOf) -> None:
     on = PREDICATES[data.draw(st.sampled_from(("every pair", "equality", "two equalities")))]
@@ -224,7 +224,7 @@ def test_as_of_joins_in_two_levels_are_the_defined_ones(data: st.DataObject, giv
 ROW_WINDOWS = st.builds(LastRows, st.integers(1, 6), st.integers(1, 6))
 
 
-@settings(max_examples=20_000 if SOAK else 40, deadline=None)
+@settings(max_examples=20_000 if SOAK else 20, deadline=None)
 @given(data=st.data(), given_=sides(), window=ROW_WINDOWS)
 def test_rows_by_arrival_come_left_before_right(data: st.DataObject, given_: Sides, window: LastRows) -> None:
     """Of a micro-batch, as it is not known which of two streams came first."""
@@ -280,7 +280,7 @@ PLANS: dict[str, tuple[Node, bool]] = {
 
 
 @pytest.mark.parametrize("name", PLANS)
-@settings(max_examples=2_000 if SOAK else 12, deadline=None)
+@settings(max_examples=2_000 if SOAK else 10, deadline=None)
 @given(data=st.data())
 def test_joins_with_other_operators(name: str, data: st.DataObject) -> None:
     plan, divided = PLANS[name]
@@ -307,7 +307,7 @@ def in_time(elements: list[Any]) -> list[Any]:
     return made
 
 
-@settings(max_examples=2_000 if SOAK else 30, deadline=None)
+@settings(max_examples=2_000 if SOAK else 15, deadline=None)
 @given(data=st.data())
 def test_queries_that_run_together_read_each_stream_once(data: st.DataObject) -> None:
     names = data.draw(st.lists(st.sampled_from(("equality", "band", "anything")), min_size=2, max_size=3))

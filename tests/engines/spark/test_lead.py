@@ -65,7 +65,7 @@ def drive(cluster: Cluster, batches: Sequence[Sequence[MicroBatch]], tasks: int,
             cluster.restart()
 
 
-@settings(max_examples=20_000 if SOAK else 120, deadline=None)
+@settings(max_examples=20_000 if SOAK else 60, deadline=None)
 @given(data=st.data())
 def test_two_levels_set_the_same_rows_aside_as_the_oracle(data: st.DataObject) -> None:
     case = data.draw(early_cases(st.sampled_from((Late.DROP, Late.SIDE))))

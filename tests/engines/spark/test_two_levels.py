@@ -154,7 +154,7 @@ def micro_batches(elements: Sequence[Any], cuts: set[int]) -> list[MicroBatch]:
     return made
 
 
-@settings(max_examples=20_000 if SOAK else 120, deadline=None)
+@settings(max_examples=20_000 if SOAK else 60, deadline=None)
 @given(data=st.data())
 def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     by = data.draw(st.sampled_from((None, "k", "g")))
@@ -212,7 +212,7 @@ def test_two_levels_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
         assert sorted(spans) == sorted(tuple(row[name] for name in COLUMNS[:4]) for row in cluster.late)
 
 
-@settings(max_examples=20_000 if SOAK else 60, deadline=None)
+@settings(max_examples=20_000 if SOAK else 30, deadline=None)
 @given(data=st.data())
 def test_queries_that_run_together_give_the_answers_of_the_oracle(data: st.DataObject) -> None:
     elements = data.draw(streams.elements(late=True, extremes=False))
@@ -272,7 +272,7 @@ def _drive(cluster: Cluster, batches: Sequence[MicroBatch], tasks: int, restarts
             cluster.restart()
 
 
-@settings(max_examples=20_000 if SOAK else 60, deadline=None)
+@settings(max_examples=20_000 if SOAK else 30, deadline=None)
 @given(data=st.data())
 def test_early_results_come_after_micro_batches(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
@@ -314,7 +314,7 @@ def spoken(batches: Sequence[MicroBatch], window: Sliding | Landmark, every: int
             step = now
 
 
-@settings(max_examples=20_000 if SOAK else 60, deadline=None)
+@settings(max_examples=20_000 if SOAK else 30, deadline=None)
 @given(data=st.data(), elements=streams.elements(late=True, extremes=False))
 def test_ordered_output_comes_micro_batch_after_micro_batch(data: st.DataObject, elements: list[Any]) -> None:
     window, emit = data.draw(streams.windows()), data.draw(EMITS)
@@ -337,7 +337,7 @@ def test_ordered_output_comes_micro_batch_after_micro_batch(data: st.DataObject,
     assert streams.comparable(expected.results) == streams.comparable(cluster.results)
 
 
-@settings(max_examples=20_000 if SOAK else 50, deadline=None)
+@settings(max_examples=20_000 if SOAK else 25, deadline=None)
 @given(data=st.data(), elements=streams.elements(late=True, extremes=False))
 def test_rows_leave_sorted_where_there_is_no_window(data: st.DataObject, elements: list[Any]) -> None:
     cluster = Cluster(OrderedOutput(STREAM), shards=data.draw(st.integers(1, 4)))
@@ -350,7 +350,7 @@ def test_rows_leave_sorted_where_there_is_no_window(data: st.DataObject, element
     assert sum(len(step.late) for step in steps) == cluster.total("late")
 
 
-@settings(max_examples=20_000 if SOAK else 60, deadline=None)
+@settings(max_examples=20_000 if SOAK else 30, deadline=None)
 @given(data=st.data(), elements=streams.elements(late=True))
 def test_windows_given_in_slices_are_the_same(data: st.DataObject, elements: list[Any]) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
@@ -387,7 +387,7 @@ def counted_windows(draw: st.DrawFn) -> WindowAggregate:
     return WindowAggregate(STREAM, window, keys, calls, emit=emit, late=late, lateness=draw(st.sampled_from(Lateness)))
 
 
-@settings(max_examples=20_000 if SOAK else 60, deadline=None)
+@settings(max_examples=20_000 if SOAK else 30, deadline=None)
 @given(data=st.data(), node=counted_windows(), elements=streams.elements(late=True))
 def test_rows_are_counted_as_they_came(data: st.DataObject, node: WindowAggregate, elements: list[Any]) -> None:
     cluster = Cluster(node, shards=data.draw(st.integers(1, 4)), seed=data.draw(st.integers(0, 99)))

@@ -121,7 +121,7 @@ def heard(node: WindowAggregate, flush: Flush, parts: Iterable[Any], restores: C
     return streams.comparable(told.answers), streams.comparable(told.late), promises, account
 
 
-@settings(max_examples=25_000 if SOAK else 120)
+@settings(max_examples=25_000 if SOAK else 60)
 @given(data=st.data())
 def test_slices_change_nothing_but_when_results_leave(data: st.DataObject) -> None:
     node = data.draw(nodes())
@@ -132,7 +132,7 @@ def test_slices_change_nothing_but_when_results_leave(data: st.DataObject) -> No
     assert expected == heard(node, data.draw(flushes()), parts_of(elements, cut), restores)
 
 
-@settings(max_examples=5_000 if SOAK else 80)
+@settings(max_examples=5_000 if SOAK else 40)
 @given(data=st.data())
 def test_times_that_lie_far_apart(data: st.DataObject) -> None:
     window = data.draw(streams.sliding())

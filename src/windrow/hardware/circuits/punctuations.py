@@ -142,16 +142,22 @@ class PunctuationSplitter(wiring.Component):
         self._follow(m, settings, holds_row & used)
 
     def _follow(self, m: Module, settings: dict[str, Any], is_used: Any) -> None:
-        """A row moves `reach` while it is about to leave, a close moves the begin that it counts from."""
+        """A row moves `reach` a cycle after it has left, a close moves the begin that it counts from.
+
+        What has left is compared in a cycle of its own, which is not one with a close: the path would be the longest.
+        """
         shape = signed(offset_bits(self.design, self.query))
         reach, row_reach = Signal(shape, init=-1), Signal(shape)
-        m.d.comb += self._occupied.eq(reach >= 0)
+        gone, gone_reach = Signal(), Signal(shape)
+        m.d.comb += self._occupied.eq((reach >= 0) | (gone & (gone_reach >= 0)))
         with m.If(self._free):
             m.d.sync += row_reach.eq(self._after_end + settings["range"])
-        with m.If(is_used & (row_reach > reach)):
-            m.d.sync += reach.eq(row_reach)
         with m.If(self._closes):
-            m.d.sync += reach.eq(reach - settings["slide"])
+            m.d.sync += [reach.eq(reach - settings["slide"]), gone_reach.eq(gone_reach - settings["slide"])]
+        with m.Else():
+            m.d.sync += [gone.eq(is_used & self._free), gone_reach.eq(row_reach)]
+            with m.If(gone & (gone_reach > reach)):
+                m.d.sync += reach.eq(gone_reach)
 
     def _pass_or_divide(self, m: Module, settings: dict[str, Any]) -> None:
         """The distance to the punctuation modulo the slide, a bit a cycle: that far below it is the last end."""

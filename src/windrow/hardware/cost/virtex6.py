@@ -2,7 +2,8 @@
 
 There is no open place and route for it, so no clock. Yosys counts about half of the LUTs that ISE does: it wires
 registers straight to the inputs S of a carry chain, which on the chip come from the LUT of their slice only. So a LUT
-is counted for each of those that no LUT drives, and for each further chain that a LUT feeds.
+is counted for each of those that no LUT drives, and for each further chain that a LUT feeds. Wide multiplexers use the
+MUXF7 and MUXF8 of the slices, as the chip's own tools do.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from windrow.hardware.tools import Progress, ToolRun, summarised, yosys
 from windrow.hardware.verilog import rtlil_text
 
 SCRIPT = (
-    "read_rtlil circuit.il; synth_xilinx -family xc6v -flatten -noiopad -noclkbuf -top top; "
+    "read_rtlil circuit.il; synth_xilinx -family xc6v -widemux 5 -flatten -noiopad -noclkbuf -top top; "
     "delete t:$scopeinfo; write_json circuit.json"
 )
 COUNTING = "virtex6-1"

@@ -31,7 +31,7 @@ def told(results: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [{n: v for n, v in row.items() if n != "kind"} for row in results if row["kind"] == kind]
 
 
-@settings(max_examples=10_000 if SOAK else 150)
+@settings(max_examples=10_000 if SOAK else 80)
 @given(data=st.data())
 def test_early_results_are_those_of_the_oracle_and_all_of_them_are_taken_back(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))

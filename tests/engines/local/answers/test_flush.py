@@ -31,7 +31,7 @@ FLUSHES = ("slow", "lazy")
 SMALL: dict[str, Any] = {"flush_rows": 1, "flush_cells": 2, "batch_rows": 7}
 
 
-@settings(max_examples=10_000 if SOAK else 100)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(data=st.data())
 def test_slices_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
@@ -108,7 +108,7 @@ def test_a_run_goes_on_from_its_last_checkpoint(name: str, flush: str, tmp_path:
     """Every run takes up from the last one, takes three elements more, writes a checkpoint and is gone."""
     expected = outcome(QUERIES[name](), batch_rows=7)
     options = LocalOptions(flush=flush, **SMALL, checkpoint=str(tmp_path), checkpoint_every=1, restore=True)
-    for _ in range(8):
+    for _ in range(4):
         query = QUERIES[name]()
         runner = Runner(query.plan, query.sources, options)
         runner.deliver(lambda _: None, lambda _: None)

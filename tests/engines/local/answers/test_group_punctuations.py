@@ -122,7 +122,7 @@ def whole_groups(elements: Sequence[Any], keys: Sequence[str], by: str) -> list[
     return spelled
 
 
-@settings(max_examples=10_000 if SOAK else 120)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(data=st.data())
 def test_promises_for_single_groups_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks(), streams.sessions()))
@@ -164,7 +164,7 @@ def test_promises_for_single_groups_give_the_answer_of_the_oracle(data: st.DataO
             )
 
 
-@settings(max_examples=10_000 if SOAK else 80)
+@settings(max_examples=10_000 if SOAK else 40)
 @given(data=st.data())
 def test_corrections_wait_for_the_promise_of_their_group(data: st.DataObject) -> None:
     window = data.draw(streams.sliding())
@@ -209,7 +209,7 @@ def test_a_late_row_corrects_what_its_group_reported_ahead_of_the_others() -> No
     assert 1 == account_of(run.pipeline.ends[0], 0).late
 
 
-@settings(max_examples=10_000 if SOAK else 120)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(data=st.data())
 def test_counted_windows_of_single_groups_give_the_answer_of_the_oracle(data: st.DataObject) -> None:
     by = data.draw(st.sampled_from(("k", "g")))

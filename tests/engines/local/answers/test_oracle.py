@@ -106,8 +106,8 @@ def strategies_for(window: Window) -> tuple[Strategy, ...]:
     return tuple(strategy for strategy in Strategy if strategy is not Strategy.AUTO)
 
 
-@pytest.mark.parametrize("part", range(2 if SOAK else 1))
-@settings(max_examples=25_000 if SOAK else 700)
+@pytest.mark.parametrize("part", range(2 if SOAK else 10))
+@settings(max_examples=25_000 if SOAK else 245)
 @given(data=st.data())
 def test_every_strategy_gives_the_answer_of_the_oracle(part: int, data: st.DataObject) -> None:
     window = data.draw(streams.windows())
@@ -161,7 +161,7 @@ def last_revisions(results: list[dict[str, Any]], keys: list[str]) -> list[dict[
     return [{n: v for n, v in row.items() if n != "revision"} for row in final.values()]
 
 
-@settings(max_examples=10_000 if SOAK else 250)
+@settings(max_examples=10_000 if SOAK else 175)
 @given(data=st.data())
 def test_revisions_end_at_the_answer_with_the_late_rows_in_it(data: st.DataObject) -> None:
     window = data.draw(streams.sliding())

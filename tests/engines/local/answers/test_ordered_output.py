@@ -71,7 +71,7 @@ def due(listener: Listener) -> list[dict[str, Any]]:
     return [row for row in listener.rows if bound == END or row["window_end"] < bound]
 
 
-@settings(max_examples=10_000 if SOAK else 100)
+@settings(max_examples=10_000 if SOAK else 50)
 @given(data=st.data())
 def test_results_leave_in_order_as_soon_as_the_promise_has_passed_them(data: st.DataObject) -> None:
     window = data.draw(windows())
@@ -93,7 +93,7 @@ def test_results_leave_in_order_as_soon_as_the_promise_has_passed_them(data: st.
     assert len(listener.rows) == len(ordered.results)
 
 
-@settings(max_examples=10_000 if SOAK else 60)
+@settings(max_examples=10_000 if SOAK else 30)
 @given(data=st.data())
 def test_the_answer_is_that_of_the_oracle_also_with_promises_for_single_groups(data: st.DataObject) -> None:
     window = data.draw(st.one_of(streams.sliding(), streams.landmarks()))
@@ -123,7 +123,7 @@ def test_the_answer_is_that_of_the_oracle_also_with_promises_for_single_groups(d
         )
 
 
-@settings(max_examples=10_000 if SOAK else 60)
+@settings(max_examples=10_000 if SOAK else 30)
 @given(elements=streams.elements(late=False, extremes=False), window=streams.sliding(), cuts=CUTS)
 def test_a_window_leaves_with_the_punctuation_that_closes_it(
     elements: list[Any], window: Sliding, cuts: set[int]
@@ -142,7 +142,7 @@ def test_a_window_leaves_with_the_punctuation_that_closes_it(
 POSITIVE = Call(">", (Column("g"), Literal(0)))
 
 
-@settings(max_examples=10_000 if SOAK else 60)
+@settings(max_examples=10_000 if SOAK else 30)
 @given(elements=streams.elements(late=True), cuts=CUTS)
 def test_rows_of_a_filter_leave_sorted_and_late_ones_are_counted(elements: list[Any], cuts: set[int]) -> None:
     plan = OrderedOutput(Filter(STREAM, POSITIVE))
@@ -158,7 +158,7 @@ def test_rows_of_a_filter_leave_sorted_and_late_ones_are_counted(elements: list[
     assert len(results) == metrics.rows_used
 
 
-@settings(max_examples=10_000 if SOAK else 40)
+@settings(max_examples=10_000 if SOAK else 20)
 @given(data=st.data())
 def test_sources_are_merged_whatever_their_batches(data: st.DataObject) -> None:
     names = ("a", "b", "c")

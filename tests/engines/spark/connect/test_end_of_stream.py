@@ -9,8 +9,11 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from windrow.engines.spark.connect.end_of_stream import WRAPPER, ClosingStream, SilentStream, check_closing
+from windrow.engines.spark.session.loaded_later import LoadedLater
 from windrow.errors import ConfigurationError
+from windrow.sharded.pre_aggregate import PreAggregation
 
+NONE: LoadedLater[tuple[PreAggregation, ...]] = LoadedLater(())
 ON, OVER = {"ended": 0}, {"ended": 1}
 
 
@@ -27,21 +30,21 @@ def asked(stream: ClosingStream, calls: str) -> list[dict[str, int]]:
 
 
 def test_the_one_micro_batch_of_all_that_is_there_has_the_end() -> None:
-    assert not isinstance(ClosingStream([]), SupportsTriggerAvailableNow)
-    assert OVER == ClosingStream([]).latestOffset(ON, ReadAllAvailable())
+    assert not isinstance(ClosingStream(NONE), SupportsTriggerAvailableNow)
+    assert OVER == ClosingStream(NONE).latestOffset(ON, ReadAllAvailable())
 
 
 def test_the_end_is_told_after_a_question_that_led_to_no_micro_batch() -> None:
     #        micro-batch 0, 1, 2, then none
-    assert [ON, ON, ON, ON, OVER] == asked(ClosingStream([]), "??!?!??")
+    assert [ON, ON, ON, ON, OVER] == asked(ClosingStream(NONE), "??!?!??")
     #        micro-batch 0 alone; it has nothing to commit
-    assert [ON, ON, OVER] == asked(ClosingStream([]), "???")
+    assert [ON, ON, OVER] == asked(ClosingStream(NONE), "???")
     #        from a checkpoint: micro-batches 5 and 6, each commits the one before
-    assert [ON, ON, ON, OVER] == asked(ClosingStream([]), "?!?!??")
+    assert [ON, ON, ON, OVER] == asked(ClosingStream(NONE), "?!?!??")
 
 
 def test_streams_that_are_not_closed_go_on() -> None:
-    stream = SilentStream([])
+    stream = SilentStream(NONE)
     limits: list[ReadLimit] = [ReadAllAvailable(), stream.getDefaultReadLimit()]
     assert [ON, ON] == [stream.latestOffset(ON, limit) for limit in limits]
     assert [] == stream.partitions(ON, ON)

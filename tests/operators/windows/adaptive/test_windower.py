@@ -88,7 +88,7 @@ def plans(data: st.DataObject) -> tuple[WindowAggregate, list[AggregateCall]]:
     return WindowAggregate(STREAM, window, keys, tuple(calls), **settings), calls
 
 
-@settings(max_examples=10_000 if SOAK else 150)
+@settings(max_examples=10_000 if SOAK else 75)
 @given(data=st.data(), habits=HABITS)
 def test_any_thresholds_give_the_answer_of_the_oracle(data: st.DataObject, habits: Habits) -> None:
     plan, calls = plans(data)
@@ -110,7 +110,7 @@ def test_any_thresholds_give_the_answer_of_the_oracle(data: st.DataObject, habit
     assert len(expected.missed) == len(late)
 
 
-@settings(max_examples=10_000 if SOAK else 120)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(data=st.data(), habits=HABITS)
 def test_state_saved_and_restored_anywhere_gives_the_same_answer(data: st.DataObject, habits: Habits) -> None:
     plan, _ = plans(data)

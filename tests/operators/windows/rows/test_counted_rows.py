@@ -131,7 +131,7 @@ def check(node: WindowAggregate, elements: Sequence[Any], cuts: set[int], *, res
     assert driven.promises == sorted(set(driven.promises))
 
 
-@settings(max_examples=10_000 if SOAK else 200)
+@settings(max_examples=10_000 if SOAK else 100)
 @given(st.data())
 def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     window = data.draw(WINDOWS)
@@ -144,7 +144,7 @@ def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     check(node, elements, data.draw(st.sets(st.integers(0, 40))), restored=data.draw(st.booleans()))
 
 
-@settings(max_examples=10_000 if SOAK else 80)
+@settings(max_examples=10_000 if SOAK else 40)
 @given(WINDOWS, streams.elements(spread=1 << 51, extremes=False), st.sets(st.integers(0, 40)))
 def test_times_far_apart(window: RowsWindow, elements: list[Any], cuts: set[int]) -> None:
     node = WindowAggregate(STREAM, replace(window, order="ts"), keys_of(window, ()), CALLS, late=Late.SIDE)

@@ -80,7 +80,7 @@ def comparable(rows: list[dict[str, Any]], names: list[str]) -> list[Any]:
     return streams.comparable({name: row[name] for name in names} for row in rows)
 
 
-@settings(max_examples=10_000 if SOAK else 150)
+@settings(max_examples=10_000 if SOAK else 75)
 @given(queries(), streams.elements(), st.sets(st.integers(0, 40)))
 def test_the_answer_of_the_oracle(node: WindowAggregate, elements: list[Any], cuts: set[int]) -> None:
     try:
@@ -111,7 +111,7 @@ def promised(rows: list[Any], policy: Slack | SlackRows, slack: int) -> list[Any
     return [e for row, bound in zip(rows, known, strict=True) for e in (Punctuation(bound), row)]
 
 
-@settings(max_examples=10_000 if SOAK else 120)
+@settings(max_examples=10_000 if SOAK else 60)
 @given(queries(FEW), streams.elements(), POLICIES, st.sets(st.integers(0, 40)))
 def test_rows_that_are_late_under_a_bound_of_their_own_batch(
     node: WindowAggregate, elements: list[Any], policy: tuple[Slack | SlackRows, int], cuts: set[int]
@@ -157,7 +157,7 @@ def pushed(node: WindowAggregate, elements: list[Any], restored: set[int]) -> li
     return [streams.comparable(r for b in batches for r in b.to_pylist()) for batches in (results, late)]
 
 
-@settings(max_examples=10_000 if SOAK else 100)
+@settings(max_examples=10_000 if SOAK else 50)
 @given(queries(), streams.elements(extremes=False), st.sets(st.integers(0, 41)))
 def test_saved_and_restored_between_any_two_elements(
     node: WindowAggregate, elements: list[Any], restored: set[int]
@@ -165,7 +165,7 @@ def test_saved_and_restored_between_any_two_elements(
     assert pushed(node, elements, set()) == pushed(node, elements, restored)
 
 
-@settings(max_examples=10_000 if SOAK else 60)
+@settings(max_examples=10_000 if SOAK else 30)
 @given(
     queries(functions=("count", "sum", "max", "last")), streams.elements(spread=1 << 51), st.sets(st.integers(0, 40))
 )

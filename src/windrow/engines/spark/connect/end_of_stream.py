@@ -18,13 +18,14 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from windrow.engines.spark.session.loaded_later import LoadedLater
 from windrow.errors import ConfigurationError
-from windrow.sharded.pre_aggregate import PreAggregation
-from windrow.sharded.task_progress import Sighting
 from windrow.sharded.wire import BODIES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from windrow.sharded.pre_aggregate import PreAggregation
 
 WRAPPER = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
 
@@ -47,6 +48,8 @@ def end_class(name: str, lowerings: Sequence[PreAggregation], close: bool) -> ty
     `Trigger.AvailableNow` can be closed by another run.
     """
 
+    ended = LoadedLater(tuple(lowerings))
+
     class EndSource(DataSource):  # defined in here so that it travels by value
         @classmethod
         def name(cls) -> str:
@@ -56,7 +59,7 @@ def end_class(name: str, lowerings: Sequence[PreAggregation], close: bool) -> ty
             return BODIES
 
         def streamReader(self, schema: Any) -> Any:  # noqa: N802
-            return ClosingStream(lowerings) if close else SilentStream(lowerings)
+            return ClosingStream(ended) if close else SilentStream(ended)
 
     return EndSource
 
@@ -64,7 +67,7 @@ def end_class(name: str, lowerings: Sequence[PreAggregation], close: bool) -> ty
 class EndStream(DataSourceStreamReader):
     """Offset 0 while the streams go on, 1 once they were ended."""
 
-    def __init__(self, lowerings: Sequence[PreAggregation]) -> None:
+    def __init__(self, lowerings: LoadedLater[tuple[PreAggregation, ...]]) -> None:
         self.lowerings = lowerings
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
@@ -74,7 +77,9 @@ class EndStream(DataSourceStreamReader):
         return [] if start == end else [InputPartition(0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        for lowering in self.lowerings:
+        from windrow.sharded.task_progress import Sighting
+
+        for lowering in self.lowerings.value:
             yield lowering.report(Sighting(ends=True))
 
 
@@ -91,7 +96,7 @@ class SilentStream(EndStream, SupportsTriggerAvailableNow):
 class ClosingStream(EndStream):
     """Ends the streams as soon as everything was read. That it does not support `Trigger.AvailableNow` is the point."""
 
-    def __init__(self, lowerings: Sequence[PreAggregation]) -> None:
+    def __init__(self, lowerings: LoadedLater[tuple[PreAggregation, ...]]) -> None:
         super().__init__(lowerings)
         self.asked = -1
         """How often Spark has asked since it last committed; before its first micro-batch it has nothing to commit."""

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from windrow.engines.spark.session.loaded_later import LoadedLater
 from windrow.sources import Element, Source, elements_of
 from windrow.sources.base import shrunk
 from windrow.sources.replayed.spans import (
@@ -160,7 +161,7 @@ def replay_class(
     `schema` is that of the batches `work` gives. `source` and `work` travel to other processes by pickling. Every
     span of a stream is a function of its offsets, and the last one has `ends`, with rows or without.
     """
-    replay = Replay(source, work, batch_rows, partitions, rate)
+    replay = Replay(source, LoadedLater(work), batch_rows, partitions, rate)
 
     class ReplaySource(DataSource):  # defined in here so that it travels by value, with what it replays
         @classmethod

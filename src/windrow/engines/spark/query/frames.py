@@ -17,7 +17,8 @@ from windrow.engines.spark.connect.end_of_stream import check_closing, end_class
 from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.connect.replay import replay_class
 from windrow.engines.spark.query.native_panes import native_panes, why_not_native
-from windrow.engines.spark.query.processor import ShardProcessor, run_whole
+from windrow.engines.spark.query.processor import ShardProcessor
+from windrow.engines.spark.query.saved_shards import run_whole
 from windrow.engines.spark.query.types import for_spark, named, spark_schema
 from windrow.engines.spark.running.observing import OBSERVED, observed_as
 from windrow.engines.spark.session.shard_count import keep_shard_count, shard_count, shard_keys

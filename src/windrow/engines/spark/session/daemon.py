@@ -15,14 +15,17 @@ from pyspark.daemon import manager
 def load() -> None:
     """Import the engine, and call the kernels of an ordinary query, so that their machine code is in memory."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads do not survive a fork
+    if sys.argv[1:2] not in ([], ["pyspark.worker"]):  # others only plan what is read
+        import windrow.engines.spark.connect.replay  # noqa: F401
+
+        return
     import pandas  # noqa: F401
 
     from windrow.engines.local.compiling import small_queries
     from windrow.engines.spark.session.worker import compile_two_levels, settle
 
-    if sys.argv[1:2] in ([], ["pyspark.worker"]):  # others only plan what is read
-        for _, plan in list(small_queries())[:2]:
-            compile_two_levels(plan)
+    for _, plan in list(small_queries())[:2]:
+        compile_two_levels(plan)
     settle()
 
 

@@ -98,7 +98,8 @@ class RunningDifference(Elaboratable):
     def _correct(self, m: Module, change: Any) -> None:
         """A late row enters its pane and the totals; what is counted by panes only where the pane had none."""
         memory, late = self.memory, self.late
-        slot = (self.counter.next - 1 - late.age)[: self.slots]
+        slot = Signal(self.slots)  # in a register, since `late` and the panes stand still from before it is asked for
+        m.d.sync += slot.eq(self.counter.next - 1 - late.age)
         address = self.plan.address(slot, late.group)
         row = self._mine(late.state)
         m.d.sync += self.entering.eq(Cat(late.valid, self.entering))
