@@ -32,7 +32,7 @@ def divided(node: WindowAggregate, shards: int, *, panes: bool) -> DividedOperat
     return DividedOperator(lambda: operator_of(node), [route], shards=shards, threads=2)
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_divided_groups_give_the_answers_of_one_operator(data: st.DataObject) -> None:
     node = data.draw(nodes())

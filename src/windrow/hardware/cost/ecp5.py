@@ -7,12 +7,9 @@ clock; they are not counted as cost.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from amaranth.hdl import Module, Signal
@@ -61,15 +58,12 @@ def ecp5_cost(
 ) -> ChipCost:
     """Cells and clock of a circuit on an ECP5, placed once for each seed; `target` is the MHz that are aimed at."""
     mapped = _mapping(rtlil_text(Registered(component)), timeout, progress)
-
-    def placed(seed: int) -> dict[str, Any]:
+    reports = []
+    for seed in seeds:
         arguments = tuple(word.format(target=f"{target:g}", seed=seed) for word in PLACE)
         place = ToolRun(nextpnr_ecp5(), arguments, {"circuit.json": mapped}, ("report.json",))
-        found: dict[str, Any] = summarised(place, _summary(mapped), SUMMARY, timeout=timeout, progress=progress)
-        return found
-
-    with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as tools:
-        reports = sorted(tools.map(placed, seeds), key=lambda report: float(report["clock"]))
+        reports.append(summarised(place, _summary(mapped), SUMMARY, timeout=timeout, progress=progress))
+    reports.sort(key=lambda report: float(report["clock"]))
     middle = reports[len(reports) // 2]
     return ChipCost(
         ECP5_85,
@@ -86,17 +80,12 @@ def ecp5_cost(
 def _mapping(text: str, timeout: float, progress: Progress | None) -> MadeLater:
     """The netlist of a circuit: many megabytes, so that it is made only where a placement is missing."""
     mapping = ToolRun(yosys(), ("-q", "-p", SCRIPT), {"circuit.il": text}, ("circuit.json",))
-    lock = Lock()
 
     @cache
     def content() -> bytes:
         return (run(mapping, timeout=timeout, progress=progress) / "circuit.json").read_bytes()
 
-    def once() -> bytes:
-        with lock:
-            return content()
-
-    return MadeLater(mapping.key, once)
+    return MadeLater(mapping.key, content)
 
 
 def _summary(mapped: MadeLater) -> Callable[[Path], dict[str, Any]]:

@@ -80,7 +80,7 @@ def expected(plan: Join, found: Sequence[Rows], policies: Sequence[Policy]) -> l
 TWO = st.tuples(st.lists(rows(), max_size=40), st.lists(rows(), max_size=40))
 
 
-@settings(max_examples=75)
+@settings(max_examples=150)
 @given(plans(), TWO, st.tuples(POLICIES, POLICIES), st.integers(1, 50), st.sampled_from((1, 2)))
 def test_answers_and_accounts_under_every_policy(
     plan: Join, found: Sequence[Rows], policies: Sequence[Policy], batch_rows: int, threads: int
@@ -96,7 +96,7 @@ def test_answers_and_accounts_under_every_policy(
     assert metrics.rows_stored == 0
 
 
-@settings(max_examples=25)
+@settings(max_examples=50)
 @given(plans(row_windows()), TWO, st.integers(1, 50))
 def test_windows_of_rows_do_not_depend_on_batches(plan: Join, found: Sequence[Rows], batch_rows: int) -> None:
     left, right = streams((Ordered(), Ordered()))
@@ -115,7 +115,7 @@ def joined(left: Node, right: Node, schemas: Sequence[pa.Schema] = SCHEMAS, **ch
     return replace(plan, **changes)
 
 
-@settings(max_examples=25)
+@settings(max_examples=50)
 @given(TWO, st.integers(1, 50))
 def test_filters_below_a_join(found: Sequence[Rows], batch_rows: int) -> None:
     left, right = streams((Slack(Amount.of(5)), Ordered()))
@@ -128,7 +128,7 @@ def test_filters_below_a_join(found: Sequence[Rows], batch_rows: int) -> None:
     assert metrics.rows_filtered == sum(row["x"] is None or row["x"] <= 0 for row in found[LEFT])
 
 
-@settings(max_examples=25)
+@settings(max_examples=50)
 @given(TWO, st.lists(rows(), max_size=20), st.integers(1, 50), POLICIES)
 def test_a_union_below_a_join(found: Sequence[Rows], third: Rows, batch_rows: int, policy: Policy) -> None:
     """What is late in the union depends on its rows, not on how they are cut."""
@@ -161,7 +161,7 @@ def counted(plan: Join, pairs: list[tuple[Any, ...]], keys: Sequence[str], lengt
     return counts
 
 
-@settings(max_examples=50)
+@settings(max_examples=100)
 @given(
     plans(),
     TWO,
@@ -212,7 +212,7 @@ def test_joint_promises_close_boxes() -> None:
     assert sorted(given_out) == [(0, 1, 2), (0, 3, 2), (2, 1, 1), (2, 3, 1)]
 
 
-@settings(max_examples=20)
+@settings(max_examples=40)
 @given(TWO, st.integers(1, 50))
 def test_a_join_over_a_join_and_over_windows(found: Sequence[Rows], batch_rows: int) -> None:
     left, right = streams((Slack(Amount.of(40)), Slack(Amount.of(40))))
@@ -239,7 +239,7 @@ def test_a_join_over_a_join_and_over_windows(found: Sequence[Rows], batch_rows: 
     assert as_tuples(results) == answered(wanted)
 
 
-@settings(max_examples=20)
+@settings(max_examples=40)
 @given(st.lists(rows(), max_size=40), POLICIES, st.integers(1, 50))
 def test_a_stream_joined_with_itself(found: Rows, policy: Policy, batch_rows: int) -> None:
     stream = Stream("one", SCHEMAS[LEFT], "ts", policy)
@@ -251,7 +251,7 @@ def test_a_stream_joined_with_itself(found: Rows, policy: Policy, batch_rows: in
     assert metrics.rows_late == 2 * len(split(found, policy)[1])
 
 
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(found=TWO, plan=plans(), every=st.integers(1, 12))
 def test_checkpoints_go_on_where_they_were(
     tmp_path_factory: pytest.TempPathFactory, found: Sequence[Rows], plan: Join, every: int
