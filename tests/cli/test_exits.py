@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
+from threading import enumerate as threads
 from typing import Any
 
 import click
@@ -79,6 +80,9 @@ def test_an_interrupted_run_leaves_its_output_as_it_was(number: signal.Signals, 
         stream.window(range=10).agg(n=wr.count()).write(output)
     assert 128 + number == caught.value.exit_code
     assert ([output], "before") == (list(tmp_path.iterdir()), output.read_text())
+    for thread in [one for one in threads() if one.name == "windrow-reader"]:
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -106,7 +106,10 @@ def _signals_raised() -> Iterator[None]:
     def handle(number: int, _frame: FrameType | None) -> None:
         interrupt = raised[number]()
         weakref.finalize(interrupt, _repeat, number, over).atexit = False
-        raise interrupt
+        try:
+            raise interrupt
+        finally:
+            del interrupt  # this frame is in its traceback: whoever swallows it would keep it alive
 
     for number in raised:
         if before[number] is not signal.SIG_IGN:

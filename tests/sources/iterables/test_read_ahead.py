@@ -104,6 +104,27 @@ def test_the_thread_ends_when_nothing_more_is_wanted() -> None:
     assert not thread.is_alive()
 
 
+def test_a_stop_just_before_the_thread_waits_for_room_ends_it() -> None:
+    stopped = threading.Event()
+
+    class Taken(threading.Event):
+        """Stopped at the last moment: when the thread, which has not been stopped yet, forgets what was taken."""
+
+        def clear(self) -> None:
+            if not stopped.is_set():
+                stopped.set()
+                ahead.stop()
+            super().clear()
+
+    line, before = Line(), set(readers())
+    ahead = ReadAhead(iter(line), rows=1)
+    (thread,) = set(readers()) - before
+    ahead._taken = Taken()
+    line.sent.put(row(1))
+    thread.join(LONG)
+    assert not thread.is_alive()
+
+
 def test_nothing_in_time_is_a_tick_and_what_comes_then_is_taken() -> None:
     line = Line()
     ahead = ReadAhead(iter(line), rows=100)

@@ -49,7 +49,11 @@ class ReadAhead:
         self._stopped = False
         self._error: BaseException | None = None
         """What the iterator raised, if it did not just end."""
-        Thread(target=copy_context().run, args=(self._read,), daemon=True, name="windrow-reader").start()
+        try:
+            Thread(target=copy_context().run, args=(self._read,), daemon=True, name="windrow-reader").start()
+        except BaseException:  # Ctrl-C while the thread starts: nobody has a hold on it yet
+            self.stop()
+            raise
 
     def take(self, most: int, wait: float | None, timeout: float | None = None) -> list[Any] | Sign:
         """The next rows, or one other element alone; a tick when there is nothing to give within `timeout` seconds.
@@ -111,11 +115,12 @@ class ReadAhead:
     def _read(self) -> None:
         try:
             for element in self._elements:
+                if not self._stopped:
+                    self._add(element)
+                    if len(self._ready) >= self._rows or self._others_ahead >= self._others:
+                        self._make_room()
                 if self._stopped:
                     return
-                self._add(element)
-                if len(self._ready) >= self._rows or self._others_ahead >= self._others:
-                    self._make_room()
         except BaseException as error:
             self._error = error
         finally:
@@ -134,9 +139,9 @@ class ReadAhead:
             self._filled.set()
 
     def _make_room(self) -> None:
-        while not self._stopped:
-            self._taken.clear()
-            if len(self._ready) < self._rows and self._others_ahead < self._others:
+        while True:
+            self._taken.clear()  # before looking, as in `_await`
+            if self._stopped or (len(self._ready) < self._rows and self._others_ahead < self._others):
                 return
             self._taken.wait()
 
