@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from windrow.errors import Position, QueryError, WindrowError
 from windrow.language.expressions.names import Scope
+from windrow.language.expressions.positions import pointing
 from windrow.language.grammar.clauses import UNBOUNDED, Attribute, Clause
 from windrow.plan.build.queries import WindowSpec
-from windrow.plan.checks.progress import carries_progress, times_hint
+from windrow.plan.checks.progress import carries_progress, check_order, times_hint
 from windrow.plan.checks.windows import check_window
 from windrow.plan.nodes import Node
 from windrow.plan.types.kinds import Shape
@@ -193,14 +194,8 @@ class WindowReader:
                     hint="leave WATTR row_num out",
                     position=attribute.where,
                 )
-            if self.shape.time is None or not carries_progress(self.node, name):
-                raise QueryError(
-                    f"must be the progressing attribute, which is {self.shape.time or 'not among the columns'}",
-                    parameter="order_by",
-                    value=attribute.name,
-                    hint="rows wait for its punctuations; leave it out to count rows as they arrive",
-                    position=attribute.where,
-                )
+            with pointing(attribute.where):
+                check_order(self.node, self.shape.time, name, attribute.name)
             return name
         return None
 

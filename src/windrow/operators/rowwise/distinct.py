@@ -13,7 +13,6 @@ from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPun
 from windrow.operators.late.judging import below
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Groups
-from windrow.operators.state.saving import load_groups, save_groups
 from windrow.physical.nodes import Grid
 from windrow.semantics.progress.policies import END, START, Punctuation
 
@@ -82,12 +81,12 @@ class DupElim(Operator):
 
     def state(self) -> dict[str, Saved]:
         return {
-            "seen": save_groups(self.seen),
+            "seen": self.seen.saved(),
             "times": tabled(time=self.times),
             "bound": tabled(bound=np.array([self.bound])),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_groups(self.seen, tables["seen"])
+        self.seen.restore(tables["seen"])
         self.times = np.array(tables["times"]["time"].combine_chunks())
         self.bound = tables["bound"]["bound"][0].as_py()

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, where_present
+from windrow.aggregates.kinds.arrays import arrow, numbers_of, where_present
 from windrow.aggregates.kinds.base import Array, Integers, is_scalar, value_type
 from windrow.operators.kernels import interning
 from windrow.operators.kernels.input import span
 from windrow.operators.kernels.panes.assign import look_up
+from windrow.operators.state.changes import Appended
 from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, byte_strings, is_bytes, ordered_keys, validity
 
 Codes = npt.NDArray[np.int32]
@@ -302,6 +303,19 @@ class Groups:
         kept._look_at = self._look_at
         return kept, mapping
 
+    def saved(self) -> Appended:
+        """The keys of all groups in order of their codes."""
+
+        def make(start: int, end: int) -> pa.Table:
+            arrays = self.keys(start, end)
+            return pa.table(arrays, names=[f"key{i}" for i in range(len(arrays))])
+
+        return Appended(self, self.count if self.kinds else 0, make)
+
+    def restore(self, table: pa.Table) -> None:
+        if self.kinds and table.num_rows:
+            self.encode([column.combine_chunks() for column in table.columns])
+
     def _decode(self, codes: Codes) -> list[Array]:
         arrays: list[Array] = []
         remaining = codes
@@ -318,6 +332,11 @@ class Groups:
         if known is None or len(known) != self.columns[place].count:
             known = self._decoded[place] = self.columns[place].values()
         return known
+
+
+def codes_of(table: pa.Table) -> Codes:
+    """The group codes in a saved table."""
+    return numbers_of(table, "code").astype(np.int32)
 
 
 def _same_buffers(left: Array, right: Array) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.state.customs import CustomCells, CustomState
@@ -75,6 +76,15 @@ class ValueRows:
         for log in self.logs.values():
             log.remap("code", mapping)
         self.customs = {p: cells.remap(mapping) for p, cells in self.customs.items()}
+
+    def saved(self) -> dict[str, pa.Table]:
+        values = {f"values{i}": log.table() for i, log in enumerate(self.logs.values())}
+        return values | {f"custom{i}": cells.table() for i, cells in enumerate(self.customs.values())}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        for i, log in enumerate(self.logs.values()):
+            log.fill(tables[f"values{i}"])
+        self.customs = {part: CustomCells.of_table(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
 
     def codes_in_use(self) -> list[Codes]:
         return [cells.codes for cells in self.customs.values()] + [log.column("code") for log in self.logs.values()]
