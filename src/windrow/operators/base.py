@@ -24,6 +24,7 @@ from windrow.semantics.progress.policies import Punctuation
 if TYPE_CHECKING:
     from windrow.operators.aggregate.early_results import Early
     from windrow.operators.aggregate.partials import Partials, SharedCells
+    from windrow.operators.aggregate.smoothing import Smoothing
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
 _NO_TIMES: Integers = np.empty(0, np.int64)
@@ -136,6 +137,8 @@ class Operator(ABC):
     """Whether rows of several inputs pass as they are."""
     early: Early | None = None
     """What gives open windows, where that is asked for."""
+    smoothing: Smoothing | None = None
+    """What gives answers in slices, where that is asked for."""
 
     @abstractmethod
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -167,10 +170,6 @@ class Operator(ABC):
 
     def witness(self, latest: int) -> None:  # noqa: B027 - says nothing to most
         """A row of this time came, maybe to another operator that shares the groups of the query with this one."""
-
-    def resume(self) -> Iterable[Element]:
-        """A slice of the answers that wait, where these are given in slices."""
-        return ()
 
     def hear(self, port: int) -> None:  # noqa: B027 - says nothing to most
         """Something came from an input now, although it may not have passed here: an input that sends is not silent."""

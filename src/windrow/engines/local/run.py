@@ -186,17 +186,21 @@ class Runner:
 
     def feed(self, name: str, element: pa.RecordBatch | Punctuation) -> None:
         """One element of one source through the plan."""
-        before, results = time.perf_counter(), self.pipeline.results
-        if isinstance(element, Punctuation):
-            self.pipeline.push(name, element)
-        else:
+        before = time.perf_counter()
+        if not isinstance(element, Punctuation):
             self.read[name] += len(element)
             self.pipeline.push(name, Batch.unread(element))
-        self.pipeline.resume()
-        if element != Punctuation(END):
+            self.pipeline.resume()
             self.longest_stall = max(self.longest_stall, time.perf_counter() - before)
-        if self.pipeline.results > results and isinstance(element, Punctuation):
-            self.latencies.append(time.perf_counter() - before)
+            return
+        results = self.pipeline.results
+        self.pipeline.push(name, element)
+        self.pipeline.resume()
+        taken = time.perf_counter() - before
+        if element.value != END or element.group is not None:
+            self.longest_stall = max(self.longest_stall, taken)
+        if self.pipeline.results > results:
+            self.latencies.append(taken)
 
     def _elements(self) -> Generator[tuple[str, pa.RecordBatch | Punctuation], None, None]:
         """Elements of all sources, each ended by the last punctuation; time passes while none comes."""

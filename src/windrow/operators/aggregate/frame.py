@@ -81,7 +81,8 @@ class WindowAggregateOperator(Operator):
 
     @property
     def windower(self) -> Windower:
-        return self.algorithm.windower(self.grouping.count)
+        known = self.algorithm.running
+        return self.algorithm.windower(self.grouping.count) if known is None else known
 
     # Rows in
 
@@ -278,9 +279,6 @@ class WindowAggregateOperator(Operator):
             return end
         waiting = self.windower.end_after(earliest)
         return end if waiting is None else min(end, waiting)
-
-    def resume(self) -> Iterable[Element]:
-        return () if self.smoothing is None else self.smoothing.resume()
 
     # What metrics ask
 

@@ -99,9 +99,10 @@ class WindowResults:
         known: dict[int, Any] = {}  # by identity: equal parts are one object
 
         def get(part: Part) -> Any:
-            if id(part) not in known:
-                known[id(part)] = layout.read(part, closed.answers.state)
-            return known[id(part)]
+            key = id(part)
+            if key not in known:
+                known[key] = layout.read(part, closed.answers.state)
+            return known[key]
 
         return [
             closed.lowered[place] if place in closed.lowered else layout.lower(place, size, get)

@@ -193,7 +193,7 @@ class ExtentValues:
 
 def pieces(plan: Plan, answers: Cells) -> Iterator[slice]:
     """Answers cut so that the values of a piece can be listed at once; all together where none are listed."""
-    if not any(isinstance(plan.layout.function(place), Collect) for place in range(len(plan.layout.calls))):
+    if not any(isinstance(function, Collect) for function in plan.layout.functions):
         yield slice(0, len(answers))
         return
     sizes = np.cumsum(answers.state.adds[:, 0])
