@@ -148,13 +148,14 @@ class Operator(ABC):
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         """Take a promise in; give the results it completes, then the promise that now holds of the output."""
 
-    @abstractmethod
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """The same for promises for single groups."""
+        """The same for promises for single groups. Where rows wait, or meet those of other groups, they say nothing."""
+        return ()
 
-    @abstractmethod
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        """Take rows in that are too far ahead: pass them on, or count them and give them out where late ones are."""
+        """Take rows in that are too far ahead: count them, and pass them on or give them out where late ones are."""
+        self.counters.early += len(early.batch.compact())
+        return ()
 
     @abstractmethod
     def state(self) -> State:

@@ -40,6 +40,11 @@ def tabled(**columns: Numbers) -> pa.Table:
     return pa.table({name: arrow(values) for name, values in columns.items()})
 
 
+def memory_of(array: Array) -> tuple[Any, ...]:
+    """Where its values are: arrays of one type that lie in the same memory are equal, as long as one is held."""
+    return len(array), array.offset, *(buffer and (buffer.address, buffer.size) for buffer in array.buffers())
+
+
 def scalars(**values: int) -> pa.Table:
     """A table of one row."""
     return pa.table({name: pa.array([value], pa.int64()) for name, value in values.items()})

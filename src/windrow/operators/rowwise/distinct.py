@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, Operator
 from windrow.operators.late.judging import below
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Groups
@@ -70,10 +70,6 @@ class DupElim(Operator):
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         """What was seen is forgotten by the punctuation for all rows alone; windows above may use more."""
         yield punctuations
-
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        self.counters.early += len(early.batch.compact())
-        return ()
 
     @property
     def state_bytes(self) -> int:

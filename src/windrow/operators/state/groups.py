@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, numbers_of, where_present
+from windrow.aggregates.kinds.arrays import arrow, memory_of, numbers_of, where_present
 from windrow.aggregates.kinds.base import Array, Integers, is_scalar, value_type
 from windrow.operators.kernels import interning
 from windrow.operators.kernels.input import span
@@ -254,12 +254,12 @@ class Groups:
         known, _ = self._dictionaries[place]
         if len(array.dictionary) <= COMPACT_ABOVE + len(array):
             return False
-        return known is None or not _same_buffers(known, array.dictionary)
+        return known is None or memory_of(known) != memory_of(array.dictionary)
 
     def _dictionary_codes(self, place: int, dictionary: Array) -> Codes:
         """Codes of a dictionary's entries; batches that share the dictionary share the work."""
         known, codes = self._dictionaries[place]
-        if known is None or not _same_buffers(known, dictionary):
+        if known is None or memory_of(known) != memory_of(dictionary):
             codes = self.columns[place].encode(dictionary)
             self._dictionaries[place] = dictionary, codes
         return codes
@@ -337,10 +337,3 @@ class Groups:
 def codes_of(table: pa.Table) -> Codes:
     """The group codes in a saved table."""
     return numbers_of(table, "code").astype(np.int32)
-
-
-def _same_buffers(left: Array, right: Array) -> bool:
-    def memory(array: Array) -> tuple[Any, ...]:
-        return len(array), array.offset, *(None if b is None else b.address for b in array.buffers())
-
-    return left is right or memory(left) == memory(right)

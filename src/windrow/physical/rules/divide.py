@@ -65,14 +65,15 @@ def _divided(plan: Node) -> Divided:
         for top, head in tops
         for stream, path in _paths(top)
     )
-    return Divided(plan, _high(_sent(plan)), (), exchanges, why, any(map(_counts_rows, walk(plan))), _own(plan))
+    return Divided(plan, _high(_sent(plan)), (), exchanges, why, any(map(counts_rows, walk(plan))), _own(plan))
 
 
 def _high(plan: Node) -> Plans:
     return (Answer(plan, (undecided(plan),)),)
 
 
-def _counts_rows(node: Node) -> bool:
+def counts_rows(node: Node) -> bool:
+    """Whether it matters in which order rows come."""
     if isinstance(node, Join):
         return isinstance(node.window, LastRows)
     return isinstance(node, WindowAggregate) and isinstance(node.window, (RowsWindow, SlideByTuple))
@@ -223,7 +224,7 @@ def _keys_below(head: Head) -> Iterator[list[_Lowered] | None]:
     if isinstance(head, Join):
         yield from (_on_both_sides(head, pair) for pair in routed_pairs(head))
     else:
-        yield from (_lowered(expression, Column(name), head.input) for name, expression in _keys(head))
+        yield from (_lowered(expression, Column(name), head.input) for name, expression in shared_keys(head))
 
 
 def _on_both_sides(node: Join, pair: tuple[Expression, Expression]) -> list[_Lowered] | None:
@@ -236,7 +237,7 @@ def _all_lowered(lowered: list[list[_Lowered] | None]) -> list[_Lowered] | None:
     return None if any(part is None for part in lowered) else found
 
 
-def _keys(head: WindowAggregate | Distinct) -> list[tuple[str, Expression]]:
+def shared_keys(head: WindowAggregate | Distinct) -> list[tuple[str, Expression]]:
     """What rows that belong together have in common: rows of one partition are counted together."""
     if isinstance(head, Distinct):
         return [(name, Column(name)) for name in shape_of(head).schema.names]
