@@ -5,6 +5,7 @@ RANGE without SLIDE is a tumbling window. Without WATTR the window is on the inp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from windrow.errors import Position, QueryError, WindrowError
@@ -48,7 +49,8 @@ class WindowReader:
 
     def read(self, clause: Clause) -> PlacedWindow:
         """The window a clause describes, or an error under the part that is wrong."""
-        self._check_parts(clause)
+        for parameter, rule, hint, where in self._wrong_parts(clause):
+            raise QueryError(rule, parameter=parameter, hint=hint, position=where)
         counted = self.counts_rows(clause)
         partition = tuple(self.scope.attribute(attribute) for attribute in clause.attributes("PATTR"))
         slide = _amount(clause, "SLIDE", counted or bool(clause.attributes("SATTR")))
@@ -83,30 +85,20 @@ class WindowReader:
     def _domain(self, spec: WindowSpec) -> Domain:
         return replace(self.shape, time=spec.on or self.shape.time).domain
 
-    def _check_parts(self, clause: Clause) -> None:
-        """What is refused in words of SQL, before the shared rules are applied."""
+    def _wrong_parts(self, clause: Clause) -> Iterator[tuple[str, str, str, Position]]:
+        """What is refused in words of SQL, before the shared rules are applied: parameter, rule, hint and place."""
         slide = clause.part("SLIDE")
         if clause.part("RANGE") is None and clause.part("GAP") is None:
-            raise QueryError(
-                "must be given in a window clause",
-                parameter="range",
-                hint="write [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time], or [GAP 30 SECONDS] for sessions",
-                position=clause.where,
-            )
+            hint = "write [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time], or [GAP 30 SECONDS] for sessions"
+            yield "range", "must be given in a window clause", hint, clause.where
         if _is_unbounded(clause) and slide is None:
-            raise QueryError(
-                "must be given with RANGE ALL",
-                parameter="slide",
-                hint="write [RANGE ALL SLIDE 1 MINUTE WATTR time]",
-                position=clause.where,
-            )
+            yield "slide", "must be given with RANGE ALL", "write [RANGE ALL SLIDE 1 MINUTE WATTR time]", clause.where
         if clause.tumbling and slide is not None:
-            raise QueryError(
+            rule, hint = (
                 "does not go with RANGE TUMBLING, where it is the range",
-                parameter="slide",
-                hint="leave SLIDE out, or leave TUMBLING out",
-                position=slide.where,
+                "leave SLIDE out, or leave TUMBLING out",
             )
+            yield "slide", rule, hint, slide.where
 
     def counts_rows(self, clause: Clause) -> bool:
         """Whether the range is in rows: by its unit, or because the window is on the arrival sequence."""

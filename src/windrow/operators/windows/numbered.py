@@ -196,7 +196,7 @@ class RowWise(NumberedWindows):
         return self.rows_kept.multiset(part, start_of(self.window, window), end_of(self.window, window))
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
-        return self.rows_kept.states(part, start_of(self.window, window), end_of(self.window, window))
+        return self.rows_kept.customs[part].between(start_of(self.window, window), end_of(self.window, window))
 
     def _pass(self, bound: int, last: int) -> None:
         """Windows up to `last` are done; sliding ones up to the bound, whether they held rows or not."""

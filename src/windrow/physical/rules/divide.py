@@ -55,7 +55,8 @@ def _divided(plan: Node) -> Divided:
         streams = (node for node in walk(plan) if isinstance(node, Stream))
         exchanges = tuple(_exchange(stream, (), [], None) for stream in streams)
         return Divided(plan, _high(_promising(plan)), (), exchanges, "nothing in the query has groups")
-    found, copied = _routes(plan), _copied(plan)
+    found = {part: route for head in _topmost(plan) for part, route in _routes_below(head).items()}
+    copied = _copied(plan)
     tops = list(_tops(plan, None))
     why = _why_one(plan, all(found.get(id(top)) or id(top) in copied for top, _ in tops))
     if why:
@@ -194,11 +195,6 @@ def _why_one(plan: Node, routed: bool) -> str | None:
     return "no key is common to all operators with state" if keyed else "there are no groups"
 
 
-def _routes(plan: Node) -> dict[int, list[_Lowered]]:
-    """By part (its id): what all operators with state above it group by."""
-    return {part: route for head in _topmost(plan) for part, route in _routes_below(head).items()}
-
-
 def _copied(plan: Node) -> dict[int, Copies]:
     """By part (its id): how rows go to several shards for a join that has neither an equality nor other state near."""
     copied: dict[int, Copies] = {}
@@ -210,7 +206,10 @@ def _copied(plan: Node) -> dict[int, Copies]:
 
 
 def _routes_below(head: Head) -> dict[int, list[_Lowered]]:
-    """Keys that some operator below does not have are left out: groups of what remains still live in one shard."""
+    """By part (its id): what all operators with state above it group by.
+
+    Keys that some operator below does not have are left out: groups of what remains still live in one shard.
+    """
     routes: dict[int, list[_Lowered]] = {}
     for lowered in _keys_below(head):
         if lowered is not None and len({type_of(low[1], shape_of(low[0]).schema) for low in lowered}) == 1:

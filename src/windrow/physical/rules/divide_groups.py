@@ -29,7 +29,7 @@ def divide_groups(plans: nodes.Plans, how: How) -> nodes.Plans:
 
 def _divided(node: nodes.Physical, how: How, *, counted: bool) -> nodes.Physical:
     """`counted`: something above counts rows as they come, so that their order must stay."""
-    below = counted or counts_rows(node.asked)
+    below = counted or (isinstance(node, (nodes.Window, nodes.PhysicalJoin)) and counts_rows(node.asked))
     node = replace(node, inputs=tuple(_divided(child, how, counted=below) for child in node.inputs))
     routes = None if counted else _routes(node)
     if routes is None:

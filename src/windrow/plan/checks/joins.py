@@ -78,10 +78,9 @@ def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
     if node.time in (JoinTime.EARLIER, JoinTime.LATER):
         fields.append((node.time.value, _time_type(shapes)))
         return Shape(pa.schema(fields), node.time.value)
-    names = [name for name, _ in fields]
     side = LEFT if node.time is JoinTime.LEFT else RIGHT
     times = [c.name for c in node.columns if c.side == side and c.source == shapes[side].time]
-    return Shape(pa.schema(fields), next((name for name in times if name in names), None))
+    return Shape(pa.schema(fields), next(iter(times), None))
 
 
 def _time_type(shapes: tuple[Shape, Shape]) -> pa.DataType:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
-from windrow.operators.state.customs import CustomCells, CustomState
+from windrow.operators.state.customs import CustomCells
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.store.row_block import RowBlock
@@ -38,19 +38,10 @@ class ValueRows:
         self.logs = {part: ValueLog() for part in values}
         self.customs = {part: CustomCells.nothing(part) for part in customs}
 
-    def add(self, part: Values, times: Integers, codes: Codes, keys: Integers) -> None:
-        self.logs[part].add(times, codes, keys)
-
-    def add_custom(self, part: Custom, cells: CustomCells) -> None:
-        self.customs[part] = self.customs[part].plus(cells)
-
     def multiset(self, part: Values, start: int, end: int) -> Multiset:
         """The values of rows with start <= time < end."""
         rows = self.logs[part].where(between("place", start, end))
         return Multiset.of(rows["code"], rows["key"])
-
-    def states(self, part: Custom, start: int, end: int) -> tuple[Codes, CustomState]:
-        return self.customs[part].between(start, end)
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> ValueRows:
         """The rows of chosen groups alone."""
