@@ -212,7 +212,8 @@ class Checkpoints:
         for number in reversed(self._numbers()):
             done: int | None = None
             try:
-                manifest = self._manifest(number)
+                manifest = read_manifest(self.folder / str(number) / LOCAL_MANIFEST, VERSION)
+                self._check(manifest)
                 done = sum(manifest["read"].values())
                 states = self.state.read(number, manifest["state"])
                 for file, seal in _seals(manifest["given"]).items():
@@ -227,11 +228,6 @@ class Checkpoints:
         if damages:
             raise damaged(_listed(damages), self.folder) from damages[0]
         return None
-
-    def _manifest(self, number: int) -> dict[str, Any]:
-        manifest = read_manifest(self.folder / str(number) / LOCAL_MANIFEST, VERSION)
-        self._check(manifest)
-        return manifest
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

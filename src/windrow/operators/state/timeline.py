@@ -335,10 +335,7 @@ class Timeline:
 
     def _saved_position(self) -> dict[str, Saved]:
         active = self.active[: int(self.position[ACTIVE])]
-        return {
-            "active": Stamped(self.listing, lambda: tabled(code=active)),
-            "position": tabled(value=self.position),
-        }
+        return {"active": Stamped(self.listing, lambda: tabled(code=active)), "position": tabled(value=self.position)}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.append(Cells.of_table(tables["timeline"], self.layout).ordered())
