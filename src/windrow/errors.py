@@ -122,6 +122,11 @@ class InternalError(WindrowError, RuntimeError):
     """A broken promise inside Windrow: please report it."""
 
 
+def reason_of(error: OSError) -> str:
+    """What the system says, to stand in brackets."""
+    return (error.strerror or str(error)).lower()
+
+
 class WindrowWarning(UserWarning):
     """The root of what Windrow warns of: there is an answer, but something on the way to it was not as expected."""
 

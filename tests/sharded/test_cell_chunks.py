@@ -29,7 +29,6 @@ from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.state.changes import Marks
 from windrow.operators.state.groups import Groups
-from windrow.operators.state.saving import save_groups
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.checks.joins import joined_names
@@ -279,6 +278,6 @@ def test_groups_are_written_once() -> None:
     written = []
     for start in range(0, 12, 3):
         groups.encode([pa.array(np.arange(start, start + 3))])
-        known = checked_save(lambda: {"groups": save_groups(groups)}, known, store)
+        known = checked_save(lambda: {"groups": groups.saved()}, known, store)
         written.append(store.writes)
     assert [2, 4, 6, 8] == written

@@ -56,6 +56,7 @@ class Cardinality(OneColumn):
 class ApproxDistinct(Aggregate):
     name = "approx_distinct"
     differential = False
+    answer = pa.int64()
     parameter_names = ("error",)
 
     def check_parameters(self, parameters: Parameters) -> None:
@@ -67,9 +68,6 @@ class ApproxDistinct(Aggregate):
 
     def parts(self, argument: Expression | None, argument_type: Kind, parameters: Parameters) -> tuple[Part, ...]:
         return (Cardinality(argument, HyperLogLog(precision_for(*parameters))),)
-
-    def answer_type(self, kind: pa.DataType) -> pa.DataType:
-        return pa.int64()
 
     def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         return arrow(state.get(parts[0]))

@@ -36,9 +36,7 @@ class CountDistinct(Holistic):
     """How many different values; NULL is none of them."""
 
     name = "count_distinct"
-
-    def answer_type(self, kind: pa.DataType) -> pa.DataType:
-        return pa.int64()
+    answer = pa.int64()
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
         return arrow(runs.distinct())
@@ -63,15 +61,13 @@ class Quantile(Holistic):
 
     name = "quantile"
     takes_numbers = True
+    answer = pa.float64()
     parameter_names: tuple[str, ...] = ("q",)
 
     def check_parameters(self, parameters: Parameters) -> None:
         super().check_parameters(parameters)
         for q in parameters:
             self.check_number(q, "must be between 0 and 1", lambda q: 0 <= q <= 1)
-
-    def answer_type(self, kind: pa.DataType) -> pa.DataType:
-        return pa.float64()
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
         return interpolated(runs, float(state.parameters[0]))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from windrow.aggregates.kinds.arrays import of_type
 from windrow.aggregates.kinds.base import (
     Aggregate,
@@ -34,10 +32,8 @@ class Greatest(Columns):
     """The greatest (or least) order key. Value: numpy array of the argument's storage type."""
 
     rule = Rule.GREATEST
+    widths = 1, 1
     greatest: bool
-
-    def width(self, kind: pa.DataType) -> int:
-        return 1
 
 
 @dataclass(frozen=True)
@@ -45,10 +41,8 @@ class Latest(Columns):
     """The latest (or earliest) time, and the greatest (or least) order key at it. Value: as of `Greatest`."""
 
     rule = Rule.LATEST
+    widths = 2, 2
     latest: bool
-
-    def width(self, kind: pa.DataType) -> int:
-        return 2
 
 
 class OneValue(Aggregate):

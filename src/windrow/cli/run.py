@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from windrow.cli.exits import Interrupted
 from windrow.cli.texts import read_queries, text_options
-from windrow.errors import ConfigurationError
+from windrow.errors import ConfigurationError, reason_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,15 +101,15 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
     queries = read_queries(file, text, bindings, _outputs(settings), in_process=settings["engine"] != "spark")
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
-    if settings["metrics"] and settings["metrics"] != "-":
-        _try_metrics(settings["metrics"])
+    if settings["metrics"]:
+        _write_metrics(settings["metrics"], None)
     try:
         done = run_queries(queries, settings)
     except KeyboardInterrupt as interrupt:
         way_on = "The same command with --restore goes on." if settings["checkpoint"] else ""
         raise Interrupted(interrupt, way_on) from interrupt
     if settings["metrics"]:
-        _write_metrics(settings["metrics"], done)
+        _write_metrics(settings["metrics"], _text_of(done))
 
 
 def _flag(name: str) -> str:
@@ -274,38 +274,25 @@ def _total_rows(queries: Sequence[Query]) -> int | None:
     return None if None in totals else sum(total or 0 for total in totals)
 
 
-def _write_metrics(path: str, done: list[Metrics]) -> None:
+def _text_of(done: list[Metrics]) -> str:
     content = [metrics.to_dict() for metrics in done]
-    text = json.dumps(content[0] if len(content) == 1 else content, indent=2) + "\n"
+    return json.dumps(content[0] if len(content) == 1 else content, indent=2) + "\n"
+
+
+def _write_metrics(path: str, text: str | None) -> None:
+    """With None nothing is written: a file that cannot be is found out before the run."""
+    from windrow.sinks.base import unwritable
+    from windrow.sources.addresses import own_path
+
     if path == "-":
-        click.echo(text, nl=False)
+        click.echo(text or "", nl=False)
         return
-    with _metrics_file(path, "w") as file:
-        file.write(text)
-
-
-@contextmanager
-def _metrics_file(path: str, mode: str) -> Iterator[IO[str]]:
-    from windrow.sources.addresses import own_path
-
+    file = own_path(path)
+    is_new = not file.exists()
     try:
-        with own_path(path).open(mode, encoding="utf-8") as file:
-            yield file
+        with file.open("a" if text is None else "w", encoding="utf-8") as out:
+            out.write(text or "")
+        if text is None and is_new:
+            file.unlink()
     except OSError as error:
-        raise ConfigurationError(
-            f"must be a file that can be written ({(error.strerror or str(error)).lower()})",
-            parameter="--metrics",
-            value=path,
-            hint="name a file in a folder that exists and that you may write to",
-        ) from None
-
-
-def _try_metrics(path: str) -> None:
-    """A file that cannot be written is found out before the run."""
-    from windrow.sources.addresses import own_path
-
-    was_there = own_path(path).exists()
-    with _metrics_file(path, "a"):
-        pass
-    if not was_there:
-        own_path(path).unlink()
+        raise unwritable(path, reason_of(error), "--metrics") from None

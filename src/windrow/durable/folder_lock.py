@@ -20,7 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeAlias
 
-from windrow.errors import ConfigurationError
+from windrow.errors import ConfigurationError, reason_of
 
 LOCK = "windrow.lock"
 _COMMAND_LENGTH = 200
@@ -131,7 +131,7 @@ class CheckpointLock:
     def _taken(self) -> tuple[Identity, int]:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if _identity(self.path) in _held:
+            if identity(self.path) in _held:
                 raise self._refused()
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -154,10 +154,11 @@ class CheckpointLock:
         )
 
 
-def _identity(path: Path) -> Identity | None:
+def identity(path: Path) -> Identity | None:
+    """None where there is nothing, or nothing that may be looked at."""
     try:
         status = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return status.st_dev, status.st_ino
 
@@ -165,7 +166,7 @@ def _identity(path: Path) -> Identity | None:
 def unusable(folder: Path, error: OSError) -> ConfigurationError:
     """The error for a folder in which nothing can be written, with the system's reason."""
     is_file = isinstance(error, (FileExistsError, NotADirectoryError))
-    reason = "it is a file, or lies in one" if is_file else (error.strerror or str(error)).lower()
+    reason = "it is a file, or lies in one" if is_file else reason_of(error)
     return ConfigurationError(
         f"must be a folder that can be written ({reason})",
         parameter="checkpoint",

@@ -18,6 +18,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from windrow.errors import reason_of
+
 _PIECE = 1 << 20
 
 
@@ -147,7 +149,7 @@ def _readable(path: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise Damaged(path, "is missing") from error
     except OSError as error:
-        raise Damaged(path, f"cannot be read ({(error.strerror or str(error)).lower()})") from error
+        raise Damaged(path, f"cannot be read ({reason_of(error)})") from error
 
 
 def write_json(path: Path, content: Any) -> None:

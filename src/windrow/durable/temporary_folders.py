@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windrow.durable.folder_lock import LOCK, CheckpointLock
-from windrow.errors import ConfigurationError
+from windrow.errors import ConfigurationError, reason_of
 
 PREFIX = "windrow-"
 
@@ -52,7 +52,7 @@ def temporary_folder(purpose: str) -> Path:
         return Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=_home.path))
     except OSError as error:
         raise ConfigurationError(
-            f"must be a folder for temporary files that can be written ({(error.strerror or str(error)).lower()})",
+            f"must be a folder for temporary files that can be written ({reason_of(error)})",
             parameter="TMPDIR",
             value=os.environ.get("TMPDIR", "/tmp"),
             hint="set TMPDIR to a folder of yours on a disk with room",

@@ -51,31 +51,48 @@ def nowhere(name: str, reason: str) -> Feature:
     return Feature(name, No(reason), No(reason), No(reason))
 
 
+def _no_circuit(what: str) -> No:
+    """It is not built in hardware."""
+    return No(f"{what} not available in hardware")
+
+
+def _no_option(name: str, engine: str) -> No:
+    """It cannot be said of a run on an engine."""
+    return No(f"{name} is not an option of a run on the {engine} engine")
+
+
 _COUNTED = "rows are sent: windows of rows count them one by one"
 _PER_ROW = "rows are sent: windows that end with rows have no panes"
 _TOGETHER = "one shard: rows of all groups are counted together"
+_MERGED = Yes("rows are sent: session windows have no panes")
+_VALUES = Yes("rows are sent: they keep values")
+_NO_KEY = Yes("one shard: no key is common to all operators with state")
+_NO_GROUPS = Yes("one shard: nothing in the query has groups")
+_AFTER_BATCHES = Yes("after each micro-batch")
 
-_BY_TIME = No("joins by time are not available in hardware")
-_OF_ROWS = No("windows of rows are not available in hardware")
-_BY_TUPLE = No("slide-by-tuple windows are not available in hardware")
+_BY_TIME = _no_circuit("joins by time are")
+_OF_ROWS = _no_circuit("windows of rows are")
+_BY_TUPLE = _no_circuit("slide-by-tuple windows are")
+_SESSIONS = _no_circuit("session windows are")
 _AGGREGATES = No("aggregates must be count, sum, min, max or avg in hardware")
-_NO_WINDOWS = No("queries without windows are not available in hardware")
-_NESTED = No("windows over windows are not available in hardware")
-_OVER_JOINS = No("windows over joins are not available in hardware")
-_UNIONS = No("unions of streams are not available in hardware")
+_NO_WINDOWS = _no_circuit("queries without windows are")
+_NESTED = _no_circuit("windows over windows are")
+_OVER_JOINS = _no_circuit("windows over joins are")
+_UNIONS = _no_circuit("unions of streams are")
+_EMPTIES = _no_circuit("EMIT EMPTY is")
 _STRATEGY = No("strategy must be auto, wid or panes in hardware")
+_AHEAD = Yes("how far rows are ahead is taken from the data, or from `ahead`")
+_BEFORE = Yes("judged before the circuit")
+_AT_ONCE = Yes("read to their end first")
+_ENDLESS = No("frame is a streaming DataFrame, which the local engine does not read")
 
 _FOR_LANDMARKS = "strategy must be auto, panes or buffer for landmark windows"
 
 TABLE: dict[str, tuple[Feature, ...]] = {
     "Windows": (
         Feature("sliding and tumbling windows, on time or on integers"),
-        Feature("landmark windows", hardware=No("landmark windows are not available in hardware")),
-        Feature(
-            "session windows",
-            spark=Yes("rows are sent: session windows have no panes"),
-            hardware=No("session windows are not available in hardware"),
-        ),
+        Feature("landmark windows", hardware=_no_circuit("landmark windows are")),
+        Feature("session windows", spark=_MERGED, hardware=_SESSIONS),
         Feature("windows of rows (RANGE n ROWS)", spark=Yes(f"{_COUNTED}; {_TOGETHER}"), hardware=_OF_ROWS),
         Feature("windows of rows per key (PATTR)", spark=Yes(_COUNTED), hardware=_OF_ROWS),
         Feature("windows of rows in order of time (ORDER BY)", spark=Yes(_COUNTED), hardware=_OF_ROWS),
@@ -93,12 +110,12 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature("first and last of numbers and times", hardware=_AGGREGATES),
         Feature(
             "min, max, first and last of other values",
-            spark=Yes("rows are sent: they keep values"),
+            spark=_VALUES,
             hardware=No("aggregates of strings must be count in hardware"),
         ),
         Feature(
             "median, quantile, mode, count distinct, top-k, heavy hitters and collect",
-            spark=Yes("rows are sent: they keep values"),
+            spark=_VALUES,
             hardware=_AGGREGATES,
         ),
         Feature(
@@ -118,19 +135,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         ),
         Feature("groups by expressions", hardware=No("keys must be columns in hardware")),
         Feature("windows without groups", spark=Yes("one shard: there are no groups")),
-        Feature(
-            "no windows: filters and expressions alone",
-            spark=Yes("one shard: nothing in the query has groups"),
-            hardware=_NO_WINDOWS,
-        ),
+        Feature("no windows: filters and expressions alone", spark=_NO_GROUPS, hardware=_NO_WINDOWS),
         Feature("unions of streams", hardware=_UNIONS),
-        Feature("distinct rows", hardware=No("DISTINCT is not available in hardware")),
+        Feature("distinct rows", hardware=_no_circuit("DISTINCT is")),
         Feature("windows over the results of windows, with a key in common", hardware=_NESTED),
-        Feature(
-            "windows over the results of windows, without one",
-            spark=Yes("one shard: no key is common to all operators with state"),
-            hardware=_NESTED,
-        ),
+        Feature("windows over the results of windows, without one", spark=_NO_KEY, hardware=_NESTED),
         Feature(
             "landmark windows in a nested query",
             spark=Yes("one shard: landmark windows in a nested query look at the last row of all groups"),
@@ -167,19 +176,15 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         nowhere("as-of joins by another predicate", "on must be equalities besides the comparison of times"),
         Feature("joins of unions, windows and joins, by a key in common", hardware=_BY_TIME),
         Feature("windows over joins, by a key in common", hardware=_OVER_JOINS),
-        Feature(
-            "windows over joins, without one",
-            spark=Yes("one shard: no key is common to all operators with state"),
-            hardware=_OVER_JOINS,
-        ),
+        Feature("windows over joins, without one", spark=_NO_KEY, hardware=_OVER_JOINS),
         Feature("LATE SIDE of joins", hardware=_BY_TIME),
         nowhere("joins over early results", "joins over results that are taken back are not available"),
         nowhere("joins over results of LATE REVISE", "joins over results that are corrected later are not available"),
     ),
     "Which windows are reported": (
         Feature("those that hold a row"),
-        Feature("EMIT EMPTY", hardware=No("EMIT EMPTY is not available in hardware")),
-        Feature("EMIT EARLY", spark=Yes("after micro-batches"), hardware=No("EMIT EARLY is not available in hardware")),
+        Feature("EMIT EMPTY", hardware=_EMPTIES),
+        Feature("EMIT EARLY", spark=Yes("after micro-batches"), hardware=_no_circuit("EMIT EARLY is")),
         nowhere("EMIT EARLY of sessions", "early is not available for session windows"),
         nowhere("EMIT EARLY with LATE REVISE", "early is not available with LATE REVISE"),
         nowhere("windows over early results", "windows over early results are not available"),
@@ -188,15 +193,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             spark=Yes("in answers, files and batches; of a DataFrame, what each shard gives in a micro-batch"),
             hardware=Yes("in software"),
         ),
-        Feature(
-            "ORDERED OUTPUT of filters and expressions alone",
-            spark=Yes("one shard: nothing in the query has groups"),
-            hardware=_NO_WINDOWS,
-        ),
+        Feature("ORDERED OUTPUT of filters and expressions alone", spark=_NO_GROUPS, hardware=_NO_WINDOWS),
         Feature(
             "ORDERED OUTPUT with EMIT EMPTY",
             spark=Yes("one shard: ORDERED OUTPUT with EMIT EMPTY waits for the slowest of all groups"),
-            hardware=No("EMIT EMPTY is not available in hardware"),
+            hardware=_EMPTIES,
         ),
         nowhere("ORDERED OUTPUT with LATE REVISE", "ordered output does not go with LATE REVISE"),
         nowhere("ORDERED OUTPUT with EMIT EARLY", "ordered output does not go with EMIT EARLY"),
@@ -206,7 +207,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
                 "rows are sent: EMIT COMPLETE asks for the time of the first row, not only for its pane; "
                 "one shard: EMIT COMPLETE looks at the first row of all groups"
             ),
-            hardware=No("EMIT COMPLETE is not available in hardware"),
+            hardware=_no_circuit("EMIT COMPLETE is"),
         ),
     ),
     "Late rows": (
@@ -214,18 +215,14 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         Feature(
             "LATE SIDE",
             spark=Yes("rows are sent: LATE SIDE keeps the rows themselves"),
-            hardware=No("LATE SIDE is not available in hardware"),
+            hardware=_no_circuit("LATE SIDE is"),
         ),
         Feature(
             "LATE REVISE",
             spark=Yes("rows are sent: LATE REVISE keeps the rows themselves"),
-            hardware=No("LATE REVISE is not available in hardware"),
+            hardware=_no_circuit("LATE REVISE is"),
         ),
-        Feature(
-            "LATE REVISE of sessions",
-            spark=Yes("rows are sent: session windows have no panes"),
-            hardware=No("session windows are not available in hardware"),
-        ),
+        Feature("LATE REVISE of sessions", spark=_MERGED, hardware=_SESSIONS),
         nowhere(
             "LATE REVISE with EMIT COMPLETE of sessions", "late is not available for EMIT COMPLETE of session windows"
         ),
@@ -244,18 +241,14 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             spark=Yes("streams of DataFrames end with `close=True`"),
             hardware=No("progress must say how windows close in hardware"),
         ),
-        Feature("ordered", spark=Yes("after each micro-batch")),
-        Feature("slack in time", spark=Yes("after each micro-batch")),
+        Feature("ordered", spark=_AFTER_BATCHES),
+        Feature("slack in time", spark=_AFTER_BATCHES),
         Feature(
             "slack in rows",
             spark=Yes("after each micro-batch; rows of a DataFrame count in the order of its partitions"),
-            hardware=Yes("how far rows are ahead is taken from the data, or from `ahead`"),
+            hardware=_AHEAD,
         ),
-        Feature(
-            "punctuations and heartbeats in a column",
-            spark=Yes("after each micro-batch"),
-            hardware=Yes("how far rows are ahead is taken from the data, or from `ahead`"),
-        ),
+        Feature("punctuations and heartbeats in a column", spark=_AFTER_BATCHES, hardware=_AHEAD),
         Feature(
             "punctuations among the elements of an iterator",
             spark=Yes("after each micro-batch; DataFrames carry them in a column"),
@@ -265,27 +258,27 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             "punctuations for single groups",
             local=Yes("counted windows need PATTR"),
             spark=Yes("the same, after each micro-batch"),
-            hardware=No("punctuations for single groups are not available in hardware"),
+            hardware=_no_circuit("punctuations for single groups are"),
         ),
         Feature(
             "lead: rows too far ahead are early",
             spark=Yes("rows are sent: LEAD judges a row by all rows of its micro-batch"),
-            hardware=Yes("judged before the circuit"),
+            hardware=_BEFORE,
         ),
         Feature(
             "lead by the clock",
             spark=Yes("judged by the clock of the task that reads the rows"),
-            hardware=Yes("judged before the circuit"),
+            hardware=_BEFORE,
         ),
         Feature("idle by stream time"),
         Feature("idle by the clock", spark=Yes("judged when a micro-batch runs")),
     ),
     "Data": (
-        Feature("files, Arrow, pandas, Polars", hardware=Yes("read to their end first")),
+        Feature("files, Arrow, pandas, Polars", hardware=_AT_ONCE),
         Feature(
             "iterators of elements",
             spark=Yes("read to their end first, into files that the workers read"),
-            hardware=Yes("read to their end first"),
+            hardware=_AT_ONCE,
         ),
         Feature(
             "static DataFrames of Spark",
@@ -293,15 +286,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             spark=Yes("nothing is late, everything closes at the end"),
             hardware=Yes("read into this process"),
         ),
-        Feature(
-            "streaming DataFrames of Spark",
-            local=No("frame is a streaming DataFrame, which the local engine does not read"),
-            hardware=No("frame is a streaming DataFrame, which the local engine does not read"),
-        ),
+        Feature("streaming DataFrames of Spark", local=_ENDLESS, hardware=_ENDLESS),
         Feature(
             "static and streaming DataFrames in one query",
             spark=No("streams must all be streams or all be static"),
-            hardware=No("frame is a streaming DataFrame, which the local engine does not read"),
+            hardware=_ENDLESS,
         ),
     ),
     "Running": (
@@ -329,7 +318,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             "checkpoint and restore",
             local=Yes("every so many rows"),
             spark=Yes("every micro-batch"),
-            hardware=No("checkpoint is not an option of a run on the hardware engine"),
+            hardware=_no_option("checkpoint", "hardware"),
         ),
         Feature(
             "flush slow and lazy",
@@ -337,23 +326,11 @@ TABLE: dict[str, tuple[Feature, ...]] = {
                 "for sliding, tumbling and landmark windows of bounded aggregates by panes; others close at once"
             ),
             spark=Yes("a slice of each shard after a micro-batch; what waits leaves with the next one, or at the end"),
-            hardware=No("flush is not an option of a run on the hardware engine"),
+            hardware=_no_option("flush", "hardware"),
         ),
-        Feature(
-            "threads",
-            spark=No("threads is not an option of a run on the spark engine"),
-            hardware=No("threads is not an option of a run on the hardware engine"),
-        ),
-        Feature(
-            "shards",
-            local=No("shards is not an option of a run on the local engine"),
-            hardware=No("shards is not an option of a run on the hardware engine"),
-        ),
-        Feature(
-            "rate",
-            local=No("rate is not an option of a run on the local engine"),
-            hardware=No("rate is not an option of a run on the hardware engine"),
-        ),
+        Feature("threads", spark=_no_option("threads", "spark"), hardware=_no_option("threads", "hardware")),
+        Feature("shards", local=_no_option("shards", "local"), hardware=_no_option("shards", "hardware")),
+        Feature("rate", local=_no_option("rate", "local"), hardware=_no_option("rate", "hardware")),
     ),
 }
 

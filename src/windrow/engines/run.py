@@ -14,7 +14,6 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from threading import Condition, Event, Thread, current_thread
-from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -252,9 +251,7 @@ class Run(Generic[Item]):
     def __enter__(self) -> Run[Item]:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

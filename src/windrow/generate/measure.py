@@ -54,7 +54,8 @@ def measure(times: Iterable[Ints]) -> Measured:
         late += int(np.count_nonzero(lateness))
         largest = max(largest, int(lateness.max()))
         histogram += np.bincount(_bucket(lateness), minlength=len(histogram))
-    p99 = min(largest, _upper(_rank(histogram, 0.99, rows)))
+    rank = int(np.searchsorted(np.cumsum(histogram), np.ceil(0.99 * rows))) if rows else 0
+    p99 = min(largest, _upper(rank))
     return Measured(rows, late / rows if rows else 0.0, timedelta(microseconds=p99), timedelta(microseconds=largest))
 
 
@@ -69,7 +70,3 @@ def _upper(bucket: int) -> int:
     """The largest value of a bucket."""
     shift = max(bucket // _FINE - 1, 0)
     return ((bucket - shift * _FINE + 1) << shift) - 1
-
-
-def _rank(histogram: Ints, quantile: float, rows: int) -> int:
-    return int(np.searchsorted(np.cumsum(histogram), np.ceil(quantile * rows))) if rows else 0

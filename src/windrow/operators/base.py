@@ -24,6 +24,7 @@ from windrow.semantics.progress.policies import Punctuation
 if TYPE_CHECKING:
     from windrow.operators.aggregate.early_results import Early
     from windrow.operators.aggregate.partials import Partials, SharedCells
+    from windrow.operators.aggregate.smoothing import Smoothing
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
 _NO_TIMES: Integers = np.empty(0, np.int64)
@@ -136,6 +137,8 @@ class Operator(ABC):
     """Whether rows of several inputs pass as they are."""
     early: Early | None = None
     """What gives open windows, where that is asked for."""
+    smoothing: Smoothing | None = None
+    """What gives answers in slices, where that is asked for."""
 
     @abstractmethod
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -145,13 +148,14 @@ class Operator(ABC):
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         """Take a promise in; give the results it completes, then the promise that now holds of the output."""
 
-    @abstractmethod
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """The same for promises for single groups."""
+        """The same for promises for single groups. Where rows wait, or meet those of other groups, they say nothing."""
+        return ()
 
-    @abstractmethod
     def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        """Take rows in that are too far ahead: pass them on, or count them and give them out where late ones are."""
+        """Take rows in that are too far ahead: count them, and pass them on or give them out where late ones are."""
+        self.counters.early += len(early.batch.compact())
+        return ()
 
     @abstractmethod
     def state(self) -> State:
@@ -167,10 +171,6 @@ class Operator(ABC):
 
     def witness(self, latest: int) -> None:  # noqa: B027 - says nothing to most
         """A row of this time came, maybe to another operator that shares the groups of the query with this one."""
-
-    def resume(self) -> Iterable[Element]:
-        """A slice of the answers that wait, where these are given in slices."""
-        return ()
 
     def hear(self, port: int) -> None:  # noqa: B027 - says nothing to most
         """Something came from an input now, although it may not have passed here: an input that sends is not silent."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from math import gcd
 
-from windrow.aggregates import lookup
 from windrow.aggregates.kinds.base import Custom, Values
 from windrow.errors import ConfigurationError
 from windrow.physical.how import Flush, When
 from windrow.physical.planner import choose
-from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.nodes import aggregates_of
 from windrow.plan.nodes import Late, Node, Strategy, WindowAggregate, walk
-from windrow.plan.types.expressions import type_of
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
 
@@ -76,10 +74,8 @@ def _why_no_cells(node: WindowAggregate) -> str | None:
 
 def why_values_kept(node: WindowAggregate) -> str | None:
     """The aggregate that keeps more than a number of fixed size, if there is one."""
-    schema = shape_of(node.input).schema
-    for call in node.aggregates:
-        kind = None if call.argument is None else type_of(call.argument, schema)
-        parts = lookup(call.function).parts(call.argument, kind, call.parameters)
+    for call, aggregate, kind in aggregates_of(node):
+        parts = aggregate.parts(call.argument, kind, call.parameters)
         if any(isinstance(part, Custom) for part in parts):
             return f"{call} keeps a state of its own"
         if any(isinstance(part, Values) for part in parts):

@@ -9,15 +9,13 @@ from math import gcd
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates import lookup
-from windrow.aggregates.kinds.base import Part, Values, value_type
-from windrow.aggregates.kinds.columns import Columns, Rule
+from windrow.aggregates.kinds.base import Part, Values
+from windrow.aggregates.kinds.columns import Rule
 from windrow.errors import UnsupportedError
 from windrow.physical.costs import MEASURED, Constants, Estimate, StateShape, Statistics, estimates
-from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.nodes import aggregates_of, shape_of
 from windrow.plan.checks.windows import row_count
 from windrow.plan.nodes import Late, Node, Strategy, WindowAggregate, map_inputs
-from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import render
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
 
@@ -84,9 +82,7 @@ def _usual(node: WindowAggregate, window: Sliding) -> Choice:
 def is_open(node: WindowAggregate) -> bool:
     """Whether statistics of the stream can change the strategy: the cost model knows bounded aggregates."""
     asked = node.strategy is Strategy.AUTO and node.late is not Late.REVISE and isinstance(node.window, Sliding)
-    schema = shape_of(node.input).schema
-    kinds = [(lookup(c.function), None if c.argument is None else type_of(c.argument, schema)) for c in node.aggregates]
-    return asked and all(aggregate.is_bounded_for(kind) for aggregate, kind in kinds)
+    return asked and all(aggregate.is_bounded_for(kind) for _, aggregate, kind in aggregates_of(node))
 
 
 def _by_cost(
@@ -140,11 +136,8 @@ def _ways_of(
     node: WindowAggregate, kept: str = "keeps values: sorted runs a pane, added and taken away"
 ) -> Iterator[str]:
     """How windows are put together, for each kind of aggregate there is in the query."""
-    schema = shape_of(node.input).schema
     ways: dict[str, list[str]] = {}
-    for call in node.aggregates:
-        aggregate = lookup(call.function)
-        kind = None if call.argument is None else type_of(call.argument, schema)
+    for call, aggregate, kind in aggregates_of(node):
         if not aggregate.is_bounded_for(kind):
             way = kept
         elif aggregate.differential:
@@ -214,15 +207,13 @@ _NOT_FOR_LANDMARKS = {
 
 def kept_by(node: WindowAggregate) -> StateShape:
     """The state columns of a query before any of them widens; parts that several aggregates need are kept once."""
-    schema = shape_of(node.input).schema
     needed: dict[Part, pa.DataType | None] = {}
-    for call in node.aggregates:
-        kind = None if call.argument is None else value_type(type_of(call.argument, schema))
-        needed.update(dict.fromkeys(lookup(call.function).parts(call.argument, kind, call.parameters), kind))
+    for call, aggregate, kind in aggregates_of(node):
+        needed.update(dict.fromkeys(aggregate.parts(call.argument, kind, call.parameters), kind))
     columns = {(p.argument, c): k for p, k in needed.items() if k is not None for c in p.columns}
     weights = dict.fromkeys(Rule, 0)
-    for (_, declared), kind in columns.items():
-        weights[declared.rule] += _weight(declared, kind)
+    for (_, declared), kind in columns.items():  # in columns of eight bytes
+        weights[declared.rule] += -(-declared.width(kind) * np.dtype(declared.dtype).itemsize // 8)
     return StateShape(
         adds=1 + weights[Rule.ADD],
         maxs=weights[Rule.GREATEST],
@@ -230,11 +221,6 @@ def kept_by(node: WindowAggregate) -> StateShape:
         arguments=len({call.argument for call in node.aggregates if call.argument is not None}),
         values=sum(isinstance(part, Values) for part in needed),
     )
-
-
-def _weight(declared: Columns, kind: pa.DataType) -> int:
-    """In columns of eight bytes."""
-    return -(-declared.width(kind) * np.dtype(declared.dtype).itemsize // 8)
 
 
 def describe_estimates(node: WindowAggregate, stats: Statistics, constants: Constants) -> Iterator[str]:

@@ -78,6 +78,9 @@ class Pipeline:
         must not depend on how many rows came at once.
         """
         stages = self.inputs[source]
+        if len(stages) == 1:
+            self.feed(stages[0], element)
+            return
         for pieces in zip_longest(*(_taken(stage.operator, element, 0) for stage in stages)):
             for stage, piece in zip(stages, pieces, strict=True):
                 self._hand_on(stage, () if piece is None else (piece,))
@@ -99,7 +102,8 @@ class Pipeline:
     def resume(self) -> None:
         """A slice of the answers that wait, of each window aggregate that gives them in slices."""
         for stage in self.stages:
-            self._hand_on(stage, stage.operator.resume())
+            if stage.operator.smoothing is not None:
+                self._hand_on(stage, stage.operator.smoothing.resume())
 
     def go_by(self, clock: Callable[[], float]) -> None:
         """What idle times by the clock are measured by, from now on."""

@@ -14,9 +14,10 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from windrow.durable.folder_lock import Identity, identity
 from windrow.engines.spark.connect.addresses import split
 from windrow.errors import ConfigurationError
 from windrow.sources.addresses import FILES, STORES, own_path, refuse_address
@@ -29,9 +30,6 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _KAFKA = re.compile(r"//([^/]+)/(.+)")
 _ONE_STORE = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb"}
 """Schemes that are other words for the same store."""
-
-Identity: TypeAlias = tuple[int, int]
-"""A file or folder of this machine, whatever it is called: its device and its number there."""
 
 
 class Meeting(Enum):
@@ -164,11 +162,7 @@ def _expanded(text: str) -> list[str]:
 
 
 def _identity(path: PurePath) -> Identity | None:
-    try:
-        status = path.stat() if isinstance(path, Path) else None
-    except (OSError, ValueError):
-        return None
-    return None if status is None else (status.st_dev, status.st_ino)
+    return identity(path) if isinstance(path, Path) else None
 
 
 def _is_inside(path: PurePath, folder: PurePath) -> bool:

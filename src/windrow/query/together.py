@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
@@ -17,6 +17,7 @@ from windrow.query.running import Result, begin, explain_on, gather
 
 if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
+    from windrow.sources.base import Source
 
 
 @dataclass(frozen=True)
@@ -47,27 +48,22 @@ def run(queries: Sequence[Query], **options: Any) -> Results:
     Equal parts are computed once, and windows over the same rows with the same keys share panes. Every answer is the
     one that the query gives alone.
     """
-    _check(queries)
-    return Results(*gather([query.plan for query in queries], [query.sources for query in queries], **options))
+    return Results(*gather(*_plans_and_sources(queries), **options))
 
 
 def start(queries: Sequence[Query], **options: Any) -> Run[tuple[int, pa.RecordBatch]]:
     """Start several queries as `Query.start` does one; each result comes with the place of its query, from 0."""
-    _check(queries)
-    return begin(
-        [query.plan for query in queries], [query.sources for query in queries], tagged, follow=True, **options
-    )
+    return begin(*_plans_and_sources(queries), tagged, follow=True, **options)
 
 
 def explain(queries: Sequence[Query], engine: str | None = None) -> str:
     """The plan of each query as text, then what they share when they run together, and why not more."""
-    _check(queries)
-    texts = [explain_on(query.plan, query.sources, engine) for query in queries]
+    plans, sources = _plans_and_sources(queries)
+    texts = [explain_on(plan, own, engine) for plan, own in zip(plans, sources, strict=True)]
     if len(queries) == 1:
         return texts[0]
     parts = [f"Query {number}\n{text}" for number, text in enumerate(texts, 1)]
-    sets = sharing_sets([query.sources for query in queries])
-    shared = (line for places, _ in sets for line in _shared(queries, places, engine))
+    shared = (line for places, _ in sharing_sets(sources) for line in _shared(queries, places, engine))
     return "\n\n".join([*parts, "\n".join(["Shared", *(f"- {line}" for line in shared)])])
 
 
@@ -83,7 +79,8 @@ def _shared(queries: Sequence[Query], places: list[int], engine: str | None) -> 
     return describe(plans, [[places[one] + 1 for one in together] for together in found])
 
 
-def _check(queries: Sequence[Any]) -> None:
+def _plans_and_sources(queries: Sequence[Any]) -> tuple[list[Node], list[Mapping[str, Source]]]:
+    """Of queries, at least one."""
     wrong = [query for query in queries if not isinstance(query, Query)]
     if not queries or wrong:
         raise QueryError(
@@ -92,3 +89,4 @@ def _check(queries: Sequence[Any]) -> None:
             value=type(wrong[0]).__name__ if wrong else "none",
             hint="wr.run([first, second]), where each is a Query such as wr.sql(...)",
         )
+    return [query.plan for query in queries], [query.sources for query in queries]

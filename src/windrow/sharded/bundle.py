@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.late.judging import late_columns
-from windrow.operators.state.changes import Saved
+from windrow.operators.state.changes import Saved, nested, under
 from windrow.physical.division.join_routing import Divided
 from windrow.physical.how import EAGER, Flush, How
 from windrow.physical.make import make_divided
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
 from windrow.sharded.pre_aggregate import PreAggregation
-from windrow.sharded.shard import Job, Merged, Outcome, Shard, under
+from windrow.sharded.shard import Job, Merged, Outcome, Shard
 from windrow.sharded.wire import unpack
 
 Reading: TypeAlias = tuple[PreAggregation, ...]
@@ -120,10 +120,7 @@ class Shards:
         return {**first, "query": self.bundle.signature, "shards": size, "others": others}
 
     def tables(self) -> dict[str, Saved]:
-        tables: dict[str, Saved] = {}
-        for query, shard in enumerate(self.each):
-            tables |= {f"{_prefix(query)}{name}": table for name, table in shard.tables().items()}
-        return tables
+        return nested({_prefix(query): shard.tables() for query, shard in enumerate(self.each)})
 
     def restore(self, facts: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         """Remember what `facts` and `tables` gave."""

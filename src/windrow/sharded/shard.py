@@ -21,7 +21,7 @@ from windrow.operators.input.times import to_units
 from windrow.operators.joins.base import AnyJoin
 from windrow.operators.kernels.input import span
 from windrow.operators.late.judging import below
-from windrow.operators.state.changes import Saved
+from windrow.operators.state.changes import Saved, nested, under
 from windrow.physical.division.join_routing import Divided, Exchange
 from windrow.pipeline.build import connect
 from windrow.pipeline.graph import Pipeline, Stage, account_of, lost_rows, state_bytes, waiting_and_evicted
@@ -330,9 +330,7 @@ class Shard:
         }
 
     def tables(self) -> dict[str, Saved]:
-        return {
-            f"{place}/{name}": table for place, stage in self._named() for name, table in stage.operator.state().items()
-        }
+        return nested({f"{place}/": stage.operator.state() for place, stage in self._named()})
 
     def _named(self) -> Iterator[tuple[str, Stage]]:
         """Every stage under its kind and number among those, top down: filters may come and go, others stay."""
@@ -351,11 +349,6 @@ class Shard:
         self.progress = [Progress(**saved) for saved in facts["progress"]]
         self.pipeline.ends[0].results, self.pipeline.ends[0].early = facts["results"], facts.get("early", 0)
         self.steps = facts["steps"]
-
-
-def under(prefix: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The tables whose names begin so, by the rest of their names."""
-    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
 
 
 def _metrics_of(stream: Stream, progress: Progress) -> SourceMetrics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -79,26 +80,20 @@ def _window_words(node: WindowAggregate) -> str:
 
 def check_facts(saved: dict[str, Any], mine: dict[str, Any]) -> None:
     """Refuse state that this query cannot go on from, and say what differs."""
+    for rule, value, hint in _differences(saved, mine):
+        raise ConfigurationError(rule, parameter="checkpoint", value=value, hint=hint)
+
+
+def _differences(saved: dict[str, Any], mine: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    anew = "begin with an empty checkpoint folder"
     if saved.get("version", VERSION) != VERSION:
-        raise ConfigurationError(
-            f"must be of state format {VERSION}",
-            parameter="checkpoint",
-            value=f"format {saved['version']}",
-            hint="begin with an empty checkpoint folder, or go on with the Windrow that wrote it",
-        )
+        hint = f"{anew}, or go on with the Windrow that wrote it"
+        yield f"must be of state format {VERSION}", f"format {saved['version']}", hint
     if saved["shards"] != mine["shards"]:
-        raise ConfigurationError(
-            f"must have as many shards as this run ({mine['shards']})",
-            parameter="checkpoint",
-            value=f"{saved['shards']} shards",
-            hint=f"set spark.sql.shuffle.partitions to {saved['shards']}, or begin with an empty checkpoint folder",
-        )
+        hint = f"set spark.sql.shuffle.partitions to {saved['shards']}, or {anew}"
+        yield f"must have as many shards as this run ({mine['shards']})", f"{saved['shards']} shards", hint
     theirs, ours = saved.get("query", []), mine.get("query", saved.get("query", []))
-    if theirs != ours:
-        differing = next((t, o) for t, o in zip_longest(theirs, ours, fillvalue="nothing more") if t != o)
-        raise ConfigurationError(
-            f"must be of a query that keeps the same state; this one has {differing[1]}",
-            parameter="checkpoint",
-            value=differing[0],
-            hint="begin with an empty checkpoint folder; what may change is listed in docs/spark.md",
-        )
+    for their, our in zip_longest(theirs, ours, fillvalue="nothing more"):
+        if their != our:
+            rule = f"must be of a query that keeps the same state; this one has {our}"
+            yield rule, their, f"{anew}; what may change is listed in docs/spark.md"

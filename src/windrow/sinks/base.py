@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from types import TracebackType
+from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
@@ -38,15 +38,23 @@ class Sink(ABC):
     def __enter__(self: Self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is None:
             self.close()
         else:
             self.abort()
-            if error is not None and (left := self.left()):
+            if left := self.left():
                 error.__notes__ = [*getattr(error, "__notes__", ()), left]  # as `add_note` does, where there is one
+
+
+def unwritable(target: str | Path, reason: str, parameter: str = "output") -> ConfigurationError:
+    """The error for a file that cannot be written."""
+    return ConfigurationError(
+        f"must be a file that can be written ({reason})",
+        parameter=parameter,
+        value=str(target),
+        hint="name a file in a folder that exists and that you may write to",
+    )
 
 
 def only_appends(target: str) -> ConfigurationError:

@@ -11,8 +11,8 @@ from typing import IO, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from windrow.errors import ConfigurationError
-from windrow.sinks.base import Sink, fitted
+from windrow.errors import reason_of
+from windrow.sinks.base import Sink, fitted, unwritable
 from windrow.sources.addresses import own_path
 
 
@@ -36,7 +36,7 @@ class FileSink(Sink):
         try:
             self.file: IO[bytes] = self.partial.open("xb")
         except OSError as error:
-            raise unwritable(self.target, _reason(error)) from error
+            raise unwritable(self.target, reason_of(error)) from error
         self.is_open = True
         self.is_named = False
 
@@ -54,7 +54,7 @@ class FileSink(Sink):
                 self.file.flush()
                 self._take_name()
         except OSError as error:
-            raise unwritable(self.target, _reason(error)) from error
+            raise unwritable(self.target, reason_of(error)) from error
 
     def close(self) -> None:
         if not self.is_open:
@@ -65,7 +65,7 @@ class FileSink(Sink):
             self._take_name()
             self.is_open = False
         except OSError as error:
-            raise unwritable(self.target, _reason(error)) from error
+            raise unwritable(self.target, reason_of(error)) from error
         finally:
             self.abort()
 
@@ -84,20 +84,6 @@ class FileSink(Sink):
         if not self.is_named:
             self.partial.replace(self.target)
             self.is_named = True
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
-def unwritable(target: Path, reason: str) -> ConfigurationError:
-    """The error for an output that cannot be written, with the system's reason."""
-    return ConfigurationError(
-        f"must be a file that can be written ({reason})",
-        parameter="output",
-        value=str(target),
-        hint="name a file in a folder that exists and that you may write to",
-    )
 
 
 _GROUP_ROWS = 1 << 17

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from windrow.errors import ConfigurationError
+from windrow.errors import ConfigurationError, reason_of
 from windrow.sinks.base import Sink, fitted
 from windrow.sinks.text import encode, iso, plain
 
@@ -27,7 +27,7 @@ def writable() -> Iterator[None]:
         raise
     except OSError as error:
         raise ConfigurationError(
-            f"must be a place that can be written ({(error.strerror or str(error)).lower()})",
+            f"must be a place that can be written ({reason_of(error)})",
             parameter="output",
             value="standard output",
             hint="give the command an output that is open and has room, or name a file with --output",

@@ -26,9 +26,7 @@ STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "
 
 SPARK = "spark"
 """In place of an opener: only that engine reads it."""
-SCHEMES: dict[str, str] = {
-    **dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK),
-}
+SCHEMES: dict[str, str] = dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK)
 """Who opens the addresses of a scheme: `module:function`, which receives the address, the stream's `name` and the
 declared `schema` (or None); or `SPARK`."""
 

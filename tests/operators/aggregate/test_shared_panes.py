@@ -67,7 +67,7 @@ def test_a_window_takes_its_own_columns_panes_and_groups() -> None:
         grouping = Grouping(node, shape_of(STREAM))
         grouping.groups.encode([pa.array(["b"])])
         own = shared.encoded(grouping, PanedWid(node.window, grouping.plan))
-        assert places == own.panes.tolist()
+        assert places == own.places.tolist()
         assert [1, 0] == own.codes.tolist()
         assert grouping.plan.layout.widths == {kind: matrix.shape[1] for kind, matrix in own.state.matrices.items()}
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Numbers
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.kinds import ADDS, BYTES, PAIRS, StateKind
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
@@ -21,7 +22,7 @@ def rows(places: list[int]) -> RowBlock:
         PAIRS: np.stack([numbers, 2 * numbers], axis=1),
         BYTES: np.stack([numbers, numbers + 1], axis=1).astype(np.uint8),
     }
-    return cell_rows(numbers, numbers.astype(np.int32), Table(matrices))
+    return cell_rows(Cells(numbers, numbers.astype(np.int32), Table(matrices)))
 
 
 def same(expected: Table, found: Table) -> None:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
@@ -19,7 +20,7 @@ SCHEMA = pa.schema([("name", pa.string())])
 
 def rows(times: npt.NDArray[np.int64]) -> RowBlock:
     """Rows that carry their own time as state."""
-    return cell_rows(times, times.astype(np.int32), Table({ADDS: times.reshape(-1, 1).copy()}))
+    return cell_rows(Cells(times, times.astype(np.int32), Table({ADDS: times.reshape(-1, 1).copy()})))
 
 
 @pytest.mark.parametrize("batch", [1, 7, 100])

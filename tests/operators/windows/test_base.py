@@ -12,7 +12,7 @@ import pytest
 from windrow.errors import InternalError
 from windrow.operators.aggregate.algorithm import windowing_of
 from windrow.operators.aggregate.grouping import Grouping
-from windrow.operators.state.timeline import Answers
+from windrow.operators.state.cells import Cells
 from windrow.operators.windows.base import Closed, Windower
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import AggregateCall, Strategy, Stream, WindowAggregate
@@ -31,7 +31,7 @@ def windower_of(window: Window, strategy: Strategy = Strategy.PANES) -> Windower
 
 def closed_of(windower: Windower, *numbers: int) -> Closed:
     codes = np.zeros(len(numbers), np.int32)
-    return Closed(Answers(np.array(numbers), codes, windower.plan.layout.empty(len(numbers))))
+    return Closed(Cells(np.array(numbers), codes, windower.plan.layout.empty(len(numbers))))
 
 
 @pytest.mark.parametrize("strategy", [strategy for strategy in Strategy if strategy is not Strategy.AUTO])

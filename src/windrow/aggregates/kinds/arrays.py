@@ -40,6 +40,21 @@ def tabled(**columns: Numbers) -> pa.Table:
     return pa.table({name: arrow(values) for name, values in columns.items()})
 
 
+def memory_of(array: Array) -> tuple[Any, ...]:
+    """Where its values are: arrays of one type that lie in the same memory are equal, as long as one is held."""
+    return len(array), array.offset, *(buffer and (buffer.address, buffer.size) for buffer in array.buffers())
+
+
+def scalars(**values: int) -> pa.Table:
+    """A table of one row."""
+    return pa.table({name: pa.array([value], pa.int64()) for name, value in values.items()})
+
+
+def scalars_of(table: pa.Table) -> list[int]:
+    """What `scalars` was given, in its order."""
+    return list(table.to_pylist()[0].values())
+
+
 def numbers_of(table: pa.Table, name: str) -> Numbers:
     """A column of a table as an array that may be changed."""
     return np.array(table[name].combine_chunks().to_numpy(zero_copy_only=False))

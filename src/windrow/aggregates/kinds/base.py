@@ -167,6 +167,8 @@ class Aggregate(ABC):
     """A part of the window can be subtracted from its state."""
     takes_numbers = False
     """Its argument must be a number."""
+    answer: pa.DataType | None = None
+    """The type of its answers; None: that of its argument."""
     parameter_names: tuple[str, ...] = ()
 
     @abstractmethod
@@ -179,8 +181,8 @@ class Aggregate(ABC):
         return self.answer_type(self.need_argument(argument_type))
 
     def answer_type(self, kind: pa.DataType) -> pa.DataType:
-        """The type of the answer over values of this type: the same, unless a subclass gives another."""
-        return kind
+        """The type of the answer over values of this type."""
+        return self.answer or kind
 
     @abstractmethod
     def lower(self, state: State, parts: tuple[Part, ...]) -> Array:

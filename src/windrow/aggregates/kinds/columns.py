@@ -29,19 +29,20 @@ class Rule(Enum):
 
 
 @dataclass(frozen=True)
-class Columns(ABC):
+class Columns:
     """Some columns of one argument. Equal declarations mean the same columns, which parts then share."""
 
     rule: ClassVar[Rule]
     dtype: ClassVar[type[np.integer[Any]]] = np.int64
+    widths: ClassVar[tuple[int, int]]
+    """Of an argument, before any of them widens: of whole numbers and the like, and of floats."""
 
-    @abstractmethod
     def width(self, kind: pa.DataType) -> int:
-        """How many columns an argument of this type takes, before any of them widens."""
+        return self.widths[pa.types.is_floating(kind)]
 
 
 @dataclass(frozen=True)
-class Sketch(Columns):
+class Sketch(Columns, ABC):
     """A row of registers, each of which keeps the greatest number that was put into it.
 
     Its state is a block of bytes in a cell, on the wire and in checkpoints; where few registers are used, only these

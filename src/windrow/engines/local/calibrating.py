@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.state.cells import CellTable
+from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.layout import Layout
 from windrow.operators.state.timeline import Timeline
@@ -103,7 +103,7 @@ def _closed_bytes(layout: Layout) -> float:
         state = layout.empty(GROUPS)
         state.adds[:, 0] = 1
         timeline.tidy()
-        timeline.append(np.full(GROUPS, pane), codes, state)
+        timeline.append(Cells(np.full(GROUPS, pane), codes, state))
         for _ in timeline.report(pane + 1, GROUPS):
             pass
         most = max(most, timeline.nbytes - timeline.running.nbytes)

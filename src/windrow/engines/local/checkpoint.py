@@ -29,7 +29,7 @@ from windrow.durable.folder_lock import unusable
 from windrow.durable.manifests import LOCAL_MANIFEST, damaged, holds_a_run, read_manifest, refuse_other_engine
 from windrow.durable.sealed_files import Damaged, Seal, make_durable, read_stream, verify, write_json, write_stream
 from windrow.engines.local.state_files import KeptState, StateFiles, States
-from windrow.errors import ConfigurationError, DamagedCheckpointWarning
+from windrow.errors import ConfigurationError, DamagedCheckpointWarning, reason_of
 from windrow.operators.base import Counters
 from windrow.physical.explain.plans import explain
 from windrow.pipeline.graph import Pipeline
@@ -212,7 +212,8 @@ class Checkpoints:
         for number in reversed(self._numbers()):
             done: int | None = None
             try:
-                manifest = self._manifest(number)
+                manifest = read_manifest(self.folder / str(number) / LOCAL_MANIFEST, VERSION)
+                self._check(manifest)
                 done = sum(manifest["read"].values())
                 states = self.state.read(number, manifest["state"])
                 for file, seal in _seals(manifest["given"]).items():
@@ -228,11 +229,6 @@ class Checkpoints:
             raise damaged(_listed(damages), self.folder) from damages[0]
         return None
 
-    def _manifest(self, number: int) -> dict[str, Any]:
-        manifest = read_manifest(self.folder / str(number) / LOCAL_MANIFEST, VERSION)
-        self._check(manifest)
-        return manifest
-
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
@@ -241,7 +237,7 @@ class Checkpoints:
             raise damaged(str(damage), self.folder) from damage
         except OSError as error:
             raise ConfigurationError(
-                f"must be a folder that can be read ({error.filename}: {(error.strerror or str(error)).lower()})",
+                f"must be a folder that can be read ({error.filename}: {reason_of(error)})",
                 parameter="checkpoint",
                 value=str(self.folder),
                 hint="mend the permissions of its files, or bring the folder back from a copy",

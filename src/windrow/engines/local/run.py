@@ -94,7 +94,7 @@ class Runner:
         self.pipeline = build(*prune_together(self.plans), how=self._how(options))
         self.pipeline.go_by(clock)
         columns = columns_read(*self.plans)
-        self.sources = {name: _narrowed(sources[name], columns[name]) for name in reading_order(self.plans)}
+        self.sources = {name: sources[name].select(columns[name]) for name in reading_order(self.plans)}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.longest_stall = 0.0
@@ -186,17 +186,21 @@ class Runner:
 
     def feed(self, name: str, element: pa.RecordBatch | Punctuation) -> None:
         """One element of one source through the plan."""
-        before, results = time.perf_counter(), self.pipeline.results
-        if isinstance(element, Punctuation):
-            self.pipeline.push(name, element)
-        else:
+        before = time.perf_counter()
+        if not isinstance(element, Punctuation):
             self.read[name] += len(element)
             self.pipeline.push(name, Batch.unread(element))
-        self.pipeline.resume()
-        if element != Punctuation(END):
+            self.pipeline.resume()
             self.longest_stall = max(self.longest_stall, time.perf_counter() - before)
-        if self.pipeline.results > results and isinstance(element, Punctuation):
-            self.latencies.append(time.perf_counter() - before)
+            return
+        results = self.pipeline.results
+        self.pipeline.push(name, element)
+        self.pipeline.resume()
+        taken = time.perf_counter() - before
+        if element.value != END or element.group is not None:
+            self.longest_stall = max(self.longest_stall, taken)
+        if self.pipeline.results > results:
+            self.latencies.append(taken)
 
     def _elements(self) -> Generator[tuple[str, pa.RecordBatch | Punctuation], None, None]:
         """Elements of all sources, each ended by the last punctuation; time passes while none comes."""
@@ -279,10 +283,6 @@ def _progress_of(source: Input) -> SourceMetrics:
         disorder.behind,
         disorder.jump(counted.rows_in, source.slack, kind),
     )
-
-
-def _narrowed(source: Source, columns: list[str]) -> Source:
-    return source if columns == source.schema.names else source.select(columns)
 
 
 def run(

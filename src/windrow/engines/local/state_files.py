@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from windrow.durable.sealed_files import Seal, Sealing, read_sealed, write_sealed
-from windrow.operators.state.changes import Saved
+from windrow.operators.state.changes import nested
 from windrow.pipeline.graph import Pipeline
 from windrow.sharded.chunks import Key, Known, load, save, without
 
@@ -78,7 +78,8 @@ class StateFiles:
         before = self._tidied()
         with write_sealed(self.path(number)) as out:
             file = _ChunkFile(number, out, before.places)
-            known = save(_tables(pipeline), before.known, file)
+            tables = nested({f"{stage.label}/": stage.operator.state() for stage in pipeline.stages})
+            known = save(tables, before.known, file)
             start = out.size
             out.write(_directory(file.places))
         seals = {**before.seals, number: out.seal()}
@@ -122,12 +123,6 @@ class StateFiles:
         """The names of the files that these need; others do not count any more."""
         self._files = {number: files for number, files in self._files.items() if number in checkpoints}
         return {self.path(file).name for files in self._files.values() for file in files}
-
-
-def _tables(pipeline: Pipeline) -> dict[str, Saved]:
-    return {
-        f"{stage.label}/{name}": table for stage in pipeline.stages for name, table in stage.operator.state().items()
-    }
 
 
 def _directory(places: Mapping[Key, ChunkPlace]) -> pa.Buffer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -61,7 +62,8 @@ class Windowed:
     def check(self) -> None:
         """Refuse what has no meaning in the window of a join."""
         if self.clause is not None:
-            _check_parts(self.clause)
+            for parameter, rule, hint, where in _wrong_parts(self.clause):
+                raise QueryError(rule, parameter=parameter, hint=hint, position=where)
             self.reader.counts_rows(self.clause)
             self.reader.attribute(self.clause)
 
@@ -96,28 +98,19 @@ def read_join_window(left: Windowed, right: Windowed, domain: Domain) -> JoinWin
     return window(left.range, right.range)
 
 
-def _check_parts(clause: Clause) -> None:
+def _wrong_parts(clause: Clause) -> Iterator[tuple[str, str, str, Position]]:
+    """What is refused: parameter, rule, hint and place."""
     for part in clause.parts:
         rule, hint = _REFUSED.get(part.keyword, ("", ""))
         if part.value == UNBOUNDED:
             rule, hint = "must be bounded in a join, or every row would be kept for ever", "write RANGE 3 MINUTES"
         if rule:
-            parameter = part.keyword.lower().replace(" ", "_")
-            raise QueryError(rule, parameter=parameter, hint=hint, position=part.where)
+            yield part.keyword.lower().replace(" ", "_"), rule, hint, part.where
     if clause.part("ORIGIN") is not None and not clause.tumbling:
-        raise QueryError(
-            "goes with RANGE TUMBLING: other windows of a join move with every row",
-            parameter="origin",
-            hint="leave it out",
-            position=clause.where,
-        )
+        rule = "goes with RANGE TUMBLING: other windows of a join move with every row"
+        yield "origin", rule, "leave it out", clause.where
     if clause.part("RANGE") is None:
-        raise QueryError(
-            "must be given in a window clause",
-            parameter="range",
-            hint="write [RANGE 3 MINUTES WATTR ts]",
-            position=clause.where,
-        )
+        yield "range", "must be given in a window clause", "write [RANGE 3 MINUTES WATTR ts]", clause.where
 
 
 def _one_sided(left: Windowed, right: Windowed) -> QueryError:

@@ -193,11 +193,10 @@ def _plain(select: exp.Select, relation: Relation) -> Node:
 
 def _refuse_settings_of_windows(select: exp.Select) -> None:
     for suffix in select.meta.get(SUFFIXES, ()):
-        if suffix.field == "time" or (select.args.get("joins") and is_for_joins(suffix)):
+        joins = select.args.get("joins")
+        if suffix.field == "time" or (joins and (is_for_joins(suffix) or suffix.value is Strategy.AUTO)):
             continue
-        if select.args.get("joins") and suffix.value is Strategy.AUTO:
-            continue
-        if select.args.get("joins") and suffix.field == "strategy":
+        if joins and suffix.field == "strategy":
             raise QueryError(
                 "must be one of joins",
                 parameter="strategy",

@@ -5,13 +5,15 @@ RANGE without SLIDE is a tumbling window. Without WATTR the window is on the inp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from windrow.errors import Position, QueryError, WindrowError
 from windrow.language.expressions.names import Scope
+from windrow.language.expressions.positions import pointing
 from windrow.language.grammar.clauses import UNBOUNDED, Attribute, Clause
 from windrow.plan.build.queries import WindowSpec
-from windrow.plan.checks.progress import carries_progress, times_hint
+from windrow.plan.checks.progress import carries_progress, check_order, times_hint
 from windrow.plan.checks.windows import check_window
 from windrow.plan.nodes import Node
 from windrow.plan.types.kinds import Shape
@@ -47,7 +49,8 @@ class WindowReader:
 
     def read(self, clause: Clause) -> PlacedWindow:
         """The window a clause describes, or an error under the part that is wrong."""
-        self._check_parts(clause)
+        for parameter, rule, hint, where in self._wrong_parts(clause):
+            raise QueryError(rule, parameter=parameter, hint=hint, position=where)
         counted = self.counts_rows(clause)
         partition = tuple(self.scope.attribute(attribute) for attribute in clause.attributes("PATTR"))
         slide = _amount(clause, "SLIDE", counted or bool(clause.attributes("SATTR")))
@@ -82,30 +85,20 @@ class WindowReader:
     def _domain(self, spec: WindowSpec) -> Domain:
         return replace(self.shape, time=spec.on or self.shape.time).domain
 
-    def _check_parts(self, clause: Clause) -> None:
-        """What is refused in words of SQL, before the shared rules are applied."""
+    def _wrong_parts(self, clause: Clause) -> Iterator[tuple[str, str, str, Position]]:
+        """What is refused in words of SQL, before the shared rules are applied: parameter, rule, hint and place."""
         slide = clause.part("SLIDE")
         if clause.part("RANGE") is None and clause.part("GAP") is None:
-            raise QueryError(
-                "must be given in a window clause",
-                parameter="range",
-                hint="write [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time], or [GAP 30 SECONDS] for sessions",
-                position=clause.where,
-            )
+            hint = "write [RANGE 10 MINUTES SLIDE 1 MINUTE WATTR time], or [GAP 30 SECONDS] for sessions"
+            yield "range", "must be given in a window clause", hint, clause.where
         if _is_unbounded(clause) and slide is None:
-            raise QueryError(
-                "must be given with RANGE ALL",
-                parameter="slide",
-                hint="write [RANGE ALL SLIDE 1 MINUTE WATTR time]",
-                position=clause.where,
-            )
+            yield "slide", "must be given with RANGE ALL", "write [RANGE ALL SLIDE 1 MINUTE WATTR time]", clause.where
         if clause.tumbling and slide is not None:
-            raise QueryError(
+            rule, hint = (
                 "does not go with RANGE TUMBLING, where it is the range",
-                parameter="slide",
-                hint="leave SLIDE out, or leave TUMBLING out",
-                position=slide.where,
+                "leave SLIDE out, or leave TUMBLING out",
             )
+            yield "slide", rule, hint, slide.where
 
     def counts_rows(self, clause: Clause) -> bool:
         """Whether the range is in rows: by its unit, or because the window is on the arrival sequence."""
@@ -193,14 +186,8 @@ class WindowReader:
                     hint="leave WATTR row_num out",
                     position=attribute.where,
                 )
-            if self.shape.time is None or not carries_progress(self.node, name):
-                raise QueryError(
-                    f"must be the progressing attribute, which is {self.shape.time or 'not among the columns'}",
-                    parameter="order_by",
-                    value=attribute.name,
-                    hint="rows wait for its punctuations; leave it out to count rows as they arrive",
-                    position=attribute.where,
-                )
+            with pointing(attribute.where):
+                check_order(self.node, self.shape.time, name, attribute.name)
             return name
         return None
 

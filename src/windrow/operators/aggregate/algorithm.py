@@ -112,14 +112,15 @@ class Algorithm:
         self._make = make
         self.choice = choice
         self.trial = trial
-        self._windower = make(choice.strategy) if trial is None else None
+        self.running = make(choice.strategy) if trial is None else None
+        """None while the trial goes on."""
 
     def windower(self, groups: int) -> Windower:
         """The first use of it ends the trial."""
         if self.trial is not None:
             self._settle(self.trial, groups)
-        assert self._windower is not None
-        return self._windower
+        assert self.running is not None
+        return self.running
 
     def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         if self.trial is None:
@@ -145,7 +146,7 @@ class Algorithm:
 
     def _begin(self, choice: Choice) -> None:
         self.choice, self.trial = choice, None
-        self._windower = self._make(choice.strategy)
+        self.running = self._make(choice.strategy)
 
     def skips_to(self, bound: int) -> bool:
         """Whether windows up to a bound closed before the first row, so that there is nothing to report."""
@@ -167,18 +168,18 @@ class Algorithm:
             self._begin(Choice(Strategy(strategy), reasons))
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
-        if self._windower is not None:
-            self._windower.regrow(convert)
+        if self.running is not None:
+            self.running.regrow(convert)
 
     def to_json(self) -> list[str]:
         return [self.choice.strategy.value, *self.choice.reasons]
 
     @property
     def nbytes(self) -> int:
-        known = self._windower if self.trial is None else self.trial.rows
+        known = self.running if self.trial is None else self.trial.rows
         return 0 if known is None else known.nbytes
 
     @property
     def open_windows(self) -> int:
-        known = self._windower if self.trial is None else self.trial
+        known = self.running if self.trial is None else self.trial
         return 0 if known is None else known.open_windows

@@ -71,7 +71,7 @@ class Early:
     def emit(self) -> Iterator[Batch]:
         """What is new since the last time: first what is taken back, then the open windows as they are."""
         answers = [
-            _placed(closed.answers.windows, closed.answers.codes, self.operator.results.rows(closed))
+            _placed(closed.answers.places, closed.answers.codes, self.operator.results.rows(closed))
             for closed in self.operator.open_answers()
         ]
         now = RowBlock.joined(answers or [self.nothing])
@@ -85,7 +85,7 @@ class Early:
 
     def settle(self, closed: Closed) -> Iterator[Batch]:
         """Final results are about to follow: take back what stood for them."""
-        old, _ = self._places(closed.answers.windows, closed.answers.codes)
+        old, _ = self._places(closed.answers.places, closed.answers.codes)
         yield from self._batches(self.given.take(old), ResultKind.RETRACT)
         self.given = _others(self.given, old)
 

@@ -26,8 +26,7 @@ from windrow.operators.input.policy import as_late_rows
 from windrow.operators.late.bounds import passed_on
 from windrow.operators.late.judging import Verdicts, below, late_batch, late_schema
 from windrow.operators.late.revisions import Revisions
-from windrow.operators.state.changes import Saved, State
-from windrow.operators.state.saving import load_groups, save_groups
+from windrow.operators.state.changes import Saved, nested, under
 from windrow.operators.windows.base import Closed, Keeper, Windower
 from windrow.operators.windows.extents import first_windows
 from windrow.operators.windows.grouped_rows import GroupedRows
@@ -82,7 +81,8 @@ class WindowAggregateOperator(Operator):
 
     @property
     def windower(self) -> Windower:
-        return self.algorithm.windower(self.grouping.count)
+        known = self.algorithm.running
+        return self.algorithm.windower(self.grouping.count) if known is None else known
 
     # Rows in
 
@@ -280,9 +280,6 @@ class WindowAggregateOperator(Operator):
         waiting = self.windower.end_after(earliest)
         return end if waiting is None else min(end, waiting)
 
-    def resume(self) -> Iterable[Element]:
-        return () if self.smoothing is None else self.smoothing.resume()
-
     # What metrics ask
 
     def lost_rows(self, port: int) -> int:
@@ -311,15 +308,11 @@ class WindowAggregateOperator(Operator):
 
     def state(self) -> dict[str, Saved]:
         """Groups, widths of state columns, counters, the algorithm's own tables and those of the parts there are."""
-        ahead, early = self.bounds.ahead, self.early
-        tables = nested(
-            windower=self.windower.state(),
-            ahead={} if ahead is None else ahead.state(),
-            early={} if early is None else early.state(),
-        )
-        tables["groups"] = save_groups(self.grouping.groups)
+        parts: dict[str, Any] = {"windower.": self.windower, "ahead.": self.bounds.ahead, "early.": self.early}
+        tables = nested({prefix: part.state() for prefix, part in parts.items() if part is not None})
+        tables["groups"] = self.grouping.groups.saved()
         for i, values in enumerate(self.grouping.plan.values.values()):
-            tables[f"known{i}"] = save_groups(values.known)
+            tables[f"known{i}"] = values.known.saved()
         facts: dict[str, Any] = {
             "layout": self.grouping.plan.layout.to_json(),
             "counters": vars(self.counters),
@@ -342,11 +335,11 @@ class WindowAggregateOperator(Operator):
         plan.layout.from_json(facts["layout"])
         self.windower.regrow(lambda table: plan.layout.empty(len(table)))
         vars(self.counters).update(facts["counters"])
-        load_groups(self.grouping.groups, tables["groups"])
+        self.grouping.groups.restore(tables["groups"])
         for i, values in enumerate(plan.values.values()):
-            load_groups(values.known, tables[f"known{i}"])
-        self.windower.restore(under("windower", tables))
-        self.bounds.restore(facts["bounds"], under("ahead", tables))
+            values.known.restore(tables[f"known{i}"])
+        self.windower.restore(under("windower.", tables))
+        self.bounds.restore(facts["bounds"], under("ahead.", tables))
         self.results.first, self.promised = facts["first"], facts["promised"]
         self.results.reported.windows = np.array(facts["last_reported"], np.int64)
         if self.revisions is not None:
@@ -354,14 +347,4 @@ class WindowAggregateOperator(Operator):
         if self.smoothing is not None:
             self.smoothing.from_json(facts["due"])
         if self.early is not None:
-            self.early.restore(under("early", tables))
-
-
-def nested(**parts: State) -> dict[str, Saved]:
-    """The tables of several parts under their names."""
-    return {f"{name}.{inner}": table for name, state in parts.items() for inner, table in state.items()}
-
-
-def under(name: str, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The tables of one part."""
-    return {known.removeprefix(f"{name}."): t for known, t in tables.items() if known.startswith(f"{name}.")}
+            self.early.restore(under("early.", tables))

@@ -169,10 +169,9 @@ class PaneAggregate:
 
     def content(self) -> Partials:
         """All cells since the last time."""
-        panes, codes, state = self.windower.cells.content()
-        layout = self.grouping.plan.layout
-        layout.settle(state)
-        return Partials(self.grouping.groups.decode(codes), panes, state, layout.to_json())
+        cells, layout = self.windower.cells.content(), self.grouping.plan.layout
+        layout.settle(cells.state)
+        return Partials(self.grouping.groups.decode(cells.codes), cells.places, cells.state, layout.to_json())
 
     def take(self) -> Partials | None:
         """The same, None when there are none; then begins anew."""
@@ -218,9 +217,9 @@ class SharedPanesOperator(Operator):
         windower, grouping = self.made.windower, self.made.grouping
         if self.made.cells == 0:
             return
-        panes, codes, state = windower.cells.take_below(1 << 62)
-        grouping.plan.layout.settle(state)
-        yield SharedCells(grouping.groups, codes, windower.starts_of(panes), state, grouping.plan.layout)
+        cells, layout = windower.cells.take_below(1 << 62), grouping.plan.layout
+        layout.settle(cells.state)
+        yield SharedCells(grouping.groups, cells.codes, windower.starts_of(cells.places), cells.state, layout)
         grouping.compact(windower)
 
     @property
@@ -252,7 +251,7 @@ def merged(operator: WindowAggregateOperator, partials: Partials | SharedCells) 
     if len(partials) == 0:
         return
     cells = partials.encoded(operator.grouping, windower)
-    met, starts = operator.bounds.of(cells.codes), windower.starts_of(cells.panes)
+    met, starts = operator.bounds.of(cells.codes), windower.starts_of(cells.places)
     operator.refuse_leap(np.sort(starts))
     late = below(starts, met)
     if not late.all():
@@ -264,7 +263,7 @@ def merged(operator: WindowAggregateOperator, partials: Partials | SharedCells) 
 
 
 def _late(operator: WindowAggregateOperator, windower: PanedWid, cells: Cells, met: Integers) -> Iterator[Element]:
-    verdict = operator.judged(GroupedRows(windower.starts_of(cells.panes), cells.codes, {}), met)
+    verdict = operator.judged(GroupedRows(windower.starts_of(cells.places), cells.codes, {}), met)
     operator.counters.late += int(cells.state.adds[verdict.missed, 0].sum())
     counting = cells.take(verdict.counts)
     if len(counting):

@@ -13,9 +13,9 @@ from windrow.aggregates.kinds.base import Array, Integers, Part
 from windrow.errors import DataError
 from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch, Counters
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.windows.base import Closed, Windower
 from windrow.operators.windows.extents import end_of
@@ -63,7 +63,7 @@ class WindowResults:
         lowered = self.plan.lower(
             codes, state, lambda _: Multiset.nothing(), lambda part: (NO_CODES, CustomState.nothing(part))
         )
-        return Closed(Answers(windows, codes, state), lowered)
+        return Closed(Cells(windows, codes, state), lowered)
 
     def result(self, closed: Closed) -> Batch:
         """Answers as a batch of the output stream."""
@@ -99,9 +99,10 @@ class WindowResults:
         known: dict[int, Any] = {}  # by identity: equal parts are one object
 
         def get(part: Part) -> Any:
-            if id(part) not in known:
-                known[id(part)] = layout.read(part, closed.answers.state)
-            return known[id(part)]
+            key = id(part)
+            if key not in known:
+                known[key] = layout.read(part, closed.answers.state)
+            return known[key]
 
         return [
             closed.lowered[place] if place in closed.lowered else layout.lower(place, size, get)
@@ -122,12 +123,12 @@ class LastReported:
         self.kind: pa.DataType = output.field("window_end").type
         self.windows: Integers = np.empty(0, np.int64)
 
-    def gaps(self, answers: Answers, ends: Callable[[Integers], Integers]) -> Iterator[tuple[Integers, Codes]]:
+    def gaps(self, answers: Cells, ends: Callable[[Integers], Integers]) -> Iterator[tuple[Integers, Codes]]:
         """Numbers and group of the windows passed over since each group's last; then these are the last.
 
         `ends` gives where windows of some numbers end.
         """
-        windows, codes, groups = answers.windows, answers.codes, self.grouping.count
+        windows, codes, groups = answers.places, answers.codes, self.grouping.count
         if groups > len(self.windows):
             self.windows = np.concatenate([self.windows, np.full(2 * groups - len(self.windows), START, np.int64)])
         order = np.lexsort((windows, codes))

@@ -22,7 +22,7 @@ from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.expressions.tree import evaluate
-from windrow.operators.state.changes import Saved
+from windrow.operators.state.changes import Saved, nested, under
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark
@@ -156,15 +156,14 @@ class DividedOperator(Operator):
     def state(self) -> dict[str, Saved]:
         tables = each(lambda shard: shard.state(), self.shards, self.threads)
         mine: dict[str, Saved] = {"promises": tabled(value=np.array([self.promised, *self.promises]))}
-        return mine | {f"{_PREFIX}{i}/{name}": table for i, own in enumerate(tables) for name, table in own.items()}
+        return mine | nested({f"{_PREFIX}{number}/": own for number, own in enumerate(tables)})
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         """With as many shards as there were: on how many threads they work does not matter."""
         self.promised, *self.promises = tables["promises"]["value"].to_numpy().tolist()
         self.shards = [self.make() for _ in self.promises]
         for number, shard in enumerate(self.shards):
-            prefix = f"{_PREFIX}{number}/"
-            shard.restore({n.removeprefix(prefix): table for n, table in tables.items() if n.startswith(prefix)})
+            shard.restore(under(f"{_PREFIX}{number}/", tables))
 
 
 def _part(batch: Batch, owners: Shards, shard: int) -> Batch:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import memory_of
 from windrow.errors import DataError, QueryError
 from windrow.operators.base import Mask
 from windrow.operators.expressions.masks import only_valid, places, stored, threshold, truths
 from windrow.operators.expressions.tree import compute, entries, evaluate
-from windrow.operators.expressions.values import Array
 from windrow.operators.kernels.panes import assign as panes
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import Family, family_of, name_of
@@ -79,7 +79,7 @@ class Predicate:
         if self._column is None or not isinstance(column, pa.DictionaryArray):
             return None
         verdicts = self._verdicts  # read once: another thread may replace them
-        if verdicts is None or verdicts.address != _address(column.dictionary):
+        if verdicts is None or verdicts.address != (column.dictionary.type, memory_of(column.dictionary)):
             self._verdicts = verdicts = _Verdicts(self.expression, column, self._column)
         return verdicts.look_up(column)
 
@@ -102,7 +102,7 @@ class _Verdicts:
 
     def __init__(self, expression: Expression, column: Any, name: str) -> None:
         self.dictionary = column.dictionary
-        self.address = _address(self.dictionary)
+        self.address = self.dictionary.type, memory_of(self.dictionary)
         self.table: Mask | None = None
         self.only: int | None = None
         try:
@@ -122,8 +122,3 @@ class _Verdicts:
         chosen = np.empty(len(column), np.uint8)
         _look_up(self.table, places(column), chosen)
         return chosen
-
-
-def _address(array: Array) -> tuple[Any, ...]:
-    buffers = tuple(buffer and (buffer.address, buffer.size) for buffer in array.buffers())
-    return (array.type, array.offset, len(array), buffers)

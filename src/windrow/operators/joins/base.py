@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, LateRows, Operator
+from windrow.operators.base import Batch, Counters, EarlyRows, Element, LateRows, Operator
 from windrow.operators.input.policy import as_late_rows
 from windrow.operators.joins.encoding import Encoded, Encoder
 from windrow.operators.joins.progress import Joint
@@ -87,10 +87,6 @@ class AnyJoin(Operator):
         self.counters.early += len(batch)
         if len(batch) and self.node.late is Late.SIDE:
             yield as_late_rows(batch, self.late_schema, self._widened(batch, port))
-
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """What holds for some rows of a side says nothing of its partners."""
-        return ()
 
 
 class PairJoin(AnyJoin):

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, concatenated, tabled
-from windrow.operators.aggregate.frame import under
 from windrow.operators.base import Batch, Element
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.joins.progress import first_met
+from windrow.operators.state.changes import Saved, nested, under
 from windrow.operators.store.row_block import RowBlock, no_rows, value_order
 from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.plan.conditions import Conditions
@@ -73,15 +73,15 @@ class InOrderJoinOperator(JoinOperator):
     def stored_rows(self) -> int:
         return super().stored_rows + len(self.waiting)
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return {
-            **{f"inner.{name}": table for name, table in super().state().items()},
+            **nested({"inner.": super().state()}),
             "bounds": tabled(value=np.array([*self.sides, self.bounds[LEFT]])),
             "waiting": self.waiting.table(),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        super().restore(under("inner", tables))
+        super().restore(under("inner.", tables))
         self.sides = np.asarray(tables["bounds"]["value"]).tolist()[:2]
         self.waiting.fill(tables["waiting"])
 

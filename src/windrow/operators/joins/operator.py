@@ -22,6 +22,7 @@ from windrow.operators.joins.progress import first_met, promise, stay_of
 from windrow.operators.joins.results import Picked
 from windrow.operators.joins.runs import RunLayout
 from windrow.operators.joins.store import JoinStore
+from windrow.operators.state.changes import State
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
 from windrow.plan.types.kinds import Shape
@@ -197,7 +198,7 @@ class JoinOperator(PairJoin):
 
     # State
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> State:
         numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.held)]
         kept = {name: store.state() for name, store in zip(SIDES, self.held, strict=True)}
         tables = {name: table for name, table in kept.items() if table is not None}

@@ -181,7 +181,7 @@ class GroupBounds:
         if not isinstance(self.window, (Sliding, Landmark)):
             return closed
         self.grow()
-        return closed.take(np.flatnonzero(closed.answers.windows > self.reported[closed.answers.codes]))
+        return closed.take(np.flatnonzero(closed.answers.places > self.reported[closed.answers.codes]))
 
     def forget_below(self, closed: int) -> bool:
         """Let go of what promises less than the bound of all; whether nothing is left."""

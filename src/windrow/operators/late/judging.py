@@ -16,7 +16,7 @@ from windrow.physical.rules.choose_joins import shapes_below
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Node, WindowAggregate, walk
-from windrow.plan.types.kinds import Shape
+from windrow.plan.types.kinds import Shape, normal_time
 from windrow.semantics.joins import LEFT
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
@@ -84,7 +84,7 @@ def missed_windows(window: Sliding | Landmark, times: Integers, closed: Integers
 
 def late_schema(schema: pa.Schema, time: str | None) -> pa.Schema:
     """The columns of the late rows: those of the row, then what it missed. Without a time no row is ever late."""
-    kind = pa.int64() if time is None else time_type(schema.field(time).type)
+    kind = pa.int64() if time is None else normal_time(schema.field(time).type)
     distance = pa.duration("us") if pa.types.is_timestamp(kind) else pa.int64()
     kinds = (distance, pa.int64(), kind, kind, pa.string())
     return pa.schema([*schema, *(pa.field(n, k) for n, k in zip(COLUMNS, kinds, strict=True))])
@@ -118,8 +118,3 @@ def late_batch(data: pa.RecordBatch, missed: Missed, source: str, schema: pa.Sch
     arrays.append(pa.array([source] * len(data), pa.string()))
     columns = [c.cast(f.type) if c.type != f.type else c for c, f in zip(data.columns, schema, strict=False)]
     return pa.record_batch([*columns, *arrays], schema=schema)
-
-
-def time_type(kind: pa.DataType) -> pa.DataType:
-    """The type of window bounds over an attribute: microsecond timestamps, or int64."""
-    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.int64()

@@ -110,4 +110,4 @@ class Revisions:
 
 def _pairs(closed: Closed) -> list[tuple[int, int]]:
     """Window and group of each answer."""
-    return list(zip(closed.answers.windows.tolist(), closed.answers.codes.tolist(), strict=True))
+    return list(zip(closed.answers.places.tolist(), closed.answers.codes.tolist(), strict=True))

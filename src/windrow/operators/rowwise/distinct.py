@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
+from windrow.operators.base import Batch, Counters, Element, GroupPunctuations, Operator
 from windrow.operators.late.judging import below
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Groups
-from windrow.operators.state.saving import load_groups, save_groups
 from windrow.physical.nodes import Grid
 from windrow.semantics.progress.policies import END, START, Punctuation
 
@@ -72,22 +71,18 @@ class DupElim(Operator):
         """What was seen is forgotten by the punctuation for all rows alone; windows above may use more."""
         yield punctuations
 
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        self.counters.early += len(early.batch.compact())
-        return ()
-
     @property
     def state_bytes(self) -> int:
         return self.times.nbytes * (1 + len(self.schema))
 
     def state(self) -> dict[str, Saved]:
         return {
-            "seen": save_groups(self.seen),
+            "seen": self.seen.saved(),
             "times": tabled(time=self.times),
             "bound": tabled(bound=np.array([self.bound])),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_groups(self.seen, tables["seen"])
+        self.seen.restore(tables["seen"])
         self.times = np.array(tables["times"]["time"].combine_chunks())
         self.bound = tables["bound"]["bound"][0].as_py()

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import tabled
-from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
+from windrow.operators.base import Batch, Counters, Element, Operator
 from windrow.operators.expressions.values import in_types_of
 from windrow.operators.late.judging import below
 from windrow.operators.store.row_block import RowBlock, no_rows
@@ -64,14 +64,6 @@ class SortOperator(Operator):
             return data
         (data,) = in_order(pa.Table.from_batches([data]), self.time).combine_chunks().to_batches()
         return data
-
-    def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
-        """Rows of that group may still wait here."""
-        return ()
-
-    def set_aside(self, early: EarlyRows, port: int = 0) -> Iterable[Element]:
-        self.counters.early += len(early.batch.compact())
-        return ()
 
     @property
     def state_bytes(self) -> int:

@@ -12,5 +12,5 @@ an int64; digits add and subtract without rounding, and the sum is rounded once,
 step is one window, with the cells that leave, the cells that enter and the answers to write. Then each kind of state
 runs along that schedule (`kernels.panes.sliding`): adding state as a running difference, greatest-of state by two
 stacks; values as a running multiset that takes in the sorted runs that enter and gives back those that leave
-(`values`). `saving` makes tables of it all; `changes` are the tables that know what changed since the last save.
+(`values`). Each makes tables of itself; `changes` are tables that know what changed since the last save.
 """

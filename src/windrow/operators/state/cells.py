@@ -8,42 +8,70 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import arrow, numbers_of
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import cells as kernels
-from windrow.operators.state.changes import Marks
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.changes import Marks, Saved, Tracked
+from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.state_columns import state_columns, state_of
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cells:
-    """Some cells: pane, group code and state of each."""
+    """Some cells, or answers of windows: place (a pane, a window or a time), group code and state of each."""
 
-    panes: Integers
+    places: Integers
     codes: Codes
     state: Table
 
     def __len__(self) -> int:
-        return len(self.panes)
+        return len(self.places)
 
-    def take(self, rows: npt.NDArray[Any]) -> Cells:
-        return Cells(self.panes[rows], self.codes[rows], self.state.take(rows))
+    def take(self, rows: npt.NDArray[Any] | slice) -> Cells:
+        return Cells(self.places[rows], self.codes[rows], self.state.take(rows))
+
+    def recoded(self, codes: Codes) -> Cells:
+        """The same cells of other groups."""
+        return Cells(self.places, codes, self.state)
+
+    def ordered(self) -> Cells:
+        """By place, then by group."""
+        return self.take(np.lexsort((self.codes, self.places)))
 
     def each_once(self, layout: Layout) -> Cells:
-        """The same state with one cell for each pane and group."""
+        """The same state with one cell for each place and group."""
         table = CellTable(layout)
-        table.combine(self.panes, self.codes, self.state)
+        table.combine(self.places, self.codes, self.state)
         layout.settle(table.state)
-        return Cells(*table.content())
+        return table.content()
 
     @staticmethod
     def joined(parts: Sequence[Cells]) -> Cells:
         """Cells one after the other; there must be some."""
         if len(parts) == 1:
             return parts[0]
-        panes, codes = np.concatenate([p.panes for p in parts]), np.concatenate([p.codes for p in parts])
-        return Cells(panes, codes, Table.joined(p.state for p in parts))
+        places, codes = np.concatenate([p.places for p in parts]), np.concatenate([p.codes for p in parts])
+        return Cells(places, codes, Table.joined(p.state for p in parts))
+
+    @property
+    def nbytes(self) -> int:
+        return self.places.nbytes + self.codes.nbytes + self.state.nbytes
+
+    # Tables
+
+    def table(self) -> pa.Table:
+        return pa.table({"place": arrow(self.places), "code": arrow(self.codes), **state_columns(self.state)})
+
+    @staticmethod
+    def of_table(table: pa.Table, layout: Layout) -> Cells:
+        return Cells(numbers_of(table, "place"), codes_of(table), state_of(table, layout.widths))
+
+    def tracked(self, marks: Marks) -> Tracked:
+        """With marks of what changed of them."""
+        return Tracked(marks, self.places, self.codes, lambda chosen: self.take(chosen).table())
 
 
 class CellTable:
@@ -90,13 +118,13 @@ class CellTable:
         slots = self.slots(panes, codes)  # first: the state may grow
         self.state.combine(slots, state)
 
-    def take_below(self, pane: int) -> tuple[Integers, Codes, Table]:
+    def take_below(self, pane: int) -> Cells:
         """Remove and return the cells below `pane`, sorted by (pane, code)."""
         panes, codes = self.panes[: self.count], self.codes[: self.count]
         leaving = np.flatnonzero(panes < pane)
         if len(leaving):
             leaving = leaving[in_order(panes[leaving], codes[leaving])]
-        taken = panes[leaving], codes[leaving], self.state.take(leaving)
+        taken = Cells(panes[leaving], codes[leaving], self.state.take(leaving))
         if len(leaving) == self.count:
             self._clear()
         elif len(leaving):
@@ -116,31 +144,42 @@ class CellTable:
             self._keep(np.flatnonzero(chosen))
 
     def _keep(self, rows: npt.NDArray[np.int64]) -> None:
-        self._refill(self.panes[rows], self.codes[rows], self.state.take(rows))
+        self._refill(self.content().take(rows))
         self.marks.keep(rows)
 
-    def fill(self, panes: Integers, codes: Codes, state: Table) -> None:
+    def fill(self, cells: Cells) -> None:
         """Hold exactly these (different) cells."""
-        self._refill(panes, codes, state)
+        self._refill(cells)
         self.marks.renew()
+
+    def remap(self, mapping: Codes) -> None:
+        """Group codes have changed: `mapping[old] = new`."""
+        cells = self.content()
+        self.fill(cells.recoded(mapping[cells.codes]))
 
     def convert(self, convert: Callable[[Table], Table]) -> None:
         """The columns of the state have changed."""
         self.state = convert(self.state)
         self.marks.renew()
 
-    def _refill(self, panes: Integers, codes: Codes, state: Table) -> None:
-        self.count = len(panes)
+    def _refill(self, cells: Cells) -> None:
+        self.count = len(cells)
         capacity = 64
         while capacity < 2 * self.count:
             capacity *= 2
         self._reserve(capacity)
-        self.panes[: self.count], self.codes[: self.count] = panes, codes
-        self.state = self.layout.grown(state, capacity)
+        self.panes[: self.count], self.codes[: self.count] = cells.places, cells.codes
+        self.state = self.layout.grown(cells.state, capacity)
         kernels.rebuild(self.index, self.panes, self.codes, self.count)
 
-    def content(self) -> tuple[Integers, Codes, Table]:
-        return self.panes[: self.count], self.codes[: self.count], self.state.take(slice(self.count))
+    def content(self) -> Cells:
+        return Cells(self.panes[: self.count], self.codes[: self.count], self.state.take(slice(self.count)))
+
+    def saved(self) -> dict[str, Saved]:
+        return {"cells": self.content().tracked(self.marks)}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        self.fill(Cells.of_table(tables["cells"], self.layout))
 
     @property
     def nbytes(self) -> int:

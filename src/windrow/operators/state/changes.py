@@ -104,3 +104,13 @@ class Tracked:
 
 Saved: TypeAlias = "pa.Table | Stamped | Appended | Tracked"
 State: TypeAlias = Mapping[str, Saved]
+
+
+def nested(parts: Mapping[str, State]) -> dict[str, Saved]:
+    """The tables of several parts, each behind the prefix of its part."""
+    return {f"{prefix}{name}": table for prefix, state in parts.items() for name, table in state.items()}
+
+
+def under(prefix: str, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables of one part, by their own names."""
+    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import numbers_of, tabled
 from windrow.aggregates.kinds.base import Custom, Integers
 from windrow.aggregates.kinds.custom import Columns, UserAggregate
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import Codes, codes_of
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,18 @@ class CustomCells:
         """Group codes have changed: `mapping[old] = new`."""
         return CustomCells(self.places, mapping[self.codes], self.state)
 
+    def table(self) -> pa.Table:
+        states = {f"state{j}": column for j, column in enumerate(self.state.columns)} if len(self) else {}
+        return tabled(place=self.places, code=self.codes, **states)
+
+    @staticmethod
+    def of_table(table: pa.Table, part: Custom) -> CustomCells:
+        if table.num_rows == 0:
+            return CustomCells.nothing(part)
+        assert isinstance(part.aggregate, UserAggregate)
+        columns = tuple(numbers_of(table, name) for name in table.column_names[2:])
+        return CustomCells(numbers_of(table, "place"), codes_of(table), CustomState(part.aggregate, columns))
+
 
 class PanedStates:
     """A window over panes by two stacks: what cannot be subtracted is never recomputed from all panes.
@@ -245,6 +260,20 @@ class PanedStates:
 
     def codes_in_use(self) -> Codes:
         return np.unique(np.concatenate([cells.codes for cells in (self.open, self.back, *self.panes.values())]))
+
+    def saved(self) -> dict[str, pa.Table]:
+        panes = [self.panes[pane] for pane in sorted(self.panes)]
+        return {
+            "open": self.open.table(),
+            "panes": reduce(CustomCells.plus, panes, self.nothing).table(),
+            "back": (self.back if self.forever else self.nothing).table(),
+        }
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        """Panes inside the window are pushed again by the next slide."""
+        kept = (CustomCells.of_table(tables[name], self.part) for name in ("open", "panes", "back"))
+        self.open, closed, self.back = kept
+        self.file(closed)
 
     @property
     def nbytes(self) -> int:

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, where_present
+from windrow.aggregates.kinds.arrays import arrow, memory_of, numbers_of, where_present
 from windrow.aggregates.kinds.base import Array, Integers, is_scalar, value_type
 from windrow.operators.kernels import interning
 from windrow.operators.kernels.input import span
 from windrow.operators.kernels.panes.assign import look_up
+from windrow.operators.state.changes import Appended
 from windrow.operators.state.keys import NO_VALIDITY, array_from_keys, byte_strings, is_bytes, ordered_keys, validity
 
 Codes = npt.NDArray[np.int32]
@@ -253,12 +254,12 @@ class Groups:
         known, _ = self._dictionaries[place]
         if len(array.dictionary) <= COMPACT_ABOVE + len(array):
             return False
-        return known is None or not _same_buffers(known, array.dictionary)
+        return known is None or memory_of(known) != memory_of(array.dictionary)
 
     def _dictionary_codes(self, place: int, dictionary: Array) -> Codes:
         """Codes of a dictionary's entries; batches that share the dictionary share the work."""
         known, codes = self._dictionaries[place]
-        if known is None or not _same_buffers(known, dictionary):
+        if known is None or memory_of(known) != memory_of(dictionary):
             codes = self.columns[place].encode(dictionary)
             self._dictionaries[place] = dictionary, codes
         return codes
@@ -302,6 +303,19 @@ class Groups:
         kept._look_at = self._look_at
         return kept, mapping
 
+    def saved(self) -> Appended:
+        """The keys of all groups in order of their codes."""
+
+        def make(start: int, end: int) -> pa.Table:
+            arrays = self.keys(start, end)
+            return pa.table(arrays, names=[f"key{i}" for i in range(len(arrays))])
+
+        return Appended(self, self.count if self.kinds else 0, make)
+
+    def restore(self, table: pa.Table) -> None:
+        if self.kinds and table.num_rows:
+            self.encode([column.combine_chunks() for column in table.columns])
+
     def _decode(self, codes: Codes) -> list[Array]:
         arrays: list[Array] = []
         remaining = codes
@@ -320,8 +334,6 @@ class Groups:
         return known
 
 
-def _same_buffers(left: Array, right: Array) -> bool:
-    def memory(array: Array) -> tuple[Any, ...]:
-        return len(array), array.offset, *(None if b is None else b.address for b in array.buffers())
-
-    return left is right or memory(left) == memory(right)
+def codes_of(table: pa.Table) -> Codes:
+    """The group codes in a saved table."""
+    return numbers_of(table, "code").astype(np.int32)

@@ -6,8 +6,7 @@ always the row count, which shows whether a group has rows at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates import lookup
-from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Numbers, Part, State, value_type
+from windrow.aggregates.kinds.base import Array, Integers, Numbers, Part, State, value_type
 from windrow.aggregates.kinds.columns import Columns
 from windrow.aggregates.sums import COUNTED
 from windrow.operators.expressions.values import decoded
@@ -33,15 +32,14 @@ BLOCK_BYTES_PER_ROW = 64
 """A scratch table of wide cells must be small beside the rows that go into it: it is cleared and merged whole."""
 
 
-@dataclass
 class Table:
     """State of some cells: of each kind a matrix with one row a cell. Kinds are in order, the first is `ADDS`."""
 
-    matrices: dict[StateKind, Numbers]
+    __slots__ = ("adds", "matrices")
 
-    @property
-    def adds(self) -> Integers:
-        return self.matrices[ADDS]
+    def __init__(self, matrices: dict[StateKind, Numbers]) -> None:
+        self.matrices = matrices
+        self.adds: Integers = matrices[ADDS]
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Table:
         if isinstance(rows, slice) or rows.dtype == np.bool_:
@@ -89,6 +87,8 @@ class Argument:
         self.kind = value_type(kind)
         self.is_float = bool(pa.types.is_floating(self.kind))
         self.columns: dict[Columns, StateColumn] = {}
+        self.adding: list[StateColumn] = []
+        """Those of them that add up."""
         self.registers: list[RegisterColumns] = []
         self.forms: set[str] = set()
         """What some column wants of the values: "numbers", "keys", their "times"."""
@@ -102,11 +102,10 @@ class Argument:
     def _add(self, declared: Columns) -> None:
         column = self.columns[declared] = column_for(declared, self.kind)
         self.forms.update(column.needs)
+        if column.kind is ADDS:
+            self.adding.append(column)
         if isinstance(column, RegisterColumns):
             self.registers.append(column)
-
-    def of_kind(self, kind: StateKind) -> list[StateColumn]:
-        return [column for column in self.columns.values() if column.kind is kind]
 
     def lift(self, array: Array, times: Integers) -> Lifted:
         """The argument's values as the columns want them, and only in the forms that some of them wants."""
@@ -130,10 +129,9 @@ class Layout:
         self.calls = tuple(calls)
         self.types = [None if c.argument is None else type_of(c.argument, schema) for c in self.calls]
         one: dict[Part, Part] = {}
-        needed = [
-            lookup(call.function).parts(call.argument, kind, call.parameters)
-            for call, kind in zip(self.calls, self.types, strict=True)
-        ]
+        self.functions = [lookup(call.function) for call in self.calls]
+        asked = zip(self.functions, self.calls, self.types, strict=True)
+        needed = [function.parts(call.argument, kind, call.parameters) for function, call, kind in asked]
         self.parts = [tuple(one.setdefault(part, part) for part in parts) for parts in needed]
         """What each call needs; equal parts are one object."""
         self.arguments: dict[Expression, Argument] = {}
@@ -142,6 +140,8 @@ class Layout:
                 argument = self.arguments.setdefault(call.argument, Argument(kind))
                 for part in parts:
                     argument.need(part)
+        self.columns = [column for argument in self.arguments.values() for column in argument.columns.values()]
+        self.adding = [column for argument in self.arguments.values() for column in argument.adding]
         self._place()
 
     def _place(self) -> None:
@@ -153,10 +153,6 @@ class Layout:
         self.widths = {kind: width for kind, width in widths.items() if width}
         self.block_bytes = sum(w * np.dtype(kind.dtype).itemsize for kind, w in self.widths.items() if kind.is_narrow)
         """Of each cell, in blocks of small numbers."""
-
-    @property
-    def columns(self) -> Iterator[StateColumn]:
-        return (column for argument in self.arguments.values() for column in argument.columns.values())
 
     @property
     def kinds(self) -> tuple[StateKind, ...]:
@@ -195,19 +191,11 @@ class Layout:
     def lift(self, arrays: dict[Expression, Array], times: Integers, regrow: Regrow) -> dict[Expression, Lifted]:
         """Lift the arguments; where a column must widen, `regrow` is called with what to do to stored tables."""
         lifted = {e: argument.lift(arrays[e], times) for e, argument in self.arguments.items()}
-        widening = [
-            column
-            for expression, argument in self.arguments.items()
-            for column in argument.of_kind(ADDS)
-            if column.wants_to_widen(lifted[expression], len(times))
-        ]
+        both, rows = zip(self.arguments.values(), lifted.values(), strict=True), len(times)
+        widening = [c for argument, values in both for c in argument.adding if c.wants_to_widen(values, rows)]
         if widening:
             self._widen(widening, regrow)
         return lifted
-
-    @property
-    def adding(self) -> list[StateColumn]:
-        return [column for column in self.columns if column.kind is ADDS]
 
     def _widen(self, widening: list[StateColumn], regrow: Regrow) -> None:
         before = [column.width for column in self.adding]
@@ -255,8 +243,9 @@ class Layout:
         """Put rows into their cells."""
         scatter.add_rows(table.adds, slots)
         for expression, argument in self.arguments.items():
+            values = lifted[expression]
             for column in argument.columns.values():
-                column.scatter(lifted[expression], slots, table.matrices[column.kind])
+                column.scatter(values, slots, table.matrices[column.kind])
 
     def settle(self, table: Table) -> None:
         for column in self.adding:
@@ -272,13 +261,10 @@ class Layout:
 
         return part.read(table.adds[:, 0], stored)
 
-    def function(self, place: int) -> Aggregate:
-        return lookup(self.calls[place].function)
-
     def lower(self, place: int, size: int, get: Callable[[Part], Any]) -> Array:
         """The answers of one aggregate call from the values of its parts."""
         state = State(size, get, self.types[place], self.calls[place].parameters)
-        return self.function(place).lower(state, self.parts[place])
+        return self.functions[place].lower(state, self.parts[place])
 
     def to_json(self) -> list[Any]:
         """What must be known to read saved tables again."""

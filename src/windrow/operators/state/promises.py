@@ -13,7 +13,6 @@ from windrow.aggregates.kinds.base import Integers, value_type
 from windrow.operators.base import GroupPunctuations
 from windrow.operators.expressions.values import settled
 from windrow.operators.state.groups import Codes, Groups
-from windrow.operators.state.saving import load_groups
 from windrow.semantics.progress.policies import START
 
 FEW = 1 << 10
@@ -81,7 +80,7 @@ def restored(tables: dict[str, pa.Table]) -> Iterator[Promises]:
             return
         keys, bounds = tables[f"promises{place}.groups"], tables[f"promises{place}.bounds"]
         promises = Promises(keys.schema, bounds.num_columns)
-        load_groups(promises.groups, keys)
+        promises.groups.restore(keys)
         columns = [numbers_of(bounds, name) for name in bounds.column_names]
         promises.bounds = np.array(columns, np.int64).T.reshape(-1, bounds.num_columns).copy()
         yield promises

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import numbers_of, scalars, scalars_of, tabled
 from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.kernels.searching import find_cells
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.changes import Marks
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.changes import Marks, Saved, Stamped
+from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.kinds import ADDS, LEAST, StateKind
 from windrow.operators.state.layout import Layout, Table
 
 ANSWERS = 1 << 18
 """Answers written by one kernel call, at least one window of all groups."""
-
-
-@dataclass
-class Answers:
-    """Results of windows: window number, group code and state of each."""
-
-    windows: Integers
-    codes: Codes
-    state: Table
-
-    def take(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_] | slice) -> Answers:
-        return Answers(self.windows[rows], self.codes[rows], self.state.take(rows))
-
-    def __len__(self) -> int:
-        return len(self.windows)
 
 
 class Stacks:
@@ -160,27 +146,31 @@ class Timeline:
         last = np.full(len(held), (self.next_window - 1) * self.slide_panes - 1)
         return Cells.joined([Cells(last, held, self.running.take(held)), cells])
 
-    def append(self, panes: Integers, codes: Codes, state: Table) -> None:
+    def append(self, cells: Cells) -> None:
         """Closed cells, sorted, all of panes not closed before."""
-        if self.count + len(panes) > len(self.panes):
-            self._make_room(self.count + len(panes))
-        self._put(panes, codes, state)
-        self.marks.add(self.count - len(panes), self.count)
+        if self.count + len(cells) > len(self.panes):
+            self._make_room(self.count + len(cells))
+        self._put(cells)
+        self.marks.add(self.count - len(cells), self.count)
 
-    def _put(self, panes: Integers, codes: Codes, state: Table) -> None:
-        end = self.count + len(panes)
-        self.panes[self.count : end], self.codes[self.count : end] = panes, codes
-        self.cells.put(slice(self.count, end), state)
+    def _put(self, cells: Cells) -> None:
+        end = self.count + len(cells)
+        self.panes[self.count : end], self.codes[self.count : end] = cells.places, cells.codes
+        self.cells.put(slice(self.count, end), cells.state)
         self.count = end
 
-    def _make_room(self, cells: int) -> None:
-        known = self.count
-        old = self.panes[:known], self.codes[:known], self.cells.take(slice(known))
-        self._reserve_cells(2 * cells, known)
-        self.count = 0
-        self._put(*old)
+    def in_panes(self, first: int = 0) -> Cells:
+        """The cells of closed panes that are still here, or those from a place on."""
+        rows = slice(first, self.count)
+        return Cells(self.panes[rows], self.codes[rows], self.cells.take(rows))
 
-    def report(self, last_window: int, groups: int, first_window: int | None = None) -> Iterator[Answers]:
+    def _make_room(self, cells: int) -> None:
+        old = self.in_panes()
+        self._reserve_cells(2 * cells, self.count)
+        self.count = 0
+        self._put(old)
+
+    def report(self, last_window: int, groups: int, first_window: int | None = None) -> Iterator[Cells]:
         """The answers of all windows up to `last_window` that hold rows, in order."""
         self.reserve_groups(groups)
         if self.next_window == LEAST:
@@ -206,7 +196,7 @@ class Timeline:
                 if stacks.front <= tail:
                     stacks.rebuild(tail, head, self.codes, self.cells.matrices[kind], self.running.matrices[kind])
 
-    def _report(self, last_window: int, groups: int) -> tuple[Answers, bool]:
+    def _report(self, last_window: int, groups: int) -> tuple[Cells, bool]:
         """As many windows as fit into one output."""
         windows = max(1, last_window - self.next_window + 1)
         room = len(self.active) + min(self.layout.rows_in(ANSWERS), groups * windows)
@@ -225,7 +215,7 @@ class Timeline:
         self.group_marks.touch(self.codes[head : int(self.position[HEAD])])
         steps, codes, out = steps[:taken], out_codes[:written], self.layout.blank(written)
         self._slide(steps, head, codes, out)
-        return Answers(out_windows[:written], codes, out), self.next_window > last_window
+        return Cells(out_windows[:written], codes, out), self.next_window > last_window
 
     def _slide(self, steps: Integers, head: int, codes: Codes, out: Table) -> None:
         """All kinds of state along a schedule."""
@@ -258,10 +248,10 @@ class Timeline:
         self.count -= gone
         self.position[[TAIL, HEAD]] = np.maximum(self.position[[TAIL, HEAD]] - gone, 0)
 
-    def amend(self, panes: Integers, codes: Codes, state: Table, groups: int) -> None:
+    def amend(self, late: Cells, groups: int) -> None:
         """Late cells of closed panes: into the window if they are in it, and into their place for later."""
         self.reserve_groups(groups)
-        start = self.window_start
+        start, panes, codes, state = self.window_start, late.places, late.codes, late.state
         places = np.empty(len(panes), np.int64)
         find_cells(panes, codes, self.panes, self.codes, self.count, places)
         missing, inside = places < 0, panes >= start
@@ -273,24 +263,22 @@ class Timeline:
             for kind in self.stacks:
                 kind.combine(codes, state.matrices[kind], self.running.matrices[kind])
         else:
-            self._insert(panes[missing], codes[missing], state.take(missing), inside[missing])
+            self._insert(late.take(missing), inside[missing])
         self._list(codes[inside])
         self.stale = True
 
-    def _insert(self, panes: Integers, codes: Codes, state: Table, inside: npt.NDArray[np.bool_]) -> None:
-        if len(panes) == 0:
+    def _insert(self, late: Cells, inside: npt.NDArray[np.bool_]) -> None:
+        if len(late) == 0:
             return
-        count = self.count
-        both = Cells(self.panes[:count], self.codes[:count], self.cells.take(slice(count)))
-        both = Cells.joined([both, Cells(panes, codes, state)])
-        order = np.lexsort((both.codes, both.panes))
+        count, both = self.count, Cells.joined([self.in_panes(), late])
+        order = np.lexsort((both.codes, both.places))
         self._reserve_cells(max(64, 2 * len(both)))
         self.count = 0
-        self._put(both.panes[order], both.codes[order], both.state.take(order))
+        self._put(both.take(order))
         self.marks.add(count, self.count)
         self.marks.keep(order)
         self.position[TAIL] += np.count_nonzero(~inside)
-        self.position[HEAD] += len(panes)
+        self.position[HEAD] += len(late)
 
     def _list(self, codes: Codes) -> None:
         fresh = np.unique(codes[(self.listed[codes] == 0)])
@@ -325,6 +313,48 @@ class Timeline:
         self.group_marks.renew()
         for stacks in self.stacks.values():
             stacks.remap(used, new, capacity)
+
+    # State
+
+    def saved(self) -> dict[str, Saved]:
+        """What a window holds is made again from its cells, unless it never lets go of any."""
+        self.forget(at_once=True)
+        tables: dict[str, Saved] = {
+            "timeline": self.in_panes().tracked(self.marks),
+            "room": scalars(groups=len(self.running)),
+            **self._saved_position(),
+        }
+        if self.forever:
+            tables["running"] = self._held().tracked(self.group_marks)
+        return tables
+
+    def _held(self) -> Cells:
+        """What the window holds of each group."""
+        groups = np.arange(len(self.running))
+        return Cells(groups, groups.astype(np.int32), self.running)
+
+    def _saved_position(self) -> dict[str, Saved]:
+        active = self.active[: int(self.position[ACTIVE])]
+        return {"active": Stamped(self.listing, lambda: tabled(code=active)), "position": tabled(value=self.position)}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        self.append(Cells.of_table(tables["timeline"], self.layout).ordered())
+        self.reserve_groups(*scalars_of(tables["room"]))
+        self._restore_position(tables)
+        if self.forever:
+            held = Cells.of_table(tables["running"], self.layout).ordered()
+            self.running = self.layout.grown(held.state, len(self.running))
+            return
+        inside = slice(int(self.position[TAIL]), int(self.position[HEAD]))
+        ADDS.combine(self.codes[inside], self.cells.adds[inside], self.running.adds)
+
+    def _restore_position(self, tables: dict[str, pa.Table]) -> None:
+        """The stacks are built anew at the next report."""
+        self.position[:] = numbers_of(tables["position"], "value")
+        active = codes_of(tables["active"])
+        self.active[: len(active)] = active
+        self.listed[active] = 1
+        self.stale = True
 
     @property
     def nbytes(self) -> int:

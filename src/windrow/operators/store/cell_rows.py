@@ -6,19 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from windrow.aggregates.kinds.base import Integers
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.cells import Cells
+from windrow.operators.state.groups import NO_CODES
 from windrow.operators.state.kinds import KINDS
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.store.row_block import Column, RowBlock
 
 
-def cell_rows(places: Integers, codes: Codes, state: Table) -> RowBlock:
-    return RowBlock({"place": places, "code": codes, **_matrices(state)})
+def cell_rows(cells: Cells) -> RowBlock:
+    return RowBlock({"place": cells.places, "code": cells.codes, **_matrices(cells.state)})
+
+
+def cells_of(rows: RowBlock) -> Cells:
+    return Cells(rows["place"], rows["code"], state_of(rows))
 
 
 def no_cell_rows(layout: Layout) -> RowBlock:
-    return cell_rows(np.empty(0, np.int64), np.empty(0, np.int32), layout.empty(0))
+    return cell_rows(Cells(np.empty(0, np.int64), NO_CODES, layout.empty(0)))
 
 
 def state_of(rows: RowBlock) -> Table:

@@ -14,11 +14,11 @@ from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Custom, Integers, OneColumn, Part, Runs, Values
 from windrow.aggregates.sums import COUNTED
 from windrow.errors import InternalError
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.changes import State
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import KeptValues, Multiset, ValueCodes
 from windrow.operators.windows.grouped_rows import GroupedRows
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Closed:
     """Answers of closed windows. Aggregates that look at values are lowered already, window by window."""
 
-    answers: Answers
+    answers: Cells
     lowered: dict[int, Array] = field(default_factory=dict)
     """By the place of the aggregate call."""
     starts: Integers | None = None
@@ -165,7 +165,7 @@ class Windower(Keeper, Protocol):
         """Answers with where their windows start and end."""
         if closed.ends is not None:
             return closed
-        ends = self.ends_of(closed.answers.windows)
+        ends = self.ends_of(closed.answers.places)
         return replace(closed, starts=None if self.length is None else ends - self.length, ends=ends)
 
     def is_complete(self, closed: Closed, first: int) -> npt.NDArray[np.bool_]:

@@ -12,11 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.state.cells import CellTable
+from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_rows, save_rows
-from windrow.operators.state.timeline import Answers
 from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
 from windrow.operators.store.row_store import RowStore
 from windrow.operators.windows.base import Closed, Plan
@@ -42,7 +40,7 @@ class Buffer(RowWise):
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
         self.layout.settle(table)
-        self.rows.append(cell_rows(rows.times, rows.group_codes(), table))
+        self.rows.append(cell_rows(Cells(rows.times, rows.group_codes(), table)))
         return ()
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> Buffer:
@@ -79,11 +77,11 @@ class Buffer(RowWise):
         if isinstance(self.window, Sliding):
             self.rows.forget_below(start_of(self.window, self.closed + 1))
 
-    def _answer(self, number: int, low: int, high: int) -> Answers:
+    def _answer(self, number: int, low: int, high: int) -> Cells:
         table = CellTable(self.layout)
         for rows in self.rows.parts(low, high):
             table.combine(np.full(len(rows), number), rows["code"], state_of(rows))
-        return Answers(*table.content())
+        return table.content()
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.rows.change(converting(convert))
@@ -96,12 +94,12 @@ class Buffer(RowWise):
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, pa.Table]:
-        return {"cells": self.rows.content().ordered("place", "code").table(), **save_rows(self)}
+        return {"cells": self.rows.content().ordered("place", "code").table(), **self._saved_rows()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.rows = self._no_rows()
         self.rows.fill(tables["cells"])
-        load_rows(self, tables)
+        self._restore_rows(tables)
 
     @property
     def nbytes(self) -> int:

@@ -99,10 +99,10 @@ class GroupedRows:
 
     def keep_values(self, kept: ValueRows) -> None:
         """Note the values of rows at their times."""
-        for part in kept.logs:
-            kept.add(part, *self.values(part, self.times))
-        for custom in kept.customs:
-            kept.add_custom(custom, self.custom_cells(custom, self.times))
+        for part, log in kept.logs.items():
+            log.add(*self.values(part, self.times))
+        for custom, known in kept.customs.items():
+            kept.customs[custom] = known.plus(self.custom_cells(custom, self.times))
 
     @property
     def nbytes(self) -> int:

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import scalars, scalars_of
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.late.judging import Verdicts, below, judge
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.windows.base import Closed, Plan, Windower
@@ -105,14 +106,14 @@ class NumberedWindows(Windower):
 
     # Windows out
 
-    def _with_values(self, answers: Answers) -> Closed:
+    def _with_values(self, answers: Cells) -> Closed:
         """Answers in order of windows, with the aggregates that look at values lowered window by window."""
         if not self.plan.keeps_values:
             return Closed(answers)
-        cuts = np.concatenate([[0], np.flatnonzero(np.diff(answers.windows)) + 1, [len(answers)]]).tolist()
+        cuts = np.concatenate([[0], np.flatnonzero(np.diff(answers.places)) + 1, [len(answers)]]).tolist()
         lowered = []
         for first, last in pairwise(cuts):
-            window, piece = int(answers.windows[first]), answers.take(slice(first, last))
+            window, piece = int(answers.places[first]), answers.take(slice(first, last))
             values = partial(self._multiset, window), partial(self._states, window)
             lowered.append(self.plan.lower(piece.codes, piece.state, *values))
         return Closed(answers, {place: pa.concat_arrays([one[place] for one in lowered]) for place in lowered[0]})
@@ -128,7 +129,7 @@ class NumberedWindows(Windower):
         bound = int(ahead.closed[codes].max())
         over = last_closed(self.window, bound) >= part.last_window(END)
         for closed in part.close(END if over else bound, groups):
-            windows, owners = closed.answers.windows, closed.answers.codes
+            windows, owners = closed.answers.places, closed.answers.codes
             news = windows > np.maximum(ahead.reported[owners], self.reported)
             news &= windows <= last_closed(self.window, ahead.closed[owners])
             yield closed.take(np.flatnonzero(news))
@@ -195,7 +196,7 @@ class RowWise(NumberedWindows):
         return self.rows_kept.multiset(part, start_of(self.window, window), end_of(self.window, window))
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
-        return self.rows_kept.states(part, start_of(self.window, window), end_of(self.window, window))
+        return self.rows_kept.customs[part].between(start_of(self.window, window), end_of(self.window, window))
 
     def _pass(self, bound: int, last: int) -> None:
         """Windows up to `last` are done; sliding ones up to the bound, whether they held rows or not."""
@@ -204,6 +205,13 @@ class RowWise(NumberedWindows):
         self.closed = max(self.closed, last)
         if isinstance(self.window, Sliding):
             self.rows_kept.forget(start_of(self.window, self.closed + 1))
+
+    def _saved_rows(self) -> dict[str, pa.Table]:
+        return {**self.rows_kept.saved(), "span": scalars(high=self.high, low=self.low, closed=self.closed)}
+
+    def _restore_rows(self, tables: dict[str, pa.Table]) -> None:
+        self.rows_kept.restore(tables)
+        self.high, self.low, self.closed = scalars_of(tables["span"])
 
     @property
     def reported(self) -> int:

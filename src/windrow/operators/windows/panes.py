@@ -17,16 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import scalars, scalars_of
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.panes.assign import pane_numbers, pane_slots
 from windrow.operators.late.judging import below
-from windrow.operators.state import saving
 from windrow.operators.state.cells import Cells, CellTable
-from windrow.operators.state.changes import Saved
+from windrow.operators.state.changes import Saved, nested, under
 from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.timeline import Answers, Timeline
+from windrow.operators.state.timeline import Timeline
 from windrow.operators.state.values.multisets import KeptValues, Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.base import Closed, Plan
@@ -78,8 +78,8 @@ class PanedWid(NumberedWindows):
     def put(self, cells: Cells) -> None:
         """Cells in time, made elsewhere from rows: does what `add` does with the rows."""
         self.timeline.tidy()
-        self.first_pane = min(self.first_pane, int(cells.panes.min()))
-        self.cells.combine(cells.panes, cells.codes, cells.state)
+        self.first_pane = min(self.first_pane, int(cells.places.min()))
+        self.cells.combine(cells.places, cells.codes, cells.state)
 
     def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self._add_cells(rows, groups)
@@ -146,19 +146,19 @@ class PanedWid(NumberedWindows):
         late = CellTable(self.layout)
         self.layout.scatter(rows.lifted, late.slots(self.panes_of(rows.times), rows.codes), late.state)
         self.layout.settle(late.state)
-        self.amend_cells(Cells(*late.content()), groups)
+        self.amend_cells(late.content(), groups)
 
     def amend_cells(self, cells: Cells, groups: int) -> None:
         """Late cells, settled and each once, that still count in some open window."""
-        self.timeline.amend(cells.panes, cells.codes, cells.state, groups)
+        self.timeline.amend(cells, groups)
 
     def take_late_cells(self, cells: Cells, met: Integers, bounds: Bounds, groups: int) -> Iterator[Closed]:
         """What `take_late` does with rows, for those behind late cells."""
         if self.forever:
             yield from self.close_waiting(cells.codes, bounds, groups)
-            self.put(replace(cells, panes=self.panes_of(met)))
+            self.put(replace(cells, places=self.panes_of(met)))
             return
-        passed = below(self.starts_of(cells.panes), bounds.closed)
+        passed = below(self.starts_of(cells.places), bounds.closed)
         if passed.any():
             self.amend_cells(cells.take(passed).each_once(self.layout), groups)
         if not passed.all():
@@ -184,14 +184,14 @@ class PanedWid(NumberedWindows):
         cells = self._chosen_cells(chosen, kept=kept)
         if len(cells):
             part.put(cells)
-            part.last_pane = self.last_pane if self.forever else int(cells.panes.max())
+            part.last_pane = self.last_pane if self.forever else int(cells.places.max())
         part.values = {value: store.extract(chosen) for value, store in self.values.items()}
         part.customs = {custom: store.extract(chosen) for custom, store in self.customs.items()}
         part.stores = [*part.values.values(), *part.customs.values()]
         return part
 
     def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:
-        open_cells = Cells(*self.cells.content())
+        open_cells = self.cells.content()
         return Cells.joined([self.timeline.content(chosen, kept=kept), open_cells.take(chosen[open_cells.codes])])
 
     def forget_reported(self, reported: Integers) -> None:
@@ -204,8 +204,8 @@ class PanedWid(NumberedWindows):
             store.forget_open(first)
 
     def _forget_cells(self, first: Integers) -> None:
-        panes, codes, _ = self.cells.content()
-        self.cells.keep(panes >= first[codes])
+        cells = self.cells.content()
+        self.cells.keep(cells.places >= first[cells.codes])
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)
@@ -218,21 +218,21 @@ class PanedWid(NumberedWindows):
             return
         below = last * self.slide_panes
         taken = self.cells.take_below(below)
-        self.layout.settle(taken[2])
+        self.layout.settle(taken.state)
         for store in self.stores:
             store.close(below)
-        for answers in self._answers(Cells(*taken), last, groups):
+        for answers in self._answers(taken, last, groups):
             yield self._with_values(answers)
         self._forget_values(last)
 
-    def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:
+    def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Cells]:
         """The answers up to the last window with these cells, which are closed now."""
         if self.is_tumbling:  # a pane is a window: nothing of it is needed again
             self.timeline.skip_to(last + 1)
             if len(closed):
-                yield Answers(closed.panes + 1, closed.codes, closed.state)
+                yield replace(closed, places=closed.places + 1)
             return
-        self.timeline.append(closed.panes, closed.codes, closed.state)
+        self.timeline.append(closed)
         yield from self.timeline.report(last, groups)
 
     def _multiset(self, window: int, part: Values) -> Multiset:
@@ -254,7 +254,7 @@ class PanedWid(NumberedWindows):
         self.timeline.regrow(convert)
 
     def codes_in_use(self) -> Codes:
-        used = [self.cells.content()[1], self.timeline.codes_in_use()]
+        used = [self.cells.content().codes, self.timeline.codes_in_use()]
         used += [s.codes_in_use() for s in self.stores]
         return np.unique(np.concatenate(used))
 
@@ -264,34 +264,32 @@ class PanedWid(NumberedWindows):
             store.remap(mapping)
 
     def _remap_cells(self, mapping: Codes, groups: int) -> None:
-        panes, codes, state = self.cells.content()
-        self.cells.fill(panes.copy(), mapping[codes], state)
+        self.cells.remap(mapping)
         self.timeline.remap(mapping, groups)
 
     def kept_values(self, part: Values) -> KeptValues:
         return self.values[part]
 
     def state(self) -> dict[str, Saved]:
-        tables = {**saving.save_cells(self.cells), **saving.save_timeline(self.timeline)}
-        tables["span"] = saving.scalars(first=self.first_pane, last=self.last_pane)
+        tables = {**self.cells.saved(), **self.timeline.saved()}
+        tables["span"] = scalars(first=self.first_pane, last=self.last_pane)
         if self.timeline.keep_from is not None:
-            tables["kept"] = saving.scalars(first=self.timeline.keep_from)
-        for i, store in enumerate(self.values.values()):
-            tables.update(saving.save_values(store, f"values{i}"))
-        for i, states in enumerate(self.customs.values()):
-            tables.update(saving.save_states(states, f"custom{i}"))
-        return tables
+            tables["kept"] = scalars(first=self.timeline.keep_from)
+        return tables | nested({prefix: store.saved() for prefix, store in self._named_stores()})
+
+    def _named_stores(self) -> Iterator[tuple[str, PanedValues | PanedStates]]:
+        """By the beginnings of the names of their tables."""
+        yield from ((f"values{i}.", store) for i, store in enumerate(self.values.values()))
+        yield from ((f"custom{i}.", store) for i, store in enumerate(self.customs.values()))
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        saving.load_cells(self.cells, tables)
-        saving.load_timeline(self.timeline, tables)
-        self.first_pane, self.last_pane = saving.scalars_of(tables["span"])
+        self.cells.restore(tables)
+        self.timeline.restore(tables)
+        self.first_pane, self.last_pane = scalars_of(tables["span"])
         if "kept" in tables:
-            (self.timeline.keep_from,) = saving.scalars_of(tables["kept"])
-        for i, store in enumerate(self.values.values()):
-            saving.load_values(store, f"values{i}", tables)
-        for i, states in enumerate(self.customs.values()):
-            saving.load_states(states, f"custom{i}", tables)
+            (self.timeline.keep_from,) = scalars_of(tables["kept"])
+        for prefix, store in self._named_stores():
+            store.restore(under(prefix, tables))
 
     @property
     def reported(self) -> int:

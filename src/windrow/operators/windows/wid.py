@@ -17,8 +17,6 @@ from windrow.operators.state.cells import CellTable
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_cells, load_rows, save_cells, save_rows
-from windrow.operators.state.timeline import Answers
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import first_windows, last_windows
 from windrow.operators.windows.grouped_rows import GroupedRows
@@ -74,42 +72,40 @@ class Wid(RowWise):
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> Wid:
         part = Wid(self.window, self.plan)
-        windows, codes, state = self.cells.content()
-        inside = np.flatnonzero(chosen[codes])
-        part.cells.fill(windows[inside], codes[inside], state.take(inside))
+        cells = self.cells.content()
+        part.cells.fill(cells.take(np.flatnonzero(chosen[cells.codes])))
         part.rows_kept, part.low, part.high = self.rows_kept.extract(chosen), self.low, self.high
         return part
 
     def forget_reported(self, reported: Integers) -> None:
-        windows, codes, _ = self.cells.content()
-        self.cells.keep(windows > reported[codes])
+        cells = self.cells.content()
+        self.cells.keep(cells.places > reported[cells.codes])
         self.rows_kept.forget_groups(self._starts(reported))
 
     def close(self, bound: int, groups: int) -> Iterator[Closed]:
         last = self.last_window(bound)
-        windows, codes, state = self.cells.take_below(last + 1)
-        self.layout.settle(state)
-        if len(windows):
-            yield self._with_values(Answers(windows, codes, state))
+        answers = self.cells.take_below(last + 1)
+        self.layout.settle(answers.state)
+        if len(answers):
+            yield self._with_values(answers)
         self._pass(bound, last)
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells.convert(convert)
 
     def codes_in_use(self) -> Codes:
-        return np.unique(np.concatenate([self.cells.content()[1], *self.rows_kept.codes_in_use()]))
+        return np.unique(np.concatenate([self.cells.content().codes, *self.rows_kept.codes_in_use()]))
 
     def remap(self, mapping: Codes, groups: int) -> None:
-        windows, codes, state = self.cells.content()
-        self.cells.fill(windows.copy(), mapping[codes], state)
+        self.cells.remap(mapping)
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, Saved]:
-        return {**save_cells(self.cells), **save_rows(self)}
+        return {**self.cells.saved(), **self._saved_rows()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        load_cells(self.cells, tables)
-        load_rows(self, tables)
+        self.cells.restore(tables)
+        self._restore_rows(tables)
 
     @property
     def nbytes(self) -> int:

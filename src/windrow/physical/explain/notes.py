@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from windrow.aggregates import lookup
 from windrow.physical.rules.pass_promises import keys_below, usable_keys
-from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.nodes import aggregates_of, shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.checks.windows import attribute_of, row_count
 from windrow.plan.nodes import Join, Node, Project, Stream, Union, WindowAggregate, inputs_of, walk
-from windrow.plan.types.expressions import type_of
 from windrow.semantics.progress.policies import AtEnd, External
 from windrow.semantics.scalars.amounts import WEEK, Domain, render
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, SlideByTuple, Sliding
@@ -69,11 +67,9 @@ def _rows_between(node: WindowAggregate) -> Iterator[str]:
         yield _BETWEEN.format(row_count(window.slide), row_count(window.range))
 
 
-def week_notes(node: Node) -> Iterator[str]:
+def week_notes(plan: Node) -> Iterator[str]:
     """On what day the weeks of windows begin, where nothing was said about it."""
-    for part in walk(node):
-        if isinstance(part, WindowAggregate):
-            yield from _weeks(part)
+    return (note for node in walk(plan) if isinstance(node, WindowAggregate) for note in _weeks(node))
 
 
 def _weeks(node: WindowAggregate) -> Iterator[str]:
@@ -100,10 +96,8 @@ def _by_end(node: WindowAggregate) -> Iterator[str]:
 
 
 def _kept_values(node: WindowAggregate) -> Iterator[str]:
-    schema = shape_of(node.input).schema
-    for call in node.aggregates:
-        kind = None if call.argument is None else type_of(call.argument, schema)
-        if not lookup(call.function).is_bounded_for(kind):
+    for call, aggregate, kind in aggregates_of(node):
+        if not aggregate.is_bounded_for(kind):
             yield f"{call} keeps the values of its open windows: state grows with the rows in them."
 
 

@@ -52,11 +52,7 @@ def explain(node: Node, statistics: Statistics | None = None, constants: Constan
     return "\n".join([*lines, *(["", "Notes", *(f"- {note}" for note in notes)] if notes else [])])
 
 
-def title_of(node: Node) -> str:
-    return _described(node)[0]
-
-
-def _described(node: Node) -> tuple[str, list[tuple[str, str]]]:
+def described(node: Node) -> tuple[str, list[tuple[str, str]]]:
     """The title of a node and what was asked for, line by line."""
     if isinstance(node, Stream):
         return f"Stream {node.name}" + (f" from {node.origin}" if node.origin else ""), _stream_details(node)
@@ -77,7 +73,7 @@ def _described(node: Node) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _tree(node: Physical) -> Iterator[str]:
-    (title, details), children = _described(node.asked), node.inputs
+    (title, details), children = described(node.asked), node.inputs
     if isinstance(node, (nodes.Window, nodes.PhysicalJoin)):
         details += [("strategy", node.strategy.value), *(("", f"- {reason}") for reason in node.reasons)]
     yield title

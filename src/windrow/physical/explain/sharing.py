@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from windrow.physical.explain.plans import title_of
+from windrow.physical.explain.plans import described
 from windrow.physical.make import make
 from windrow.physical.nodes import Physical, Read, SharedPanes, Window, each
 from windrow.physical.rules.share_panes import why_apart
@@ -54,7 +54,7 @@ def _equal_parts(made: Mapping[int, Physical]) -> Iterator[str]:
     within = {id(child): numbers for node, numbers in users.values() for child in node.inputs}
     for node, numbers in users.values():
         if len(numbers) > 1 and within.get(id(node)) != numbers and not isinstance(node, Read):
-            yield f"{_queries(numbers)} share {title_of(node.asked)} and all below it"
+            yield f"{_queries(numbers)} share {described(node.asked)[0]} and all below it"
 
 
 def _panes(made: Mapping[int, Physical]) -> Iterator[str]:

@@ -55,7 +55,8 @@ def _divided(plan: Node) -> Divided:
         streams = (node for node in walk(plan) if isinstance(node, Stream))
         exchanges = tuple(_exchange(stream, (), [], None) for stream in streams)
         return Divided(plan, _high(_promising(plan)), (), exchanges, "nothing in the query has groups")
-    found, copied = _routes(plan), _copied(plan)
+    found = {part: route for head in _topmost(plan) for part, route in _routes_below(head).items()}
+    copied = _copied(plan)
     tops = list(_tops(plan, None))
     why = _why_one(plan, all(found.get(id(top)) or id(top) in copied for top, _ in tops))
     if why:
@@ -65,14 +66,15 @@ def _divided(plan: Node) -> Divided:
         for top, head in tops
         for stream, path in _paths(top)
     )
-    return Divided(plan, _high(_sent(plan)), (), exchanges, why, any(map(_counts_rows, walk(plan))), _own(plan))
+    return Divided(plan, _high(_sent(plan)), (), exchanges, why, any(map(counts_rows, walk(plan))), _own(plan))
 
 
 def _high(plan: Node) -> Plans:
     return (Answer(plan, (undecided(plan),)),)
 
 
-def _counts_rows(node: Node) -> bool:
+def counts_rows(node: Node) -> bool:
+    """Whether it matters in which order rows come."""
     if isinstance(node, Join):
         return isinstance(node.window, LastRows)
     return isinstance(node, WindowAggregate) and isinstance(node.window, (RowsWindow, SlideByTuple))
@@ -193,11 +195,6 @@ def _why_one(plan: Node, routed: bool) -> str | None:
     return "no key is common to all operators with state" if keyed else "there are no groups"
 
 
-def _routes(plan: Node) -> dict[int, list[_Lowered]]:
-    """By part (its id): what all operators with state above it group by."""
-    return {part: route for head in _topmost(plan) for part, route in _routes_below(head).items()}
-
-
 def _copied(plan: Node) -> dict[int, Copies]:
     """By part (its id): how rows go to several shards for a join that has neither an equality nor other state near."""
     copied: dict[int, Copies] = {}
@@ -209,7 +206,10 @@ def _copied(plan: Node) -> dict[int, Copies]:
 
 
 def _routes_below(head: Head) -> dict[int, list[_Lowered]]:
-    """Keys that some operator below does not have are left out: groups of what remains still live in one shard."""
+    """By part (its id): what all operators with state above it group by.
+
+    Keys that some operator below does not have are left out: groups of what remains still live in one shard.
+    """
     routes: dict[int, list[_Lowered]] = {}
     for lowered in _keys_below(head):
         if lowered is not None and len({type_of(low[1], shape_of(low[0]).schema) for low in lowered}) == 1:
@@ -223,7 +223,7 @@ def _keys_below(head: Head) -> Iterator[list[_Lowered] | None]:
     if isinstance(head, Join):
         yield from (_on_both_sides(head, pair) for pair in routed_pairs(head))
     else:
-        yield from (_lowered(expression, Column(name), head.input) for name, expression in _keys(head))
+        yield from (_lowered(expression, Column(name), head.input) for name, expression in shared_keys(head))
 
 
 def _on_both_sides(node: Join, pair: tuple[Expression, Expression]) -> list[_Lowered] | None:
@@ -236,7 +236,7 @@ def _all_lowered(lowered: list[list[_Lowered] | None]) -> list[_Lowered] | None:
     return None if any(part is None for part in lowered) else found
 
 
-def _keys(head: WindowAggregate | Distinct) -> list[tuple[str, Expression]]:
+def shared_keys(head: WindowAggregate | Distinct) -> list[tuple[str, Expression]]:
     """What rows that belong together have in common: rows of one partition are counted together."""
     if isinstance(head, Distinct):
         return [(name, Column(name)) for name in shape_of(head).schema.names]

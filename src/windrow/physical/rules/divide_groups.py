@@ -7,13 +7,11 @@ from dataclasses import replace
 from windrow.physical import nodes
 from windrow.physical.how import How
 from windrow.physical.pane_cells import why_not_partial
-from windrow.plan import nodes as logical
-from windrow.plan.checks.nodes import shape_of
+from windrow.physical.rules.divide import counts_rows, shared_keys
 from windrow.plan.nodes import Stream
-from windrow.semantics.joins import LastRows
 from windrow.semantics.progress.policies import External
-from windrow.semantics.scalars.expressions import Column, Expression
-from windrow.semantics.windows.kinds import Emit, RowsWindow, SlideByTuple
+from windrow.semantics.scalars.expressions import Expression
+from windrow.semantics.windows.kinds import Emit
 
 Route = tuple[Expression, ...]
 
@@ -31,7 +29,7 @@ def divide_groups(plans: nodes.Plans, how: How) -> nodes.Plans:
 
 def _divided(node: nodes.Physical, how: How, *, counted: bool) -> nodes.Physical:
     """`counted`: something above counts rows as they come, so that their order must stay."""
-    below = counted or _counts_rows(node)
+    below = counted or (isinstance(node, (nodes.Window, nodes.PhysicalJoin)) and counts_rows(node.asked))
     node = replace(node, inputs=tuple(_divided(child, how, counted=below) for child in node.inputs))
     routes = None if counted else _routes(node)
     if routes is None:
@@ -49,32 +47,18 @@ def _divided(node: nodes.Physical, how: How, *, counted: bool) -> nodes.Physical
     )
 
 
-def _counts_rows(node: nodes.Physical) -> bool:
-    if isinstance(node.asked, logical.Join):
-        return isinstance(node.asked.window, LastRows)
-    return isinstance(node, (nodes.LastRowsWindow, nodes.PerRowWindow))
-
-
 def _routes(node: nodes.Physical) -> tuple[Route, ...] | None:
     """What rows that must meet have in common; None where the operator must see all of them, or in their order."""
     if any(_promises_for_groups(below) for below in nodes.walk(node)):
         return None
     if isinstance(node, nodes.DistinctRows):
-        return (tuple(Column(name) for name in shape_of(node.asked).schema.names),)
+        return (tuple(key for _, key in shared_keys(node.asked)),)
     if not isinstance(node, nodes.Window) or isinstance(node, nodes.SmoothedWindow) or node.passes:
         return None
-    route = _route_of_window(node)
-    return None if route is None else (route,)
-
-
-def _route_of_window(node: nodes.Window) -> Route | None:
-    window = node.asked.window
-    if isinstance(window, (RowsWindow, SlideByTuple)):
-        counted = [key for _, key in node.asked.keys if isinstance(key, Column) and key.name in window.partition]
-        return tuple(counted) or None
-    if node.asked.emit is Emit.COMPLETE or node.asked.early is not None:
-        return None
-    return tuple(key for _, key in node.asked.keys)
+    asked, route = node.asked, tuple(key for _, key in shared_keys(node.asked))
+    if counts_rows(asked):
+        return (route,) if route else None
+    return None if asked.emit is Emit.COMPLETE or asked.early is not None else (route,)
 
 
 def _promises_for_groups(node: nodes.Physical) -> bool:

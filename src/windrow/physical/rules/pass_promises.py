@@ -20,11 +20,8 @@ ROWS_AHEAD = 1 << 14
 
 def pass_promises(plans: nodes.Plans, how: How) -> nodes.Plans:
     """Pass down, from the root to the streams, where windows above may end and what they group by."""
-    return tuple(_passed_down(plan, None, leads=_reads_several(plan)) for plan in plans)
-
-
-def _reads_several(plan: nodes.Physical) -> bool:
-    return len({node.asked.name for node in nodes.walk(plan) if isinstance(node, nodes.Read)}) > 1
+    read = [{node.asked.name for node in nodes.walk(plan) if isinstance(node, nodes.Read)} for plan in plans]
+    return tuple(_passed_down(plan, None, leads=len(names) > 1) for plan, names in zip(plans, read, strict=True))
 
 
 def _passed_down(node: nodes.Physical, grid: Grid | None, *, leads: bool) -> nodes.Physical:

@@ -9,8 +9,8 @@ import pyarrow as pa
 from windrow.errors import QueryError
 from windrow.plan.conditions import Conditions, conditions_of
 from windrow.plan.nodes import Join, JoinedColumn, JoinTime, Late
-from windrow.plan.types.expressions import column_type, type_of
-from windrow.plan.types.kinds import Family, Shape, common, family_of, name_of, normal_time
+from windrow.plan.types.expressions import check_condition, column_type
+from windrow.plan.types.kinds import Shape, common, family_of, normal_time
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, Between, JoinKind, JoinWindow, LastRows, SameWindow
 from windrow.semantics.scalars.amounts import Domain, render, render_apart
 
@@ -64,7 +64,8 @@ def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
     _check_names(node, shapes)
     _check_window(node, shapes[LEFT].domain)
     _check_nested(node, shapes[RIGHT].schema)
-    _check_predicate(node, schema_of(node, shapes))
+    if node.on is not None:
+        check_condition(node.on, schema_of(node, shapes), "on", "compare columns of both sides, as in a.key = b.key")
     _check_time(node)
     if node.late is Late.REVISE:
         raise QueryError(
@@ -77,10 +78,9 @@ def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
     if node.time in (JoinTime.EARLIER, JoinTime.LATER):
         fields.append((node.time.value, _time_type(shapes)))
         return Shape(pa.schema(fields), node.time.value)
-    names = [name for name, _ in fields]
     side = LEFT if node.time is JoinTime.LEFT else RIGHT
     times = [c.name for c in node.columns if c.side == side and c.source == shapes[side].time]
-    return Shape(pa.schema(fields), next((name for name in times if name in names), None))
+    return Shape(pa.schema(fields), next(iter(times), None))
 
 
 def _time_type(shapes: tuple[Shape, Shape]) -> pa.DataType:
@@ -175,19 +175,6 @@ def _lengths(window: JoinWindow) -> list[tuple[str, int, int]]:
     if isinstance(window, AsOf) and window.within is not None:
         return [("within", window.within, 0)]
     return []
-
-
-def _check_predicate(node: Join, schema: pa.Schema) -> None:
-    if node.on is None:
-        return
-    kind = type_of(node.on, schema)
-    if family_of(kind) not in (Family.BOOLEAN, Family.NULL):
-        raise QueryError(
-            "must be a condition (true or false)",
-            parameter="on",
-            value=f"{name_of(kind)} in {node.on}",
-            hint="compare columns of both sides, as in a.key = b.key",
-        )
 
 
 _TIMES = {

@@ -7,18 +7,19 @@ aggregates can be registered at any time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates import lookup
+from windrow.aggregates import Aggregate, lookup
 from windrow.errors import InternalError, QueryError, UnsupportedError
 from windrow.plan.checks.joins import join_shape
-from windrow.plan.checks.progress import KEEP_TIME, carries_progress, times_hint
+from windrow.plan.checks.progress import KEEP_TIME, carries_progress, check_order, times_hint
 from windrow.plan.checks.streams import stream_shape
 from windrow.plan.checks.windows import check_empties, check_window, every_of
 from windrow.plan.nodes import (
+    AggregateCall,
     Distinct,
     Filter,
     Join,
@@ -32,8 +33,8 @@ from windrow.plan.nodes import (
     inputs_of,
     walk,
 )
-from windrow.plan.types.expressions import column_type, type_of
-from windrow.plan.types.kinds import Family, Shape, common, family_of, name_of, normal_time
+from windrow.plan.types.expressions import check_condition, column_type, type_of
+from windrow.plan.types.kinds import Shape, common, family_of, name_of, normal_time
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Column, Expression
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
@@ -51,6 +52,13 @@ def shape_of(node: Node) -> Shape:
             hint="say it once, after everything else",
         )
     return rule(node)
+
+
+def aggregates_of(node: WindowAggregate) -> Iterator[tuple[AggregateCall, Aggregate, pa.DataType | None]]:
+    """Each aggregate that a node asks for, with its function and the type of its argument."""
+    schema = shape_of(node.input).schema
+    for call in node.aggregates:
+        yield call, lookup(call.function), None if call.argument is None else type_of(call.argument, schema)
 
 
 def gives_early(plan: Node) -> bool:
@@ -133,14 +141,7 @@ def _check_supported_window(node: WindowAggregate) -> None:
 
 def _filter(node: Filter) -> Shape:
     shape = shape_of(node.input)
-    kind = type_of(node.predicate, shape.schema)
-    if family_of(kind) not in (Family.BOOLEAN, Family.NULL):
-        raise QueryError(
-            "must be a condition (true or false)",
-            parameter="where",
-            value=f"{name_of(kind)} in {node.predicate}",
-            hint="compare the value, as in price > 0",
-        )
+    check_condition(node.predicate, shape.schema, "where", "compare the value, as in price > 0")
     return shape
 
 
@@ -225,13 +226,7 @@ def _check_rows(node: WindowAggregate, window: RowsWindow, shape: Shape) -> None
     if window.order is None:
         return
     type_of(Column(window.order), shape.schema)
-    if shape.time is None or not carries_progress(node.input, window.order):
-        raise QueryError(
-            f"must be the progressing attribute, which is {shape.time or 'not among the columns'}",
-            parameter="order_by",
-            value=window.order,
-            hint="rows wait for its punctuations; leave it out to count rows as they arrive",
-        )
+    check_order(node.input, shape.time, window.order)
 
 
 def _check_attribute(node: WindowAggregate, shape: Shape, attribute: str) -> None:

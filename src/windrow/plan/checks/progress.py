@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from windrow.errors import QueryError
 from windrow.plan import nodes
 from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.scalars.expressions import Column
@@ -29,6 +30,17 @@ def carries_progress(node: nodes.Node, name: str) -> bool:
         source = dict(node.columns).get(name)
         return isinstance(source, Column) and carries_progress(node.input, source.name)
     return carries_progress(node.input, name)
+
+
+def check_order(node: nodes.Node, time: str | None, order: str, written: str | None = None) -> None:
+    """Refuse to count rows in an order that is not that of progress; `written` is what the query calls it."""
+    if time is None or not carries_progress(node, order):
+        raise QueryError(
+            f"must be the progressing attribute, which is {time or 'not among the columns'}",
+            parameter="order_by",
+            value=written or order,
+            hint="rows wait for its punctuations; leave it out to count rows as they arrive",
+        )
 
 
 def timed_by(node: nodes.Node, name: str) -> nodes.Node:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import value_type
 from windrow.errors import QueryError
 from windrow.plan.types.functions import RULES
-from windrow.plan.types.kinds import DURATION, TIMESTAMP
+from windrow.plan.types.kinds import DURATION, TIMESTAMP, Family, family_of, name_of
 from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal
 
 
@@ -33,6 +33,14 @@ def type_of(expression: Expression, schema: pa.Schema) -> pa.DataType:
     check_arity(expression)
     kinds = [type_of(argument, schema) for argument in expression.arguments]
     return RULES[expression.function](expression, kinds)
+
+
+def check_condition(expression: Expression, schema: pa.Schema, parameter: str, hint: str) -> None:
+    """Refuse an expression that is not true or false."""
+    kind = type_of(expression, schema)
+    if family_of(kind) not in (Family.BOOLEAN, Family.NULL):
+        value = f"{name_of(kind)} in {expression}"
+        raise QueryError("must be a condition (true or false)", parameter=parameter, value=value, hint=hint)
 
 
 def column_type(name: str, schema: pa.Schema) -> pa.DataType:

@@ -202,17 +202,13 @@ def _time_part(call: Call, kinds: Kinds) -> pa.DataType:
     return pa.int64()
 
 
-def _is_null(_call: Call, _kinds: Kinds) -> pa.DataType:
-    return pa.bool_()
-
-
 _BY_RULE: tuple[tuple[Rule, str], ...] = (
     (_compare, "= <> < <= > >= in"),
     (_add, "+ -"),
     (_arithmetic, "* / %"),
     (_negate, "neg"),
     (_boolean, "and or not"),
-    (_is_null, "is_null"),
+    (lambda _call, _kinds: pa.bool_(), "is_null"),
     (_case, "case"),
     (_cast, "cast"),
     (_merge, "coalesce"),

@@ -104,7 +104,7 @@ def answer(
     came_late = len(final.late if isinstance(window, Session) else at_once.missed)
     account = Account(len(arrived) - came_late, came_late, filtered, len(early))
     if emit is Emit.EMPTY:
-        final = replace(final, extents=_filled(window, final, most_empty))
+        final = replace(final, extents={at: final.extents.get(at, []) for at in _between(window, final, most_empty)})
     results = sorted(_results(window, arrived, final, emit, keys, aggregates), key=lambda result: _order(result, keys))
     return OracleAnswer(results, account, _missed(window, arrived, final), early)
 
@@ -149,13 +149,11 @@ def _aggregate(aggregate: AskedAggregate, members: Sequence[Arrival]) -> Any:
     return REFERENCE[aggregate.function](pairs, aggregate.parameters)
 
 
-def _filled(window: Window, placement: Placement, most: int) -> dict[tuple[Group, WindowId], list[int]]:
-    """The extents with those of the empty windows between them; `most` of these may follow each other in a group."""
-    return {place: placement.extents.get(place, []) for place in _between(window, placement, most)}
-
-
 def _between(window: Window, placement: Placement, most: int) -> Iterator[tuple[Group, WindowId]]:
-    """Every window from a group's first to its last, for each group; sessions have none between them."""
+    """Every window from a group's first to its last, for each group; sessions have none between them.
+
+    `most` empty ones may follow each other in a group.
+    """
     by_group: dict[Any, list[WindowId]] = {}
     for group, wid in placement.extents:
         partition = wid[1] if isinstance(window, RowsWindow) else None

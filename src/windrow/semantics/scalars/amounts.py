@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
@@ -103,33 +104,27 @@ class Amount:
 
     def resolve(self, domain: Domain, parameter: str) -> int:
         """The amount in units of the attribute (microseconds for time), or an error that says the way out."""
+        for rule, hint in self._why_not(domain):
+            raise QueryError(rule, parameter=parameter, value=str(self), hint=hint)
+        return int(self._total)
+
+    def _why_not(self, domain: Domain) -> Iterator[tuple[str, str]]:
+        """Rules that it breaks, each with the way out."""
         if domain is Domain.TIME and not self.is_time:
-            raise QueryError(
-                "needs a time unit because the attribute is a timestamp",
-                parameter=parameter,
-                value=str(self),
-                hint=f"write {self._digits} SECONDS, or another unit",
-            )
+            hint = f"write {self._digits} SECONDS, or another unit"
+            yield "needs a time unit because the attribute is a timestamp", hint
         if domain is Domain.INTEGER and self.unit is not None:
-            raise QueryError(
-                "must be a plain number because the attribute is an integer",
-                parameter=parameter,
-                value=str(self),
-                hint=f"write {self._digits} without a unit, or window on a timestamp column",
-            )
-        total = self.number * _UNITS[self.unit] if self.unit else self.number
-        if total.denominator != 1:
-            raise QueryError(
-                "must be a whole number of microseconds" if self.unit else "must be a whole number",
-                parameter=parameter,
-                value=str(self),
-                hint="use a smaller unit or round it",
-            )
-        if abs(total.numerator) >= 1 << 62:
-            raise QueryError(
-                "must be below 2^62 units", parameter=parameter, value=str(self), hint="use a smaller amount"
-            )
-        return int(total)
+            hint = f"write {self._digits} without a unit, or window on a timestamp column"
+            yield "must be a plain number because the attribute is an integer", hint
+        if self._total.denominator != 1:
+            rule = "must be a whole number of microseconds" if self.unit else "must be a whole number"
+            yield rule, "use a smaller unit or round it"
+        if abs(self._total.numerator) >= 1 << 62:
+            yield "must be below 2^62 units", "use a smaller amount"
+
+    @property
+    def _total(self) -> Fraction:
+        return self.number * _UNITS[self.unit] if self.unit else self.number
 
     def __str__(self) -> str:
         return f"{self._digits} {self.unit}" if self.unit else self._digits

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from windrow.errors import SourceError
+from windrow.errors import SourceError, reason_of
 from windrow.plan.types.kinds import NUMBERS, family_of
 from windrow.sources.base import (
     BATCH_ROWS,
@@ -277,7 +277,7 @@ def _refuse_changed(source: FileSource, position: Position) -> None:
         size, modified = look_of(path)
         _note_all(before, source.files[:number])
     except OSError as error:
-        raise _changed(source, error.filename or name, (error.strerror or str(error)).lower()) from error
+        raise _changed(source, error.filename or name, reason_of(error)) from error
     if size != position["size"]:
         raise _changed(source, str(path), f"{size} bytes, were {position['size']}")
     if modified != position["modified"]:

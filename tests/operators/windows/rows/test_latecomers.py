@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.kinds import ADDS, MAXS, PAIRS
 from windrow.operators.state.layout import Table
-from windrow.operators.state.timeline import Answers
 from windrow.operators.store.cell_rows import cell_rows
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.windows.rows.latecomers import Latecomers, PastEnds
@@ -36,13 +36,13 @@ def test_each_answer_gets_the_rows_in_its_window(seed: int) -> None:
     bounds = np.sort(random.integers(0, 100, 30))
     times = bounds - random.integers(1, reach, 30)
     codes, values = random.integers(0, 3, 30).astype(np.int32), random.integers(-9, 9, 30)
-    late = Latecomers(cell_rows(times, codes, states(values, times)), bounds, reach, 5)
+    late = Latecomers(cell_rows(Cells(times, codes, states(values, times))), bounds, reach, 5)
     listed = list(zip(times.tolist(), bounds.tolist(), codes.tolist(), values.tolist(), strict=True))
     ends, owners = np.sort(random.integers(0, 150, 80)), random.integers(0, 5, 80).astype(np.int32)
     for piece in (slice(0, 30), slice(30, 31), slice(31, 80)):
         size = len(ends[piece])
         out = Table({kind: kind.empty(size, width) for kind, width in ((ADDS, 1), (MAXS, 2), (PAIRS, 2))})
-        late.join(Answers(np.arange(size), owners[piece], out), ends[piece])
+        late.join(Cells(np.arange(size), owners[piece], out), ends[piece])
         found = np.concatenate(list(out.matrices.values()), axis=1).tolist()
         wanted = zip(ends[piece].tolist(), owners[piece].tolist(), strict=True)
         assert [expected(listed, end, code, reach) for end, code in wanted] == found

@@ -21,7 +21,7 @@ from windrow.operators.state.columns.base import StateColumn
 from windrow.operators.state.columns.making import GreatestColumn, ValidColumn
 from windrow.operators.state.columns.sums import IntegerSum
 from windrow.operators.state.keys import as_int64
-from windrow.operators.state.kinds import ADDS, LEAST, MAXS
+from windrow.operators.state.kinds import LEAST, MAXS
 from windrow.operators.state.layout import Layout
 from windrow.physical.division.join_routing import Exchange
 from windrow.physical.pane_cells import pane_of
@@ -126,9 +126,9 @@ def _state(frame: DataFrame, layout: Layout) -> Iterator[tuple[str, Column]]:
     adds, maxs = [sf.count(sf.lit(1))], []
     for expression, argument in layout.arguments.items():
         value = _whole(frame, str(expression))
-        for column in argument.of_kind(ADDS):
+        for column in argument.adding:
             adds += _adding(column, value)
-        maxs += [_greatest(column, value) for column in argument.of_kind(MAXS)]
+        maxs += [_greatest(column, value) for column in argument.columns.values() if column.kind is MAXS]
     yield from ((f"add{i}", column) for i, column in enumerate(adds))
     yield from ((f"max{i}", column) for i, column in enumerate(maxs))
 

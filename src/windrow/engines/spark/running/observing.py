@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from windrow.engines.run import Stopped
-from windrow.errors import ConfigurationError
+from windrow.errors import reason_of
 from windrow.pipeline.metrics import Metrics, SourceMetrics, slowest
 from windrow.sharded.wire import COUNTED
+from windrow.sinks.base import unwritable
 from windrow.sources.addresses import own_path
 
 if TYPE_CHECKING:
@@ -109,12 +110,7 @@ class _Reporting:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
-            raise ConfigurationError(
-                f"must be a file that can be written ({(error.strerror or str(error)).lower()})",
-                parameter="json_lines",
-                value=str(self.path),
-                hint="name a file in a folder that exists and that you may write to",
-            ) from error
+            raise unwritable(self.path, reason_of(error), "json_lines") from error
 
 
 class Watch:

@@ -85,11 +85,7 @@ def _pass_on(line: bytes) -> None:
 
 def hush_gateway() -> None:
     """No log of calls to the JVM that failed or were interrupted."""
-    logging.getLogger().addFilter(_is_not_of_the_gateway)
-
-
-def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:
-    return Path(record.pathname).parent.name != "py4j"
+    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
 
 
 class Programs(list["Popen[Any]"]):

@@ -7,9 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import numbers_of, scalars, scalars_of, tabled
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.values.multisets import Multiset, RunningMultiset, compact_segments, sorted_runs
 from windrow.operators.state.values.value_rows import ValueLog
 from windrow.operators.store.row_store import below
@@ -110,9 +112,45 @@ class PanedValues:
         closed = [m.codes for m in self.panes.values()]
         return np.unique(np.concatenate([self.open.column("code"), self.window.now.codes, *closed]))
 
+    def saved(self) -> dict[str, pa.Table]:
+        return {
+            "open": self.open.table(),
+            "panes": _table(self.panes.items()),
+            "window": _table([(0, self.window.now)]),
+            "inside": scalars(first=self.inside[0], last=self.inside[1]),
+        }
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        self.open.fill(tables["open"])
+        self.panes = _of_table(tables["panes"])
+        self.window.change(_of_table(tables["window"]).get(0, Multiset.nothing()), Multiset.nothing())
+        first, last = scalars_of(tables["inside"])
+        self.inside = first, last
+
     @property
     def nbytes(self) -> int:
         return self.open.nbytes + self.window.nbytes + sum(m.nbytes for m in self.panes.values())
+
+
+def _table(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
+    items = [(START, Multiset.nothing()), *panes]
+    return tabled(
+        place=np.concatenate([np.full(len(m.codes), p) for p, m in items]),
+        code=np.concatenate([m.codes for _, m in items]),
+        key=np.concatenate([m.keys for _, m in items]),
+        count=np.concatenate([m.counts for _, m in items]),
+    )
+
+
+def _of_table(table: pa.Table) -> dict[int, Multiset]:
+    places, keys, counts = (numbers_of(table, name) for name in ("place", "key", "count"))
+    return dict(_cut(places, codes_of(table), keys, counts))
+
+
+def _cut(places: Integers, codes: Codes, keys: Integers, counts: Integers) -> list[tuple[int, Multiset]]:
+    """The runs of each place, which come one after the other."""
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(places)) + 1, [len(places)]]).tolist()
+    return [(int(places[a]), Multiset(codes[a:b], keys[a:b], counts[a:b])) for a, b in pairwise(cuts) if b > a]
 
 
 def total(multisets: Iterable[Multiset]) -> Multiset:
@@ -137,5 +175,4 @@ def by_pane(panes: Integers, codes: Codes, keys: Integers) -> list[tuple[int, Mu
     segment, key, count = sorted_runs(segments, keys, len(used))
     pane = used[segment] // groups + first
     code = (used[segment] % groups).astype(np.int32)
-    cuts = np.concatenate([[0], np.flatnonzero(np.diff(pane)) + 1, [len(pane)]])
-    return [(int(pane[a]), Multiset(code[a:b], key[a:b], count[a:b])) for a, b in pairwise(cuts)]
+    return _cut(pane, code, key, count)

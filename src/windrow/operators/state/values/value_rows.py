@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
-from windrow.operators.state.customs import CustomCells, CustomState
+from windrow.operators.state.customs import CustomCells
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.store.row_block import RowBlock
@@ -37,19 +38,10 @@ class ValueRows:
         self.logs = {part: ValueLog() for part in values}
         self.customs = {part: CustomCells.nothing(part) for part in customs}
 
-    def add(self, part: Values, times: Integers, codes: Codes, keys: Integers) -> None:
-        self.logs[part].add(times, codes, keys)
-
-    def add_custom(self, part: Custom, cells: CustomCells) -> None:
-        self.customs[part] = self.customs[part].plus(cells)
-
     def multiset(self, part: Values, start: int, end: int) -> Multiset:
         """The values of rows with start <= time < end."""
         rows = self.logs[part].where(between("place", start, end))
         return Multiset.of(rows["code"], rows["key"])
-
-    def states(self, part: Custom, start: int, end: int) -> tuple[Codes, CustomState]:
-        return self.customs[part].between(start, end)
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> ValueRows:
         """The rows of chosen groups alone."""
@@ -75,6 +67,15 @@ class ValueRows:
         for log in self.logs.values():
             log.remap("code", mapping)
         self.customs = {p: cells.remap(mapping) for p, cells in self.customs.items()}
+
+    def saved(self) -> dict[str, pa.Table]:
+        values = {f"values{i}": log.table() for i, log in enumerate(self.logs.values())}
+        return values | {f"custom{i}": cells.table() for i, cells in enumerate(self.customs.values())}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        for i, log in enumerate(self.logs.values()):
+            log.fill(tables[f"values{i}"])
+        self.customs = {part: CustomCells.of_table(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
 
     def codes_in_use(self) -> list[Codes]:
         return [cells.codes for cells in self.customs.values()] + [log.column("code") for log in self.logs.values()]

@@ -28,7 +28,6 @@ from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.adaptive.eager_groups import Division, Standings
@@ -194,7 +193,7 @@ class AdaptWid(PanedWid):
             self.standings.relieve(groups)
         self._compact()
 
-    def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Answers]:
+    def _answers(self, closed: Cells, last: int, groups: int) -> Iterator[Cells]:
         self.kept.sort()
         self.reviewed = 0
         first = self.timeline.next_window
@@ -211,21 +210,20 @@ class AdaptWid(PanedWid):
             return
         self.closed_since = 0
         if not self.is_tumbling:
-            closed = Cells(self.timeline.panes[live], self.timeline.codes[live], self.timeline.cells.take(live))
-        _, codes, state = self.cells.content()
-        self.standings.judge([(closed.codes, closed.state.adds[:, 0]), (codes, state.adds[:, 0])])
+            closed = self.timeline.in_panes(live.start)
+        self.standings.judge([(cells.codes, cells.state.adds[:, 0]) for cells in (closed, self.cells.content())])
 
-    def _outer(self, found: Iterator[Answers]) -> Iterator[Answers]:
+    def _outer(self, found: Iterator[Cells]) -> Iterator[Cells]:
         for answers in found:
-            yield Answers(answers.windows, self.standings.outer[answers.codes], answers.state)
+            yield answers.recoded(self.standings.outer[answers.codes])
 
-    def _merged(self, first: int, last: int, cells: Iterator[Answers], groups: int) -> Iterator[Answers]:
+    def _merged(self, first: int, last: int, cells: Iterator[Cells], groups: int) -> Iterator[Cells]:
         """The answers from cells with those from rows among them, window by window."""
         waiting = next(cells, None)
         for block in self._blocks(first, last):
-            found: list[Answers] = []
-            while waiting is not None and waiting.windows[0] <= block.last:
-                before, cut = np.searchsorted(waiting.windows, [block.first, block.last + 1]).tolist()
+            found: list[Cells] = []
+            while waiting is not None and waiting.places[0] <= block.last:
+                before, cut = np.searchsorted(waiting.places, [block.first, block.last + 1]).tolist()
                 if before:
                     yield waiting.take(slice(before))
                 found.append(waiting.take(slice(before, cut)))
@@ -254,10 +252,10 @@ class AdaptWid(PanedWid):
                 yield KeptBlock(window, lows[:taken], highs[:taken])
             window += taken
 
-    def _joined(self, found: list[Answers], block: KeptBlock, groups: int) -> Answers:
+    def _joined(self, found: list[Cells], block: KeptBlock, groups: int) -> Cells:
         """The answers of a block's windows, from cells and from rows."""
         kept = self.kept.sorted.content()
-        windows = np.concatenate([np.empty(0, np.int64), *(answers.windows for answers in found)])
+        windows = np.concatenate([np.empty(0, np.int64), *(answers.places for answers in found)])
         cells = np.concatenate([np.empty(0, np.int32), *(answers.codes for answers in found)])
         offsets = np.searchsorted(windows, block.first + np.arange(len(block.lows) + 1))
         known, slots = np.full(groups, -1, np.int32), np.empty(block.rows, np.int32)
@@ -271,7 +269,7 @@ class AdaptWid(PanedWid):
             at += len(answers)
         self.layout.scatter(self.kept.shape.lift(kept, block.places), slots, state)
         self.layout.settle(state)
-        return Answers(block.first + places[:size].astype(np.int64), out[:size], state)
+        return Cells(block.first + places[:size].astype(np.int64), out[:size], state)
 
     def _rows(self, window: int) -> GroupedRows:
         end = window * self.slide_panes
@@ -306,7 +304,7 @@ class AdaptWid(PanedWid):
     def _chosen_cells(self, chosen: npt.NDArray[np.bool_], *, kept: bool) -> Cells:
         outer = self.standings.outer
         found = super()._chosen_cells(chosen[outer], kept=kept)
-        return Cells(found.panes, outer[found.codes], found.state)
+        return found.recoded(outer[found.codes])
 
     def _forget_cells(self, first: Integers) -> None:
         self._sort_out()
@@ -320,7 +318,7 @@ class AdaptWid(PanedWid):
         if self.standings.is_to_compact:
             timeline = self.timeline
             listed = timeline.active[: int(timeline.position[ACTIVE])]
-            mapping = self.standings.compacted([self.cells.content()[1], timeline.codes[: timeline.count], listed])
+            mapping = self.standings.compacted([self.cells.content().codes, timeline.codes[: timeline.count], listed])
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:

@@ -20,7 +20,6 @@ from windrow.operators.base import Batch
 from windrow.operators.late.judging import Missed, Verdicts
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
-from windrow.operators.state.saving import load_groups, save_groups
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.operators.windows.base import Closed
@@ -132,17 +131,17 @@ class CountedRows(RowWindows):
 
     def is_complete(self, closed: Closed, first: int) -> npt.NDArray[np.bool_]:
         """Those that are full."""
-        return self.ends_of(closed.answers.windows) >= self.window.range
+        return self.ends_of(closed.answers.places) >= self.window.range
 
     # Groups and state
 
     def state(self) -> dict[str, Saved]:
         tables: dict[str, Saved] = {**super().state(), "waiting": self.waiting.table()}
-        return tables if self.is_key else tables | {"partition_keys": save_groups(self.partitions)}
+        return tables if self.is_key else tables | {"partition_keys": self.partitions.saved()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         if not self.is_key:
-            load_groups(self.partitions, tables["partition_keys"])
+            self.partitions.restore(tables["partition_keys"])
         super().restore(tables)
         self.arrived = self.counted_rows
         self.waiting.fill(tables["waiting"])

@@ -19,13 +19,13 @@ from windrow.aggregates.kinds.base import Array, Custom, Integers, Values
 from windrow.operators.kernels.rows import last_rows as kernels
 from windrow.operators.kernels.rows import row_values
 from windrow.operators.kernels.searching import find_runs
-from windrow.operators.state import saving
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells, CustomState
-from windrow.operators.state.groups import Codes
+from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Table
-from windrow.operators.state.timeline import ANSWERS, Answers
+from windrow.operators.state.timeline import ANSWERS
 from windrow.operators.windows.base import Closed, Plan, Windower
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.rows.rings import Rings, values_only
@@ -96,7 +96,7 @@ class RowWindows(Windower):
         self.cells += cells
         return slots, codes[:cells], panes[:cells], ends[:ended]
 
-    def _slide(self, ends: Integers, codes: Codes, panes: Integers, state: Table) -> Iterator[Answers]:
+    def _slide(self, ends: Integers, codes: Codes, panes: Integers, state: Table) -> Iterator[Cells]:
         """The answers of windows that end, as many at a time as fit; the cells after the last of them too."""
         done, pushed, places = 0, 1, np.empty(len(codes), np.int64)
         groups = len(self.rings.groups)
@@ -107,8 +107,8 @@ class RowWindows(Windower):
                 ends[done:], pushed, len(codes), codes, panes, *self.panes, self.progress,
                 self.rings.groups, self.rings.panes, places, visits,
             )  # fmt: skip
-            answers = Answers(np.empty(written, np.int64), np.empty(written, np.int32), self.layout.blank(written))
-            kernels.name_answers(visits[:count], ends[done:], answers.windows, answers.codes)
+            answers = Cells(np.empty(written, np.int64), np.empty(written, np.int32), self.layout.blank(written))
+            kernels.name_answers(visits[:count], ends[done:], answers.places, answers.codes)
             self._run(visits[:count], (before, pushed, codes, places), state, answers.state)
             done += more
             if written:
@@ -135,17 +135,17 @@ class RowWindows(Windower):
         for custom, known in self.customs.items():
             self.customs[custom] = known.plus(kept.custom_cells(custom, places))
 
-    def _with_values(self, answers: Answers) -> Closed:
+    def _with_values(self, answers: Cells) -> Closed:
         if not self.plan.keeps_values:
             return Closed(answers)
         lowered = [self._lowered(answers.take(piece)) for piece in pieces(self.plan, answers)]
         return Closed(answers, {place: pa.concat_arrays([piece[place] for piece in lowered]) for place in lowered[0]})
 
-    def _lowered(self, answers: Answers) -> dict[int, Array]:
+    def _lowered(self, answers: Cells) -> dict[int, Array]:
         values = partial(self._runs, answers), partial(self._states, answers)
         return self.plan.lower_runs(np.arange(len(answers), dtype=np.int32), *values)
 
-    def _runs(self, answers: Answers, part: Values) -> SlidingRuns:
+    def _runs(self, answers: Cells, part: Values) -> SlidingRuns:
         """The values of each answer, among all that the rings of these groups hold."""
         ring, codes = self.values[part], np.unique(answers.codes)
         starts = np.zeros(len(codes) + 1, np.int64)
@@ -153,15 +153,15 @@ class RowWindows(Windower):
         keys = np.empty(int(starts[-1]), np.int64)
         row_values.list_values(codes, starts, ring.groups, ring.state.adds, keys)
         firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
-        row_values.find_extents(answers.windows, answers.codes, *self.panes, ring.groups, ring.panes, firsts, lasts)
+        row_values.find_extents(answers.places, answers.codes, *self.panes, ring.groups, ring.panes, firsts, lasts)
         start = starts[np.searchsorted(codes, answers.codes)]
         return SlidingRuns(self.plan.values[part], keys, start + firsts, start + lasts)
 
-    def _states(self, answers: Answers, part: Custom) -> tuple[Codes, CustomState]:
+    def _states(self, answers: Cells, part: Custom) -> tuple[Codes, CustomState]:
         """The state of each answer that has any, under its number."""
         cells = self.customs[part]
         order = np.lexsort((cells.places, cells.codes))
-        high = answers.windows * self.panes[1]
+        high = answers.places * self.panes[1]
         firsts, lasts = np.empty(len(answers), np.int64), np.empty(len(answers), np.int64)
         sought = answers.codes, high - self.panes[0], high, firsts, lasts
         find_runs(cells.codes[order], cells.places[order], *sought)
@@ -224,26 +224,28 @@ class RowWindows(Windower):
         They are in order of groups, not of panes.
         """
         tables: dict[str, Saved] = {
-            "rings": saving.table_of(*self.rings.content()).append_column("front", arrow(self.rings.in_front())),
+            "rings": self.rings.content().table().append_column("front", arrow(self.rings.in_front())),
             "owners": tabled(partition=self.rings.groups[:, kernels.OWNER]),
             "partitions": tabled(rows=self.counted),
         }
         for i, ring in enumerate(self.values.values()):
-            places, owners, keys = ring.content()
-            tables[f"values{i}"] = tabled(place=places, code=owners, key=np.ascontiguousarray(keys.adds[:, 0]))
-        return tables | {f"custom{i}": saving.save_custom(cells) for i, cells in enumerate(self.customs.values())}
+            kept = ring.content()
+            keys = np.ascontiguousarray(kept.state.adds[:, 0])
+            tables[f"values{i}"] = tabled(place=kept.places, code=kept.codes, key=keys)
+        return tables | {f"custom{i}": cells.table() for i, cells in enumerate(self.customs.values())}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         """What the cells add up to, and the greatest of those not in front, is found anew."""
-        panes, codes, state = saving.from_table(tables["rings"], self.layout)
+        cells = Cells.of_table(tables["rings"], self.layout)
+        codes = cells.codes
         owners, front = numbers_of(tables["owners"], "partition"), numbers_of(tables["rings"], "front")
         self.counted = numbers_of(tables["partitions"], "rows")
         self.reserve(0, len(owners))
-        self.rings.fill(panes, codes, state)
+        self.rings.fill(cells)
         groups, back = self.rings.groups, front == 0
         groups[: len(owners), kernels.OWNER] = owners
         np.add.at(groups[:, kernels.FRONT], codes, front)
-        for kind, matrix in state.matrices.items():
+        for kind, matrix in cells.state.matrices.items():
             counted = slice(None) if kind is ADDS else back
             kind.combine(codes[counted], matrix[counted], self.running.matrices[kind])
         self._relink()
@@ -251,8 +253,8 @@ class RowWindows(Windower):
             kept = tables[f"values{i}"]
             values = values_only(kept.num_rows)
             values.adds[:, 0] = numbers_of(kept, "key")
-            ring.fill(numbers_of(kept, "place"), saving.codes_of(kept), values)
-        self.customs = {part: saving.load_custom(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
+            ring.fill(Cells(numbers_of(kept, "place"), codes_of(kept), values))
+        self.customs = {part: CustomCells.of_table(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
 
     def _relink(self) -> None:
         """Chain the groups that have cells to their partitions."""

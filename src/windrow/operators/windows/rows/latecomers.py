@@ -7,9 +7,9 @@ import numpy as np
 from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.kernels.rows.latecomers import add_late, greatest_late
 from windrow.operators.kernels.rows.per_row import missed_ends
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.kinds import ADDS
-from windrow.operators.state.timeline import Answers
 from windrow.operators.store.cell_rows import state_of
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
@@ -36,7 +36,7 @@ class Latecomers:
         greatest = {kind: values for kind, values in self.state.matrices.items() if kind is not ADDS}
         self._lists = {kind: _lists(len(codes), values) for kind, values in greatest.items()}
 
-    def join(self, answers: Answers, ends: Integers) -> None:
+    def join(self, answers: Cells, ends: Integers) -> None:
         """Into the answers of windows with these ends, which never go back from one call to the next."""
         owners, state = self._owners[answers.codes], self.state
         rows = self.times, self._places, self.entries

@@ -20,16 +20,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import numbers_of, tabled
+from windrow.aggregates.kinds.arrays import numbers_of, scalars, scalars_of, tabled
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.kernels.rows.per_row import CLOSED, CLOSES, SILENT, UNCOUNTED, count_off
 from windrow.operators.late.judging import Missed, Verdicts, below
-from windrow.operators.state import saving
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.values.value_rows import ValueLog, ValueRows
-from windrow.operators.store.cell_rows import cell_rows, converting, no_cell_rows, state_of
+from windrow.operators.store.cell_rows import cell_rows, cells_of, converting, no_cell_rows
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.waiting_rows import WaitingRows, pieces
 from windrow.operators.windows.base import Closed, Plan, Windower
@@ -97,7 +97,7 @@ class PerRow(Windower):
     def _states_of(self, rows: GroupedRows) -> RowBlock:
         table = self.layout.empty(len(rows))
         self.layout.scatter(rows.lifted, np.arange(len(rows), dtype=np.int32), table)
-        return cell_rows(rows.times, rows.group_codes(), table)
+        return cell_rows(Cells(rows.times, rows.group_codes(), table))
 
     @staticmethod
     def _marked(rows: RowBlock, mark: int) -> RowBlock:
@@ -154,8 +154,7 @@ class PerRow(Windower):
         rows.keep_values(self.rows_kept)
         states, passed = self._states_of(rows), below(rows.times, bounds.closed)
         if passed.any():
-            late = states.take(passed)
-            self.timeline.amend(late["place"], late["code"], state_of(late), groups)
+            self.timeline.amend(cells_of(states.take(passed)), groups)
         if not passed.all():  # late for their group alone: in its windows to come, of which they close none
             self._go_ahead()
             self.waiting.append(self._marked(states.take(~passed), SILENT))
@@ -178,10 +177,10 @@ class PerRow(Windower):
         released = self._counted(self.waiting.take_below(bound), groups, SlideBy.RANK)
         values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
         for piece in pieces(released, PIECE):
-            self.timeline.append(piece["place"], piece["code"], state_of(piece))
+            self.timeline.append(cells_of(piece))
             ends = self._ends(piece)
             for answers in self.timeline.slide(ends, groups):
-                ended = ends["place"][answers.windows - ends.first]
+                ended = ends["place"][answers.places - ends.first]
                 if late is not None:
                     late.join(answers, ended)
                 yield from values.closed(answers, ended, self.window.range)
@@ -221,7 +220,7 @@ class PerRow(Windower):
             alone = self.timeline.of_groups(bounds > START, released)
             values = ExtentValues(self.plan, self.rows_kept, self.timeline.reach)
             for answers in alone.slide(ends, groups):
-                yield from values.closed(answers, ends["place"][answers.windows - ends.first], self.window.range)
+                yield from values.closed(answers, ends["place"][answers.places - ends.first], self.window.range)
         self.waiting.append(_remarked(released, CLOSES, CLOSED))
 
     def forget(self, closed: int, reported: int | None) -> None:
@@ -281,23 +280,23 @@ class PerRow(Windower):
 
     def state(self) -> dict[str, Saved]:
         tables: dict[str, Saved] = {
-            **saving.save_row_timeline(self.timeline),
-            **saving.save_rows_kept(self.rows_kept),
+            **self.timeline.saved(),
+            **self.rows_kept.saved(),
             "waiting": self.waiting.table(),
             "counters": tabled(value=self.counters),
-            "ended": saving.scalars(windows=self.ended),
+            "ended": scalars(windows=self.ended),
         }
         return tables if self.past is None else tables | {"past": self.past.table()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        saving.load_row_timeline(self.timeline, tables)
-        saving.load_rows_kept(self.rows_kept, tables)
+        self.timeline.restore(tables)
+        self.rows_kept.restore(tables)
         self.is_marked = "marks" in tables["waiting"].column_names
         self.waiting = self._none_waiting()
         self.waiting.fill(tables["waiting"])
         self.has_closed = self.is_marked and bool((self.waiting.column("marks") == CLOSED).any())
         self.counters = numbers_of(tables["counters"], "value")
-        (self.ended,) = saving.scalars_of(tables["ended"])
+        (self.ended,) = scalars_of(tables["ended"])
         if self.past is not None:
             self.past.fill(tables["past"], self.ended - tables["past"].num_rows)
 

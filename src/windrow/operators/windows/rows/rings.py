@@ -9,6 +9,7 @@ import numpy as np
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.rows import last_rows as kernels
 from windrow.operators.kernels.rows.last_rows import BEGIN, CELL, FRONT, NEXT, ROOM, SIZE, START, UNLISTED
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.kinds import ADDS
 from windrow.operators.state.layout import Table
@@ -67,10 +68,10 @@ class Rings:
         start, begin, mask = self.groups[codes, START], self.groups[codes, BEGIN], self.groups[codes, ROOM] - 1
         return codes, number, start + ((begin + number) & mask)
 
-    def content(self) -> tuple[Integers, Codes, Table]:
-        """Pane, group and state of all cells, in order of groups."""
+    def content(self) -> Cells:
+        """All cells, in order of groups."""
         codes, _, at = self._places()
-        return self.panes[at], codes, self.state.take(at)
+        return Cells(self.panes[at], codes, self.state.take(at))
 
     def in_front(self) -> Integers:
         """Which cells, in the order of `content`, are in the front of their ring."""
@@ -78,8 +79,9 @@ class Rings:
         front: Integers = (number < self.groups[codes, FRONT]).astype(np.int64)
         return front
 
-    def fill(self, panes: Integers, codes: Codes, state: Table) -> None:
+    def fill(self, cells: Cells) -> None:
         """Hold exactly these cells, which come in order of groups; nothing is in front."""
+        codes = cells.codes
         self.reserve_groups(int(codes.max(initial=-1)) + 1)
         kernels.count_fresh(codes, self.groups)
         self.most, most = max(len(codes), 1), self.most
@@ -87,8 +89,8 @@ class Rings:
         self.most = most
         np.add.at(self.groups[:, SIZE], codes, 1)
         _, _, at = self._places()
-        self.panes[at] = panes
-        self.state.put(at, state)
+        self.panes[at] = cells.places
+        self.state.put(at, cells.state)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         """Group codes have changed: `mapping[old] = new`, -1 for groups no longer in use, whose cells go."""
@@ -101,7 +103,7 @@ class Rings:
 
     def keys_in_use(self) -> Integers:
         """The first column of all cells, for rings that hold values by their keys."""
-        keys: Integers = self.content()[2].adds[:, 0]
+        keys: Integers = self.content().state.adds[:, 0]
         return keys
 
     def renumber(self, mapping: Integers) -> None:

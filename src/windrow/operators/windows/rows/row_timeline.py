@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.sliding import HEAD, TAIL
 from windrow.operators.kernels.rows.per_row import insert_rows, insert_states, plan_ends
+from windrow.operators.state.cells import Cells
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.timeline import ANSWERS, Answers, Timeline
-from windrow.operators.store.cell_rows import cell_rows, state_of
+from windrow.operators.state.timeline import ANSWERS, Timeline
+from windrow.operators.store.cell_rows import cell_rows, cells_of
 from windrow.operators.store.row_block import RowBlock
 
 _FARTHEST = 1 << 62
@@ -54,7 +57,7 @@ class RowTimeline(Timeline):
             self.lateness = 0
         self.stale = False
 
-    def slide(self, ends: RowBlock, groups: int) -> Iterator[Answers]:
+    def slide(self, ends: RowBlock, groups: int) -> Iterator[Cells]:
         """The answers of numbered windows, by where they end and whose row closes them; their rows were appended."""
         self.reserve_groups(groups)
         self._refresh()
@@ -88,17 +91,15 @@ class RowTimeline(Timeline):
     def of_groups(self, chosen: npt.NDArray[np.bool_], rows: RowBlock) -> RowTimeline:
         """Another one with the rows of chosen groups that later windows need, and with more of these groups."""
         alone = RowTimeline(self.layout, self.reach, shared=False, by_group=True)
-        known = self.content(chosen)
-        both = RowBlock.joined([cell_rows(known.panes, known.codes, known.state), rows])
-        ordered = both.ordered("code", "place")
-        alone.append(ordered["place"], ordered["code"], state_of(ordered))
+        both = RowBlock.joined([cell_rows(self.content(chosen)), rows])
+        alone.append(cells_of(both.ordered("code", "place")))
         return alone
 
-    def _slide_one(self, ends: RowBlock) -> tuple[Answers, int]:
+    def _slide_one(self, ends: RowBlock) -> tuple[Cells, int]:
         steps, codes = self._steps(ends), ends["code"]
-        return Answers(steps[:, sliding.WINDOW], codes, self._follow(steps, codes)), len(steps)
+        return Cells(steps[:, sliding.WINDOW], codes, self._follow(steps, codes)), len(steps)
 
-    def _slide_groups(self, steps: Integers, groups: int) -> tuple[Answers, int]:
+    def _slide_groups(self, steps: Integers, groups: int) -> tuple[Cells, int]:
         """As many windows as fit into one output."""
         room = len(self.active) + min(self.layout.rows_in(ANSWERS), groups * len(steps))
         windows, codes = np.empty(room, np.int64), np.empty(room, np.int32)
@@ -110,7 +111,7 @@ class RowTimeline(Timeline):
         self.position[[TAIL, HEAD]] = before
         self.listing = object()
         state = self._follow(steps[:taken], codes[:written])
-        return Answers(windows[:written], codes[:written], state), taken
+        return Cells(windows[:written], codes[:written], state), taken
 
     def _follow(self, steps: Integers, codes: Codes) -> Table:
         """All kinds of state along a schedule, and the position after it."""
@@ -119,20 +120,20 @@ class RowTimeline(Timeline):
         self.position[TAIL], self.position[HEAD] = steps[-1, sliding.TAIL_TO], steps[-1, sliding.PUSH_TO]
         return out
 
-    def amend(self, panes: Integers, codes: Codes, state: Table, groups: int) -> None:
+    def amend(self, late: Cells, groups: int) -> None:
         """Late rows that lie in the window: into it, and into their place for later."""
-        if len(panes) == 0:
+        if len(late) == 0:
             return
         self.reserve_groups(groups)
-        order = np.argsort(panes, kind="stable")
-        panes, codes, state = panes[order], codes[order], state.take(order)
+        late = late.take(np.argsort(late.places, kind="stable"))
+        panes, codes, state = late.places, late.codes, late.state
         if self.count + len(panes) > len(self.panes):
             self._make_room(self.count + len(panes))
         place = int(np.searchsorted(self.panes[: self.count], panes[0], side="right"))
         origins = np.empty(self.count - place + len(panes), np.int64)
         insert_rows(panes, codes, self.panes, self.codes, self.count, origins)
-        for kind, late in state.matrices.items():
-            insert_states(origins, place, late, self.cells.matrices[kind])
+        for kind, rows in state.matrices.items():
+            insert_states(origins, place, rows, self.cells.matrices[kind])
         self.count += len(panes)
         self.position[HEAD] = self.count
         self.running.combine(codes, state)
@@ -140,3 +141,15 @@ class RowTimeline(Timeline):
         self.lateness = max(self.lateness, self.count - place)
         if self.shared:
             self._list(codes)
+
+    def saved(self) -> dict[str, Saved]:
+        """Its cells are single rows, of which several may be of one time and group."""
+        self.forget(at_once=True)
+        return {"timeline": self.in_panes().table(), "running": self._held().table(), **self._saved_position()}
+
+    def restore(self, tables: dict[str, pa.Table]) -> None:
+        self.append(Cells.of_table(tables["timeline"], self.layout))
+        running = Cells.of_table(tables["running"], self.layout).state
+        self.reserve_groups(len(running))
+        self.running = self.layout.grown(running, len(self.running))
+        self._restore_position(tables)

@@ -13,9 +13,9 @@ from windrow.aggregates.holistic import Collect
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Custom, Integers, Runs, Values
 from windrow.operators.kernels.rows.extents import find_extents, slide_distinct, slide_frequent, slide_ranks
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset, ValueCodes
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.windows.base import Closed, Plan
@@ -154,7 +154,7 @@ class ExtentValues:
         self._logs: dict[Values, tuple[Codes, Integers, Integers]] = {}
         self._cells: dict[Custom, tuple[Codes, Integers, CustomState]] = {}
 
-    def closed(self, answers: Answers, ends: Integers, range_: int) -> Iterator[Closed]:
+    def closed(self, answers: Cells, ends: Integers, range_: int) -> Iterator[Closed]:
         """The answers with the aggregates that look at values lowered, as many windows at a time as fit."""
         starts = ends - range_
         if not self.plan.keeps_values:
@@ -191,9 +191,9 @@ class ExtentValues:
         return lows, highs
 
 
-def pieces(plan: Plan, answers: Answers) -> Iterator[slice]:
+def pieces(plan: Plan, answers: Cells) -> Iterator[slice]:
     """Answers cut so that the values of a piece can be listed at once; all together where none are listed."""
-    if not any(isinstance(plan.layout.function(place), Collect) for place in range(len(plan.layout.calls))):
+    if not any(isinstance(function, Collect) for function in plan.layout.functions):
         yield slice(0, len(answers))
         return
     sizes = np.cumsum(answers.state.adds[:, 0])

@@ -16,11 +16,10 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.rows.sessions import assign_rows, label_sessions
+from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import load_rows_kept, save_rows_kept
-from windrow.operators.state.timeline import Answers
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, state_of
@@ -49,7 +48,7 @@ class Sessions:
 
     def _fresh(self, codes: Codes, starts: Integers, lasts: Integers, state: Table) -> RowBlock:
         """Sessions of rows that have come now."""
-        return cell_rows(starts, codes, state).having({"last": lasts})
+        return cell_rows(Cells(starts, codes, state)).having({"last": lasts})
 
     def add(self, rows: GroupedRows) -> None:
         codes = rows.group_codes()
@@ -106,7 +105,7 @@ class Sessions:
             lambda part: self._multiset(part, spans, leave),
             lambda part: self._states(part, spans, leave),
         )
-        answers = Answers(np.arange(len(cells)), spans.codes, cells)
+        answers = Cells(np.arange(len(cells)), spans.codes, cells)
         return Closed(answers, lowered, starts=spans.starts, ends=spans.lasts + self.gap)
 
     def _multiset(self, part: Values, spans: Spans, leave: bool) -> Multiset:
@@ -140,11 +139,11 @@ class Sessions:
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, pa.Table]:
-        return {"sessions": self.open.table(), **save_rows_kept(self.rows_kept)}
+        return {"sessions": self.open.table(), **self.rows_kept.saved()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.open = self._none().like(tables["sessions"])
-        load_rows_kept(self.rows_kept, tables)
+        self.rows_kept.restore(tables)
 
     @property
     def nbytes(self) -> int:

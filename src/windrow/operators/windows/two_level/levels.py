@@ -123,7 +123,7 @@ class Stripe:
     def read(self) -> None:
         if self.letters:
             cells = Cells.joined(self.letters)
-            self.wid.put(replace(cells, codes=cells.codes - np.int32(self.base)))
+            self.wid.put(cells.recoded(cells.codes - np.int32(self.base)))
             self.letters, self.posted = [], 0
 
     def amend(self, cells: Cells, asked: int) -> None:
@@ -134,7 +134,7 @@ class Stripe:
     def _amend(self) -> None:
         while self.late and self.late[0][0] <= self.done:
             _, cells = self.late.pop(0)
-            self.wid.amend_cells(replace(cells, codes=cells.codes - np.int32(self.base)), self.size)
+            self.wid.amend_cells(cells.recoded(cells.codes - np.int32(self.base)), self.size)
 
     def close(self, closings: list[ClosingSlices]) -> Iterator[Closed]:
         """The next closings; all cells of the panes that they close must have been posted."""
@@ -142,22 +142,22 @@ class Stripe:
         for closing in closings:
             self.wid.last_pane = closing.last_pane
             for closed in self.wid.close(closing.bound, self.size):
-                answers = replace(closed.answers, codes=closed.answers.codes + np.int32(self.base))
+                answers = closed.answers.recoded(closed.answers.codes + np.int32(self.base))
                 yield replace(closed, answers=answers)
             self.done += 1
             self._amend()
 
     def waiting(self, pane: int) -> int:
         """How many cells below this pane wait to be closed."""
-        posted = sum(int(np.count_nonzero(cells.panes < pane)) for cells in self.letters)
-        return posted + int(np.count_nonzero(self.wid.cells.content()[0] < pane))
+        posted = sum(int(np.count_nonzero(cells.places < pane)) for cells in self.letters)
+        return posted + int(np.count_nonzero(self.wid.cells.content().places < pane))
 
     def content(self) -> tuple[Cells, Cells]:
         """Open cells, and those in closed panes that later windows need, under the codes of all groups."""
         self.read()
         held = self.wid.timeline.content(np.ones(self.size, np.bool_))
-        both = Cells(*self.wid.cells.content()), held
-        opened, closed = (replace(cells, codes=cells.codes + np.int32(self.base)) for cells in both)
+        both = self.wid.cells.content(), held
+        opened, closed = (cells.recoded(cells.codes + np.int32(self.base)) for cells in both)
         return opened, closed
 
     @property
@@ -170,8 +170,8 @@ class Stripe:
             return
         wid = self.wid
         if len(held):
-            wid.put(replace(held, codes=held.codes - np.int32(self.base)))
-            cells = Cells(*wid.cells.take_below((next_window - 1) * wid.slide_panes))
+            wid.put(held.recoded(held.codes - np.int32(self.base)))
+            cells = wid.cells.take_below((next_window - 1) * wid.slide_panes)
             for _ in wid._answers(cells, next_window - 1, self.size):
                 pass  # they were given
         if not wid.forever:
@@ -179,7 +179,7 @@ class Stripe:
 
     def mark(self, used: npt.NDArray[np.bool_]) -> None:
         """Mark the groups that it knows, counted from its first one."""
-        used[self.wid.cells.content()[1]] = True
+        used[self.wid.cells.content().codes] = True
         used[self.wid.timeline.codes_in_use()] = True
         for cells in [*self.letters, *(cells for _, cells in self.late)]:
             used[cells.codes - self.base] = True
@@ -197,4 +197,4 @@ class Stripe:
     @property
     def nbytes(self) -> int:
         waiting = [*self.letters, *(cells for _, cells in self.late)]
-        return self.wid.nbytes + sum(c.state.nbytes + c.panes.nbytes + c.codes.nbytes for c in waiting)
+        return self.wid.nbytes + sum(cells.nbytes for cells in waiting)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, tabled
+from windrow.aggregates.kinds.arrays import arrow, scalars, tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import ConfigurationError
 from windrow.operators.state.cells import Cells
@@ -24,7 +24,6 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.kinds import LEAST
 from windrow.operators.state.layout import Table
-from windrow.operators.state.saving import from_table, scalars, table_of
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import last_closed
 from windrow.operators.windows.grouped_rows import GroupedRows
@@ -73,7 +72,7 @@ class TwoLevel(PanedWid):
 
     def put(self, cells: Cells) -> None:
         self._grow(int(cells.codes.max()) + 1)
-        self.first_pane = min(self.first_pane, int(cells.panes.min()))
+        self.first_pane = min(self.first_pane, int(cells.places.min()))
         self._up(cells)
 
     def amend_cells(self, cells: Cells, groups: int) -> None:
@@ -122,7 +121,7 @@ class TwoLevel(PanedWid):
         ends = np.cumsum(np.bincount(owners, minlength=len(self.stripes))).tolist()
         for place, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if first < last:
-                yield place, cells.take(slice(first, last))  # type: ignore[arg-type]
+                yield place, cells.take(slice(first, last))
 
     # Windows out
 
@@ -184,7 +183,7 @@ class TwoLevel(PanedWid):
         if not behind:
             return 0
         pane = self._below(self.asked)
-        on_the_way = sum(int(np.count_nonzero(cells.panes < pane)) for cells in self.log)
+        on_the_way = sum(int(np.count_nonzero(cells.places < pane)) for cells in self.log)
         return self.low.below(pane) + on_the_way + sum(stripe.waiting(pane) for stripe in behind)
 
     # Groups
@@ -213,7 +212,7 @@ class TwoLevel(PanedWid):
         for place, stripe in enumerate(self.stripes):
             stripe.wid = PanedWid(self.window, self.plan)
             stripe.done = int(done[place])
-            stripe.resume(closed.get(place, held.take(slice(0))), int(next_windows[place]))  # type: ignore[arg-type]
+            stripe.resume(closed.get(place, held.take(slice(0))), int(next_windows[place]))
         self._up(opened)
         self._deliver()
 
@@ -238,7 +237,7 @@ class TwoLevel(PanedWid):
     def remap(self, mapping: Codes, groups: int) -> None:
         """Only when nothing waits."""
         opened, held = self.content()
-        opened, held = (replace(cells, codes=mapping[cells.codes]) for cells in (opened, held))
+        opened, held = (cells.recoded(mapping[cells.codes]) for cells in (opened, held))
         stripes = -(-groups // self.size)
         last = max((stripe.next_window for stripe in self.stripes), default=int(LEAST))
         self.fill(opened, held, np.full(stripes, self.asked), np.full(stripes, last))
@@ -258,8 +257,8 @@ class TwoLevel(PanedWid):
         closings = np.array(self.closings, np.int64).reshape(-1, 2)
         stripes = np.array([(stripe.done, stripe.next_window) for stripe in self.stripes], np.int64).reshape(-1, 2)
         return {
-            "cells": _sorted_table(opened),
-            "held": _sorted_table(held),
+            "cells": opened.ordered().table(),
+            "held": held.ordered().table(),
             "late": self._late_table(),
             "stripes": tabled(done=stripes[:, 0].copy(), next=stripes[:, 1].copy()),
             "closings": tabled(bound=closings[:, 0].copy(), last=closings[:, 1].copy()),
@@ -278,7 +277,7 @@ class TwoLevel(PanedWid):
         waiting = [(turn, cells) for stripe in self.stripes for turn, cells in stripe.late]
         cells = Cells.joined([self._nothing(), *(cells for _, cells in waiting)])
         turns = np.repeat(*np.array([(0, 0), *((turn, len(cells)) for turn, cells in waiting)], np.int64).T)
-        return table_of(cells.panes, cells.codes, cells.state).append_column("turn", arrow(turns))
+        return cells.table().append_column("turn", arrow(turns))
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         facts = tables["facts"].to_pylist()[0]
@@ -293,7 +292,7 @@ class TwoLevel(PanedWid):
         self.swept, self.low.collisions = self.asked, facts["collisions"]
         self.timeline.skip_to(facts["next"])
         self.closings = [ClosingSlices(row["bound"], row["last"]) for row in tables["closings"].to_pylist()]
-        opened, held, late = (Cells(*from_table(tables[name], self.layout)) for name in ("cells", "held", "late"))
+        opened, held, late = (Cells.of_table(tables[name], self.layout) for name in ("cells", "held", "late"))
         self.fill(opened, held, *(tables["stripes"][name].to_numpy() for name in ("done", "next")))
         turns = tables["late"]["turn"].to_numpy()
         for turn in np.unique(turns).tolist():
@@ -302,10 +301,4 @@ class TwoLevel(PanedWid):
 
     @property
     def nbytes(self) -> int:
-        on_the_way = sum(c.state.nbytes + c.panes.nbytes + c.codes.nbytes for c in self.log)
-        return self.low.nbytes + on_the_way + sum(stripe.nbytes for stripe in self.stripes)
-
-
-def _sorted_table(cells: Cells) -> pa.Table:
-    order = np.lexsort((cells.codes, cells.panes))
-    return table_of(cells.panes[order], cells.codes[order], cells.state.take(order))
+        return self.low.nbytes + sum(cells.nbytes for cells in self.log) + sum(stripe.nbytes for stripe in self.stripes)
