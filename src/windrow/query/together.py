@@ -83,8 +83,8 @@ def _shared(queries: Sequence[Query], places: list[int], engine: str | None) -> 
     return describe(plans, [[places[one] + 1 for one in together] for together in found])
 
 
-def _check(queries: Sequence[Any]) -> None:
-    wrong = [query for query in queries if not isinstance(query, Query)]
+def _check(queries: Any) -> None:
+    wrong = [one for one in queries if not isinstance(one, Query)] if isinstance(queries, Sequence) else [queries]
     if not queries or wrong:
         raise QueryError(
             "must be one or more queries",
