@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -407,32 +407,36 @@ def test_plain_rows_come_back_in_order_of_time() -> None:
 
 TABLE = pa.table({"t": [1, 2]})
 IDS = pa.table({"t": [1], "k": pa.array([b"a" * 16], pa.uuid())})
+WRONG: Any = 3
 
 
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: wr.stream(TABLE, time=3), r"`time` must be a column of the input, got 3\. Hint: the columns are"),
-        (lambda: wr.stream(TABLE, time="t", name=3), r"`name` must be a str, got 3\. Hint: name='trades'"),
+        (lambda: wr.stream(TABLE, time=WRONG), r"`time` must be a column of the input, got 3\. Hint: the columns are"),
+        (lambda: wr.stream(TABLE, time="t", name=WRONG), r"`name` must be a str, got 3\. Hint: name='trades'"),
         (
-            lambda: wr.stream(TABLE, time="t", schema={}),
-            r"`schema` must be a Schema, got \{\}\. Hint: schema=pa\.schema",
+            lambda: wr.stream(TABLE, time="t", schema=WRONG),
+            r"`schema` must be a Schema, got 3\. Hint: schema=pa\.schema",
         ),
-        (lambda: wr.stream(TABLE, time="t").union(3), r"`other` must be a query, got 3\."),
-        (lambda: wr.stream(TABLE, time="t").window(range=5, partition=3), r"`columns` must be the name of a column"),
-        (lambda: wr.sql(3), r"`text` must be text, got int\."),
+        (lambda: wr.stream(TABLE, time="t").union(WRONG), r"`other` must be a query, got 3\."),
         (
-            lambda: wr.run(wr.stream(TABLE, time="t")),
+            lambda: wr.stream(TABLE, time="t").window(range=5, partition=WRONG),
+            r"`columns` must be the name of a column",
+        ),
+        (lambda: wr.sql(WRONG), r"`text` must be text, got int\."),
+        (
+            lambda: wr.run(cast(Any, wr.stream(TABLE, time="t"))),
             r"`queries` must be one or more queries, got Query\. Hint: wr\.run",
         ),
-        (lambda: wr.punctuated("t", per=3), r"`per` must be names of columns, got 3\."),
-        (lambda: wr.stream(TABLE, time="t").write(None), r"`output` must be a path, got None\."),
+        (lambda: wr.punctuated("t", per=WRONG), r"`per` must be names of columns, got 3\."),
+        (lambda: wr.stream(TABLE, time="t").write(WRONG), r"`output` must be a path, got 3\."),
         (lambda: wr.stream(TABLE, time="t").write(""), r"`output` must be a path, got an empty text\."),
         (
             lambda: wr.stream(TABLE, time="t").write("a\0b.csv"),
             r"`output` must be a file that can be written \(embedded",
         ),
-        (lambda: wr.stream(TABLE, time="t").explain(statistics=3), r"`statistics` must be Statistics\("),
+        (lambda: wr.stream(TABLE, time="t").explain(statistics=WRONG), r"`statistics` must be Statistics\("),
         (lambda: wr.stream(IDS, time="t").group_by("k").window(range=5).agg(n=wr.count()), r"`k` must group by plain"),
         (
             lambda: wr.stream(IDS, time="t").window(range=5).agg(n=wr.max("k")),

@@ -85,7 +85,8 @@ def write_results(
     plan: Node, sources: Mapping[str, Source], target: str | Path, late: str | Path | None = None, **options: Any
 ) -> Metrics:
     """Run a plan into a sink, and its late rows into another."""
-    for parameter, path in (("output", target), ("late", "-" if late is None else late)):
+    named: tuple[tuple[str, Any], ...] = (("output", target), ("late", "-" if late is None else late))
+    for parameter, path in named:
         if not isinstance(path, (str, Path)) or not str(path):
             value = "an empty text" if path == "" else path
             raise ConfigurationError("must be a path", parameter=parameter, value=value)
