@@ -290,6 +290,9 @@ def test_a_file_that_is_another_than_it_was(tmp_path: Path, content: str, what: 
     claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)
     claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)
     path.write_text(content)
+    claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)  # which may not have been read yet
+    write(folder / "spark" / "commits" / "0", "v1")
+    write(folder / "spark" / "offsets" / "0", 'v1\n{"rows": 1, "ended": true}')
     message = rf"^`s` must still be the data that was read before the checkpoint, got {path} \({what}\)\. Hint: bring "
     with pytest.raises(SourceError, match=message):
         claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)

@@ -110,7 +110,7 @@ def _inspect(folder: Path, restore: bool) -> None:
 def claim(folder: Path, made: Frames, sources: Mapping[str, Source], *, ledger: bool) -> None:
     """The folder belongs to this query from now on, or is refused; with `ledger` what it gives is kept in there.
 
-    So it is where files that a stream had read are others than they were.
+    So it is where the run came to its end, and files that it read are others than they were.
     """
     facts = {"version": VERSION, "query": made.bundle.signature, "shards": len(made.bundle.shards)}
     manifest = folder / SPARK_MANIFEST
@@ -123,8 +123,9 @@ def claim(folder: Path, made: Frames, sources: Mapping[str, Source], *, ledger: 
             return
         saved = read_manifest(manifest, VERSION)
         check_facts(saved, facts)
+    has_ended = _has_ended(folder, len(files))
     for name, place in saved.get("files", {}).items():
-        if name in files:
+        if name in files and has_ended:
             refuse_changed(files[name], place)
     if saved["ledger"] != ledger:  # results that were given before are somewhere else
         ways = ("written to a place of Spark's, such as parquet:FOLDER", "given to this process")
@@ -134,6 +135,12 @@ def claim(folder: Path, made: Frames, sources: Mapping[str, Source], *, ledger: 
             value=str(folder),
             hint="go on with the same kind of output, or begin with an empty checkpoint folder",
         )
+
+
+def _has_ended(folder: Path, streams: int) -> bool:
+    """Whether the last micro-batch that is done has read so many streams to their end."""
+    path = folder / SPARK / "offsets" / str(last(folder / SPARK / "commits"))
+    return path.exists() and path.read_text().count('"ended"') >= streams
 
 
 def check_output(target: str, checkpoint: Path) -> None:
