@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -301,6 +301,18 @@ def test_wrong_streams_are_refused_at_once(message: str, settings: dict[str, Any
             {"treads": 2},
         ),
         (ConfigurationError, r"`threads` must be a whole number of at least 1, got 0\.", {"threads": 0}),
+        (ConfigurationError, r"`batch_rows` must be below 2\^62, got 1000+\.", {"batch_rows": 10**30}),
+        (
+            ConfigurationError,
+            r"`statistics` must be Statistics\(groups=\.\.\., rows=\.\.\.\), got 3\.",
+            {"statistics": 3},
+        ),
+        (ConfigurationError, r"`checkpoint` must be the path of a folder, got an empty text\.", {"checkpoint": ""}),
+        (ConfigurationError, r"`restore` must be True or False, got no\.", {"restore": "no"}),
+        (ConfigurationError, r"`on_progress` must be a function, got 3\.", {"on_progress": 3}),
+        (ConfigurationError, r"`rate` must be a number, got x\.", {"engine": "spark", "rate": "x"}),
+        (ConfigurationError, r"`rate` must be at least 1, got nan\.", {"engine": "spark", "rate": float("nan")}),
+        (ConfigurationError, r"`spark` must be a session of Spark, got 3\.", {"engine": "spark", "spark": 3}),
     ],
 )
 def test_wrong_options_are_refused_before_the_run(
@@ -391,3 +403,53 @@ def test_windows_over_windows() -> None:
 
 def test_plain_rows_come_back_in_order_of_time() -> None:
     assert [10, 20, 12, 11] == trades().select("time", "price").collect()["price"].to_pylist()
+
+
+TABLE = pa.table({"t": [1, 2]})
+IDS = pa.table({"t": [1], "k": pa.array([b"a" * 16], pa.uuid())})
+WRONG: Any = 3
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: wr.stream(TABLE, time=WRONG), r"`time` must be a column of the input, got 3\. Hint: the columns are"),
+        (lambda: wr.stream(TABLE, time="t", name=WRONG), r"`name` must be a str, got 3\. Hint: name='trades'"),
+        (
+            lambda: wr.stream(TABLE, time="t", schema=WRONG),
+            r"`schema` must be a Schema, got 3\. Hint: schema=pa\.schema",
+        ),
+        (lambda: wr.stream(TABLE, time="t").union(WRONG), r"`other` must be a query, got 3\."),
+        (
+            lambda: wr.stream(TABLE, time="t").window(range=5, partition=WRONG),
+            r"`columns` must be the name of a column",
+        ),
+        (lambda: wr.sql(WRONG), r"`text` must be text, got int\."),
+        (
+            lambda: wr.run(cast(Any, wr.stream(TABLE, time="t"))),
+            r"`queries` must be one or more queries, got Query\. Hint: wr\.run",
+        ),
+        (lambda: wr.punctuated("t", per=WRONG), r"`per` must be names of columns, got 3\."),
+        (lambda: wr.stream(TABLE, time="t").write(WRONG), r"`output` must be a path, got 3\."),
+        (lambda: wr.stream(TABLE, time="t").write(""), r"`output` must be a path, got an empty text\."),
+        (
+            lambda: wr.stream(TABLE, time="t").write("a\0b.csv"),
+            r"`output` must be a file that can be written \(embedded",
+        ),
+        (lambda: wr.stream(TABLE, time="t").explain(statistics=WRONG), r"`statistics` must be Statistics\("),
+        (lambda: wr.stream(IDS, time="t").group_by("k").window(range=5).agg(n=wr.count()), r"`k` must group by plain"),
+        (
+            lambda: wr.stream(IDS, time="t").window(range=5).agg(n=wr.max("k")),
+            r"`max` needs plain values, got extension",
+        ),
+    ],
+)
+def test_values_of_another_kind_are_refused(ask: Any, message: str) -> None:
+    with pytest.raises(wr.WindrowError, match=rf"\A{message}"):
+        ask()
+
+
+def test_short_floats_are_floats() -> None:
+    halves = pa.table({"t": [1, 2], "k": pa.array([1.5, 1.5], pa.float32()).cast(pa.float16())})
+    query = wr.stream(halves, time="t").group_by("k").window(range=5).agg(n=wr.collect("k"))
+    assert [(1.5, [1.5, 1.5])] == [(row["k"], row["n"]) for row in query.collect().to_pylist()]

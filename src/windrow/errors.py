@@ -122,9 +122,9 @@ class InternalError(WindrowError, RuntimeError):
     """A broken promise inside Windrow: please report it."""
 
 
-def reason_of(error: OSError) -> str:
+def reason_of(error: Exception) -> str:
     """What the system says, to stand in brackets."""
-    return (error.strerror or str(error)).lower()
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 class WindrowWarning(UserWarning):

@@ -167,7 +167,10 @@ def punctuated(column: str | None = None, *, per: str | Sequence[str] = ()) -> E
     >>> punctuated("over_until", per="auction")
     External(column='over_until', per=('auction',))
     """
-    return External(column, (per,) if isinstance(per, str) else tuple(per))
+    columns = (per,) if isinstance(per, str) else per
+    if not isinstance(columns, Sequence):
+        raise QueryError("must be names of columns", parameter="per", value=per, hint="as in per='auction'")
+    return External(column, tuple(columns))
 
 
 def at_end() -> AtEnd:

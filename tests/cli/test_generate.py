@@ -53,3 +53,18 @@ def test_disorder_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     assert 2 == windrow("tardes", tmp_path / "out.parquet").exit_code
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--every", "5 s"), "Error: `--every` needs --punctuations.\n"),
+        (("--rate", "1e-300"), "Error: `rate` must keep rows within reach, got 1e-300. Hint: give more rows a second"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_settings_that_lead_nowhere(tmp_path: Path, options: tuple[str, str], message: str) -> None:
+    done = windrow("trades", tmp_path / "a.csv", "--rows", "10", *options)
+    assert 2 == done.exit_code
+    assert message in done.stderr
+    assert [] == list(tmp_path.iterdir())

@@ -335,3 +335,11 @@ def test_the_row_that_moved_progress_stands_in_the_last_line(tmp_path: Path) -> 
         "warning: row 101 of trades (time 9999-12-31 23:59:59) moved progress 7,976 years ahead, "
         "and 100 rows after it came too late; LEAD 1 HOUR would have set it aside"
     ) == done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("flag", ["--output", "--late", "--metrics", "--checkpoint", "--strategy"])
+def test_an_option_that_is_empty_is_refused(declared: str, flag: str) -> None:
+    done = windrow("-e", declared + WINDOW, flag, "")
+    assert 2 == done.exit_code
+    hint = "leave the option out, or see to the variable that was to fill it"
+    assert f"Error: `{flag}` must not be empty. Hint: {hint}.\n" == done.stderr

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -212,3 +213,20 @@ def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match=pattern):
         open_sink("answer.txt", SCHEMA)
+
+
+def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "a.csv").symlink_to("pipe")
+    with pytest.raises(
+        ConfigurationError, match=r"^`output` must be a file that can be written \(it is a device or a "
+    ):
+        open_sink(tmp_path / "a.csv", SCHEMA)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".csv", "circle.csv"])
+def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
+    (tmp_path / "circle.csv").symlink_to("circle.csv")
+    with pytest.raises(ConfigurationError, match=r"^`output` must be a file that can be written \("):
+        open_sink(tmp_path / name, SCHEMA)

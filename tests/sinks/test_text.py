@@ -85,3 +85,10 @@ def test_json_lines_hold_every_column(tmp_path: Path) -> None:
         '{"s": null, "n": null, "t": "1970-01-01T00:00:00.5Z", "l": null}\n'
     )
     assert expected == (tmp_path / "a.jsonl").read_text()
+
+
+def test_bytes_that_are_no_text_are_escaped_as_in_json(tmp_path: Path) -> None:
+    batch = pa.record_batch({"b": pa.array([b"\xffa", b"b", None])})
+    with open_sink(tmp_path / "a.csv", batch.schema) as sink:
+        sink.write(batch)
+    assert "b\n\\xffa\nb\n\n" == (tmp_path / "a.csv").read_text()

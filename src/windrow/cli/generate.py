@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from windrow.errors import ConfigurationError
+
 KINDS = ("trades", "packets", "bids", "tasks")
 
 
@@ -48,6 +50,8 @@ def command(kind: str, out: str, **settings: Any) -> None:
     from windrow import generate
     from windrow.sinks import open_sink
 
+    if settings["every"] is not None and not settings["punctuations"]:
+        raise ConfigurationError("needs --punctuations", parameter="--every")
     rows = settings.pop("rows")
     given = {name: value for name, value in settings.items() if value is not None}
     stream = getattr(generate, kind)(rows, **given)

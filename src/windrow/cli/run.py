@@ -29,6 +29,7 @@ ONLY = {
 RUNNING = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows")
 """Options of engines that run for long, which a simulation does not."""
 OPTIONS = {"every": "checkpoint_every"}
+_COUNT = click.IntRange(min=1, max=2**62 - 1)
 
 
 @click.command("run")
@@ -55,23 +56,23 @@ OPTIONS = {"every": "checkpoint_every"}
 )
 @click.option("--checkpoint", metavar="DIR", help="Keep the state of the run in DIR.")
 @click.option("--restore", is_flag=True, help="Go on from the last checkpoint in DIR.")
-@click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="Rows a micro-batch; in process, a batch.")
+@click.option("--batch-rows", type=_COUNT, metavar="N", help="Rows a micro-batch; in process, a batch.")
 @click.option("--metrics", metavar="PATH", help="Write the counts of the run as JSON; - is standard output.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N rows of an answer.")
-@click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: into how many shards groups go.")
+@click.option("--limit", type=_COUNT, metavar="N", help="Show at most N rows of an answer.")
+@click.option("--shards", type=_COUNT, metavar="N", help="Spark: into how many shards groups go.")
 @click.option("--memory", metavar="SIZE", help="Spark: memory of the embedded JVM, such as 4g.")
 @click.option("--rate", type=click.FloatRange(min=1), metavar="N", help="Spark: replay at N rows a second.")
 @click.option("--json-lines", metavar="PATH", help="Spark: write the metrics of every micro-batch as JSON lines.")
 @click.option("--once", is_flag=True, help="Spark: stop when what is there now has been read.")
-@click.option("--threads", type=click.IntRange(min=1), help="In process: threads to use.")
-@click.option("--every", type=click.IntRange(min=1), metavar="N", help="In process: checkpoint every N rows.")
+@click.option("--threads", type=_COUNT, help="In process: threads to use.")
+@click.option("--every", type=_COUNT, metavar="N", help="In process: checkpoint every N rows.")
 @click.option(
     "--flush",
     type=click.Choice(["eager", "slow", "lazy"]),
     help="Whether closed windows are given at once, or in slices between batches.",
 )
-@click.option("--flush-rows", type=click.IntRange(min=1), metavar="N", help="Groups in a slice.")
-@click.option("--flush-windows", type=click.IntRange(min=1), metavar="N", help="Windows by which slices may be late.")
+@click.option("--flush-rows", type=_COUNT, metavar="N", help="Groups in a slice.")
+@click.option("--flush-windows", type=_COUNT, metavar="N", help="Windows by which slices may be late.")
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
     """Run the queries of FILE together and show their answers. FILE may be - for standard input.
 
@@ -117,6 +118,10 @@ def _flag(name: str) -> str:
 
 
 def _check(settings: dict[str, Any]) -> None:
+    for name, value in settings.items():
+        if value == "":
+            hint = "leave the option out, or see to the variable that was to fill it"
+            raise ConfigurationError("must not be empty", parameter=_flag(name), hint=hint)
     for name in ("every", "restore"):
         if settings[name] and not settings["checkpoint"]:
             raise ConfigurationError("needs --checkpoint DIR", parameter=_flag(name))

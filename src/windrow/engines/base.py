@@ -17,6 +17,7 @@ from windrow.engines.capabilities import TABLE, Answer
 from windrow.engines.run import Outcome, Receiver, Requests, Run
 from windrow.engines.watching import watched
 from windrow.errors import ConfigurationError
+from windrow.physical.costs import Statistics
 from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import check_supported, shape_of
 from windrow.plan.nodes import Node, Stream, walk
@@ -69,9 +70,9 @@ class Engine(ABC):
                 raise ConfigurationError(
                     f"is not an option of a run on the {self.name} engine", parameter=name, allowed=self.option_names
                 )
-        if folder := given.get("checkpoint"):
-            if not isinstance(folder, (str, Path)):
-                raise ConfigurationError("must be the path of a folder", parameter="checkpoint", value=folder)
+        for field in fields(self.options):
+            check_kind(field.name, str(field.type), given.get(field.name))
+        if (folder := given.get("checkpoint")) is not None:
             given = {**given, "checkpoint": str(own_path(folder))}
         options = self.options(**given)
         options.check()
@@ -129,6 +130,25 @@ class Engine(ABC):
             each.update(zip(places, found, strict=True))
             done.append(metrics)
         return [each[place] for place in range(len(plans))], reduce(Metrics.plus, done)
+
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "bool": ((bool,), "must be True or False"),
+    "int": ((int,), "must be a whole number of at least 1"),
+    "float": ((int, float), "must be a number"),
+    "str": ((str, Path), "must be text"),
+    "Statistics": ((Statistics,), "must be Statistics(groups=..., rows=...)"),
+}
+"""What an option takes by the annotation of its field; the checks of the options see to the others."""
+
+
+def check_kind(name: str, annotation: str, value: Any) -> None:
+    """Refuse a value of another type than the option takes."""
+    known, rule = _KINDS.get(annotation.removesuffix(" | None"), (None, ""))
+    if name == "checkpoint":
+        rule = "must be the path of a folder"
+    if value is not None and known and (not isinstance(value, known) or value == ""):
+        raise ConfigurationError(rule, parameter=name, value="an empty text" if value == "" else value)
 
 
 def sharing_sets(sources: Sequence[Mapping[str, Source]]) -> Iterator[tuple[list[int], Mapping[str, Source]]]:

@@ -113,6 +113,9 @@ class GeneratedStream:
         while True:
             moments = now + np.cumsum(rng.exponential(1e6 / self.rate, _BLOCK))
             now = float(moments[-1])
+            if not now < 1 << 60:
+                hint = "give more rows a second; times end 36,000 years from 1970"
+                raise ConfigurationError("must keep rows within reach", parameter="rate", value=self.rate, hint=hint)
             times = moments.astype(np.int64)
             yield times + shifts[np.searchsorted(edges, times, side="right")]
 

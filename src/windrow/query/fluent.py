@@ -79,6 +79,10 @@ def stream(
             value=progress,
             hint="wr.slack('60 s'), wr.ordered(), wr.punctuated() or wr.at_end()",
         )
+    for parameter, value, kind in (("name", name, str), ("schema", schema, pa.Schema)):
+        if value is not None and not isinstance(value, kind):
+            hint = "name='trades'" if kind is str else "schema=pa.schema([('time', pa.int64())])"
+            raise QueryError(f"must be a {kind.__name__}", parameter=parameter, value=value, hint=hint)
     path = str(data) if isinstance(data, (str, Path)) else None
     name = name or _name_from(path)
     source = open_data(data, name=name, schema=schema)
@@ -163,12 +167,10 @@ class GroupingSteps(WindowSettings):
         if rows is not None and range is not None:
             raise QueryError("does not go with range", parameter="rows", value=rows, hint="say range='100 rows'")
         length = range if rows is None else f"{rows} rows"
-        parts = (partition,) if isinstance(partition, str) else tuple(partition)
         timed = on or order_by
         grouped = self._grouped()
         query = grouped.query if timed is None else grouped.query._with(timed_by(grouped.query.plan, timed))
-        for name in parts:
-            column_type(name, query.schema)
+        parts = tuple(_named([partition], query.schema))
         spec = WindowSpec(length, slide, origin, gap, on, by, parts, order_by, align)
         return replace(grouped, query=query, spec=spec.window(shape_of(query.plan)), partition=parts)
 
@@ -218,6 +220,8 @@ class Query(GroupingSteps, Joins):
         """All rows of all queries as they come; progress is the least of all."""
         plans, sources = [self.plan], dict(self.sources)
         for other in others:
+            if not isinstance(other, Query):
+                raise QueryError("must be a query", parameter="other", value=other, hint="wr.stream(...) makes one")
             names = fresh_names(other.sources, sources)
             plans.append(align(rename_streams(other.plan, names), shape_of(self.plan).schema.names))
             sources.update({names[name]: source for name, source in other.sources.items()})

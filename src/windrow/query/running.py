@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from windrow.engines.base import check_engine, engine_named, home_of
+from windrow.engines.base import check_engine, check_kind, engine_named, home_of
 from windrow.engines.run import Receiver, Run, tagged, untagged
+from windrow.errors import ConfigurationError
 from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.explain.plans import explain
 from windrow.plan.checks.nodes import gives_early, shape_of
@@ -52,6 +53,8 @@ def begin(
     Without an engine, queries over DataFrames of Spark run there, all others in this process. `inner` are options that
     are no user's to set.
     """
+    if on_progress is not None and not callable(on_progress):
+        raise ConfigurationError("must be a function", parameter="on_progress", value=on_progress)
     named = [one for own in sources for one in own.items()]
     chosen = engine_named(home_of(source for _, source in named) if engine is None else engine)
     settings = replace(chosen.options_of(options), **(inner or {}))
@@ -107,6 +110,7 @@ def explain_on(
     """The plan as text; on Spark, or in hardware, a section follows on how it runs there."""
     engine = home_of(sources.values()) if engine is None else engine
     check_engine(engine)
+    check_kind("statistics", "Statistics", statistics)
     text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())
     if engine == "hardware":
         from windrow.engines.hardware.explain import explain_circuit

@@ -50,6 +50,8 @@ def bound_script(text: str, streams: Mapping[str, Any], *, in_process: bool = Fa
     """The same; with `in_process` streams are refused that only Spark reads."""
     from windrow.language import parse, stream_names
 
+    if not isinstance(text, str):
+        raise QueryError("must be text", parameter="text", value=type(text).__name__, hint="wr.sql('SELECT ...')")
     binder = _Binder(stream_names(text), streams, in_process)
     parsed = parse(text, binder.streams(), binder.open)
     return Script(tuple(Query(plan, binder.sources_of(plan)) for plan in parsed.queries))

@@ -79,9 +79,9 @@ def _shared(queries: Sequence[Query], places: list[int], engine: str | None) -> 
     return describe(plans, [[places[one] + 1 for one in together] for together in found])
 
 
-def _plans_and_sources(queries: Sequence[Any]) -> tuple[list[Node], list[Mapping[str, Source]]]:
+def _plans_and_sources(queries: Any) -> tuple[list[Node], list[Mapping[str, Source]]]:
     """Of queries, at least one."""
-    wrong = [query for query in queries if not isinstance(query, Query)]
+    wrong = [one for one in queries if not isinstance(one, Query)] if isinstance(queries, Sequence) else [queries]
     if not queries or wrong:
         raise QueryError(
             "must be one or more queries",

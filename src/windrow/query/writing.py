@@ -85,6 +85,11 @@ def write_results(
     plan: Node, sources: Mapping[str, Source], target: str | Path, late: str | Path | None = None, **options: Any
 ) -> Metrics:
     """Run a plan into a sink, and its late rows into another."""
+    named: tuple[tuple[str, Any], ...] = (("output", target), ("late", "-" if late is None else late))
+    for parameter, path in named:
+        if not isinstance(path, (str, Path)) or not str(path):
+            value = "an empty text" if path == "" else path
+            raise ConfigurationError("must be a path", parameter=parameter, value=value)
     refuse_overwriting(sources.items(), options, output=target, late=late)
     live = any(source.is_live for source in sources.values())
     with open_outputs(plan, target, late, live=live) as (on_result, on_late):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from abc import abstractmethod
 from contextlib import suppress
+from errno import EINVAL, EISDIR
 from pathlib import Path
 from typing import IO, ClassVar
 
@@ -28,14 +29,14 @@ class FileSink(Sink):
     grows: ClassVar[bool] = False
 
     def __init__(self, target: Path, schema: pa.Schema) -> None:
-        self.target = own_path(target).resolve()  # through a link, so that the link stays one
+        self.target = own_path(target)
         self.schema = schema
-        self.partial = self.target.with_name(f".{self.target.name}.{secrets.token_hex(4)}.partial")
-        if self.target.is_dir():
-            raise unwritable(self.target, "it is a folder")
         try:
+            self.target = self.target.resolve()  # through a link, so that the link stays one
+            _refuse_taken(self.target)
+            self.partial = self.target.with_name(f".{self.target.name}.{secrets.token_hex(4)}.partial")
             self.file: IO[bytes] = self.partial.open("xb")
-        except OSError as error:
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte in the name
             raise unwritable(self.target, reason_of(error)) from error
         self.is_open = True
         self.is_named = False
@@ -84,6 +85,13 @@ class FileSink(Sink):
         if not self.is_named:
             self.partial.replace(self.target)
             self.is_named = True
+
+
+def _refuse_taken(target: Path) -> None:
+    if target.is_dir():
+        raise OSError(EISDIR, "it is a folder")
+    if target.exists() and not target.is_file():
+        raise OSError(EINVAL, "it is a device or a pipe, whose place the file would take")
 
 
 _GROUP_ROWS = 1 << 17

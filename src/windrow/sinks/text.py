@@ -91,9 +91,17 @@ def cells(array: pa.Array[Any], delimiter: str) -> pa.Array[Any]:
         texts = [None if value is None else encode(value) for value in plain(array).to_pylist()]
         text = quoted(pa.array(texts, pa.string()), delimiter)
     else:
-        text = array.cast(pa.string())
+        text = _text(array)
         text = text if pa.types.is_primitive(array.type) else quoted(text, delimiter)
     return cast("pa.Array[Any]", pc.fill_null(text, ""))
+
+
+def _text(array: pa.Array[Any]) -> pa.Array[Any]:
+    """Values as text; bytes that are none, and what Arrow has no text for, as in JSON."""
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowException:
+        return pa.array([None if value is None else _other(value) for value in array.to_pylist()], pa.string())
 
 
 def quoted(text: pa.Array[Any], delimiter: str) -> pa.Array[Any]:

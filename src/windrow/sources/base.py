@@ -187,6 +187,16 @@ def shrunk(source: Source, rows: int) -> SourceError:
     )
 
 
+def grown(source: Source, before: int, rows: int) -> SourceError:
+    """The error for a source that has more rows than it had when the run over it came to its end."""
+    return SourceError(
+        f"must still have the {before} rows it had when the run came to its end",
+        parameter=source.name,
+        value=f"{rows} in {source.describe()}",
+        hint="run the query from the start in an empty folder; no window is open any more for new rows",
+    )
+
+
 def behind(elements: Iterable[Element], position: Position | None, source: Source) -> Iterator[Element]:
     """What follows a position, found by passing over what lies before it; refused when the elements end before it."""
     passing = Passing(position)

@@ -22,7 +22,9 @@ pc: Any = pyarrow.compute  # the stubs know fewer argument types than the functi
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The same type without the large and view layouts that few kernels know."""
+    """The same type without the large and view layouts, and the short floats, that few kernels know."""
+    if pa.types.is_float16(kind):
+        return pa.float32()
     if kind in (pa.large_string(), pa.string_view()):
         return pa.string()
     if kind in (pa.large_binary(), pa.binary_view()):

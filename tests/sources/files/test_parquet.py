@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -121,3 +122,14 @@ def test_a_file_cut_off_is_not_readable(path: Path) -> None:
     )
     with pytest.raises(SourceError, match=pattern):
         open_source(path, name="trades")
+
+
+def test_a_page_that_fails_its_checksum_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    options: Any = {"write_page_checksum": True, "use_dictionary": False, "compression": "none"}
+    pq.write_table(pa.table({"x": list(range(100, 110))}), path, **options)
+    content = bytearray(path.read_bytes())
+    content[content.index((105).to_bytes(8, "little"))] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=r"^`s` must be a readable Parquet file \(row group 0 of 1 is damaged"):
+        column(open_source(path, name="s"))

@@ -91,3 +91,42 @@ def test_files_of_two_kinds_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SourceError, match=pattern):
         find_files(tmp_path, "trades")
+
+
+def test_no_path_is_not_the_folder_of_the_run() -> None:
+    pattern = r"^`s` must be a file, a folder or a glob pattern that exists, got nothing\. Hint: name one; for all "
+    with pytest.raises(SourceError, match=pattern):
+        find_files("", "s")
+
+
+@pytest.mark.parametrize("ending", ["", "/*", "/*.csv"])
+def test_a_folder_among_the_files_is_not_left_out_unseen(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "b.csv").mkdir()
+    touch(tmp_path, "a.csv", "b.csv/part-0.csv")
+    pattern = (
+        rf"^`s` must be files, or a folder of files without folders in it, got the folder {tmp_path}/b\.csv\. Hint"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        find_files(f"{tmp_path}{ending}", "s")
+
+
+def test_folders_that_are_empty_hidden_or_passed_through_do_not_matter(tmp_path: Path) -> None:
+    for name in ("empty", "_hidden", "deep"):
+        (tmp_path / name).mkdir()
+    touch(tmp_path, "a.csv", "_hidden/b.csv")
+    assert ((tmp_path / "a.csv",), FileKind.CSV) == find_files(tmp_path, "s")
+    touch(tmp_path, "deep/c.csv")
+    both = (tmp_path / "a.csv", tmp_path / "deep" / "c.csv")
+    assert (both, FileKind.CSV) == find_files(f"{tmp_path}/**/[ac].csv", "s")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a" * 300 + ".csv", r"`s` must be a path that can be read \(file name too long\), got a+\.csv\. Hint: check"),
+        ("/dev/null", r"`s` must be a file, .* got /dev/null\. Hint: /dev/null is a device or a pipe, not a file\."),
+    ],
+)
+def test_paths_that_are_no_files(text: str, message: str) -> None:
+    with pytest.raises(SourceError, match=rf"^{message}"):
+        find_files(text, "s")

@@ -106,3 +106,9 @@ def test_the_data_of_sql_is_judged_too(declared: str) -> None:
     query = wr.sql(f"{declared} SELECT count(*) AS n FROM s [RANGE 1 MINUTE]", s=given)
     with pytest.raises(DataError, match=r"\A`punctuation` must be in microseconds since 1970, like t of s, got "):
         query.collect(engine="local")
+
+
+@pytest.mark.parametrize("value", [10**30, -(10**30)])
+def test_a_punctuation_fits_where_times_do(value: int) -> None:
+    with pytest.raises(DataError, match=rf"^`punctuation` must fit into 64 bits, got {value}\.$"):
+        wr.Punctuation(value)

@@ -210,7 +210,7 @@ class Aggregate(ABC):
         if argument_type is None:
             raise QueryError("needs a column", parameter=self.name, hint=f"write {self.name}(column)")
         kind = value_type(argument_type)
-        if pa.types.is_nested(kind):
+        if not is_plain(kind):
             raise QueryError("needs plain values", parameter=self.name, value=str(kind), hint="give it a field of them")
         if self.takes_numbers and not is_number(kind):
             hint = "CAST(column AS DOUBLE), or count it"
@@ -221,6 +221,12 @@ class Aggregate(ABC):
 def value_type(kind: pa.DataType) -> pa.DataType:
     """The type of a column's values: a dictionary's value type, everything else itself."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether values of a type can be told apart and have an order, to group, compare and sort by."""
+    odd = pa.types.is_nested(kind) or pa.types.is_interval(kind)
+    return not odd and not isinstance(kind, pa.BaseExtensionType)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -64,6 +64,8 @@ class LocalOptions:
             may_be_none = name == "checkpoint_every"
             if not (value is None and may_be_none) and (not isinstance(value, int) or value < 1):
                 raise ConfigurationError("must be a whole number of at least 1", parameter=name, value=value)
+            if value is not None and value >= 1 << 62:
+                raise ConfigurationError("must be below 2^62", parameter=name, value=value)
         _flush(self)
         _seconds(self.batch_wait)
         if (self.checkpoint_every or self.restore) and not self.checkpoint:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.aggregates import Aggregate, lookup
+from windrow.aggregates.kinds.base import is_plain
 from windrow.errors import InternalError, QueryError, UnsupportedError
 from windrow.plan.checks.joins import join_shape
 from windrow.plan.checks.progress import KEEP_TIME, carries_progress, check_order, times_hint
@@ -252,7 +253,7 @@ def _check_attribute(node: WindowAggregate, shape: Shape, attribute: str) -> Non
 def _key_fields(node: WindowAggregate, shape: Shape) -> list[tuple[str, pa.DataType]]:
     fields = [(name, type_of(expression, shape.schema)) for name, expression in node.keys]
     for name, kind in fields:
-        if pa.types.is_nested(kind):
+        if not is_plain(kind):
             raise QueryError(
                 "must group by plain values", parameter=name, value=str(kind), hint="group by a field or a CAST of it"
             )

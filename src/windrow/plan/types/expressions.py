@@ -78,7 +78,7 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     spelled: dict[str, str] = {}
     for known in names:
         spelled.setdefault(known.lower(), known)
-    near = get_close_matches(name.lower(), spelled, n=1, cutoff=cutoff)
+    near = get_close_matches(str(name).lower(), spelled, n=1, cutoff=cutoff)
     return spelled[near[0]] if near else None
 
 

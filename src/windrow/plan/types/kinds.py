@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import value_type
+from windrow.aggregates.kinds.base import is_plain, value_type
 from windrow.errors import DataError
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.moments import TOO_FINE, parse_moment
@@ -147,7 +147,7 @@ class Shape:
 def in_order(table: pa.Table, time: str | None) -> pa.Table:
     """The rows sorted by `time`, then by every column from left to right, so that equal answers are equal tables."""
     names = sorted(table.column_names, key=lambda name: name != time)
-    keys = [(name, "ascending") for name in names if not pa.types.is_nested(table.schema.field(name).type)]
+    keys = [(name, "ascending") for name in names if is_plain(table.schema.field(name).type)]
     return table.sort_by(keys) if keys else table  # type: ignore[arg-type]
 
 

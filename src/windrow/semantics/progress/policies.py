@@ -57,6 +57,8 @@ def _whole(value: Any) -> int:
             value=value,
             hint="for timestamps give a datetime, or microseconds since 1970",
         )
+    if not START <= index(value) <= END:
+        raise DataError("must fit into 64 bits", parameter="punctuation", value=value)
     return index(value)
 
 

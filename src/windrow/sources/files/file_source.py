@@ -250,7 +250,7 @@ def _place_of(source: FileSource, position: Position | None) -> tuple[int, int, 
     if position is None:
         return 0, 0, 0
     if "file" in position:
-        _refuse_changed(source, position)
+        refuse_changed(source, position)
         return position["number"], position["row"], 0
     rest, _ = counts_of(position)
     if not source.can_seek:
@@ -265,7 +265,18 @@ def _place_of(source: FileSource, position: Position | None) -> tuple[int, int, 
     return len(source.files), 0, 0
 
 
-def _refuse_changed(source: FileSource, position: Position) -> None:
+def last_place(source: FileSource) -> Position:
+    """A position in the last file, which says of this and all others how they look."""
+    *others, path = source.files
+    before = hashlib.sha256()
+    with _explained(path, source.kind, source.name):
+        size, modified = look_of(path)
+        _note_all(before, tuple(others))
+    place = {"file": path.name, "number": len(others), "size": size, "modified": modified}
+    return {**place, "before": _short(before)}
+
+
+def refuse_changed(source: FileSource, position: Position) -> None:
     """All files up to that of the position are as they were."""
     number, name = position["number"], position["file"]
     path = source.files[number] if number < len(source.files) else None

@@ -14,7 +14,10 @@ from windrow.sources.files.file_source import Format
 
 
 class Parquet(Format):
-    """Reads only the wanted columns; text columns come as dictionaries straight from the file's own."""
+    """Reads only the wanted columns; text columns come as dictionaries straight from the file's own.
+
+    Pages that have checksums, as those that Spark writes, are checked by them.
+    """
 
     has_types = True
     can_seek = True
@@ -30,7 +33,7 @@ class Parquet(Format):
         self, path: Path, found: pa.Schema, wanted: pa.Schema, batch_rows: int, skip_rows: int
     ) -> Iterator[pa.RecordBatch]:
         texts = [field.name for field in wanted if isinstance(field.type, pa.DictionaryType)]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
+        with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
             for run, ahead in _runs(file.metadata, batch_rows, skip_rows):
                 yield from dropped(_run(file, path, run, wanted.names, batch_rows), ahead)
 

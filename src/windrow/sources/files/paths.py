@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
@@ -47,18 +48,23 @@ def kind_of(path: Path) -> FileKind | None:
 def find_files(text: str | Path, name: str) -> tuple[tuple[Path, ...], FileKind]:
     """The files a path, a folder or a glob pattern stands for, sorted by name, all of one kind."""
     path = own_path(text)
-    if path.is_file():
-        files = [path]
-    elif path.is_dir():
-        files = _visible(path.iterdir())
-    elif any(sign in str(path) for sign in "*?["):
-        files = _visible(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-    else:
+    try:
+        files = _meant(path, name) if str(text) else None
+    except SourceError:
+        raise
+    except OSError as error:
+        raise SourceError(
+            f"must be a path that can be read ({(error.strerror or str(error)).lower()})",
+            parameter=name,
+            value=str(text),
+            hint="check the path, and who may read it",
+        ) from error
+    if files is None:
         raise SourceError(
             "must be a file, a folder or a glob pattern that exists",
             parameter=name,
-            value=str(text),
-            hint=_nearest(path),
+            value=str(text) or "nothing",
+            hint=_nearest(path) if str(text) else "name one; for all files here, write ./",
         )
     if not files:
         raise SourceError(
@@ -70,13 +76,39 @@ def find_files(text: str | Path, name: str) -> tuple[tuple[Path, ...], FileKind]
     return tuple(files), _one_kind(files, text, name)
 
 
+def _meant(path: Path, name: str) -> list[Path] | None:
+    """The files that a path stands for; None where it is none and no pattern."""
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        return _files(_visible(path.iterdir()), name)
+    if any(sign in str(path) for sign in "*?["):
+        found = _visible(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+        return _files([one for one in found if kind_of(one) or not one.is_dir()], name)  # ** matches every folder
+    return None
+
+
 def _visible(paths: Iterable[Path]) -> list[Path]:
-    found = [path for path in paths if path.is_file() and path.name[0] not in "._"]
-    return sorted(found, key=lambda path: (path.name, str(path)))
+    return sorted((path for path in paths if path.name[0] not in "._"), key=lambda path: (path.name, str(path)))
+
+
+def _files(found: list[Path], name: str) -> list[Path]:
+    """Those of them that are files. A folder among them would be left out unseen, with all that is in it."""
+    for path in found:
+        if path.is_dir() and any(path.iterdir()):
+            raise SourceError(
+                "must be files, or a folder of files without folders in it",
+                parameter=name,
+                value=f"the folder {path}",
+                hint="name the files with a pattern, such as folder/*.csv, or folder/**/*.csv with those below",
+            )
+    return [path for path in found if path.is_file()]
 
 
 def _nearest(path: Path) -> str:
     """Which part of a path is missing."""
+    if os.path.lexists(path):
+        return f"{path} is {'a link that leads nowhere' if path.is_symlink() else 'a device or a pipe, not a file'}"
     for parent in path.parents:
         if parent.is_dir():
             return f"the folder {parent} exists, {path.relative_to(parent)} is not in it"

@@ -221,3 +221,11 @@ def test_a_stream_of_text_rows_is_read_on_after_a_failure(spark: SparkSession, t
 
 def test_a_source_without_rows_gives_one_micro_batch(spark: SparkSession, tmp_path: Path) -> None:
     assert [(0, 0, True, 0, "")] == run(spark, "replay_nothing", numbers(0), tmp_path, 2)
+
+
+def test_rows_behind_the_end_are_refused() -> None:
+    pattern = (
+        r"^`numbers` must still have the 20 rows it had when the run came to its end, got 25 in .*\. Hint: run the"
+    )
+    with pytest.raises(SourceError, match=pattern):
+        ReplayStream(replay(25)).latestOffset({"rows": 20, "ended": True}, ReadMaxRows(10))

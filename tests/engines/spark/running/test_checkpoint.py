@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import struct
@@ -18,8 +19,9 @@ from windrow.durable.manifests import SPARK_MANIFEST
 from windrow.durable.sealed_files import read_json, write_json
 from windrow.engines.spark.running.checkpoint import check_output, claim, working_folder
 from windrow.engines.spark.running.logs import check_sums, given_files
-from windrow.errors import ConfigurationError
+from windrow.errors import ConfigurationError, SourceError
 from windrow.sharded.chunks import VERSION
+from windrow.sources import open_source
 
 HINT = "Hint: bring the folder back from a copy, or run the query from the start in an empty folder."
 
@@ -59,7 +61,7 @@ def whole(tmp_path: Path) -> Path:
     """A checkpoint after micro-batches 0 to 2, the last of which is planned and given but not committed."""
     folder = tmp_path / "state"
     with working_folder(str(folder), restore=False):
-        claim(folder, made(), ledger=True)
+        claim(folder, made(), {}, ledger=True)
     schema = f"file:{folder}/spark/state/0/_stateSchema/default/0_ab"
     write(folder / "spark/metadata", '{"id":"1"}')
     write(folder / "spark/state/0/_metadata/v2/0", "v2\n" + json.dumps({"paths": [schema], "more": "x" * 600}))
@@ -81,7 +83,7 @@ def test_a_folder_that_holds_a_run_is_refused_unless_it_is_restored(whole: Path)
     with refused(message), working_folder(str(whole), restore=False):
         pass
     with working_folder(str(whole), restore=True):
-        claim(whole, made(), ledger=True)
+        claim(whole, made(), {}, ledger=True)
 
 
 def test_a_folder_of_another_engine_is_refused(tmp_path: Path) -> None:
@@ -108,14 +110,14 @@ def test_a_folder_of_other_state_is_refused(whole: Path) -> None:
         "Hint: set spark.sql.shuffle.partitions to 2, or begin with an empty checkpoint folder."
     )
     with refused(shards):
-        claim(whole, made(3), ledger=True)
+        claim(whole, made(3), {}, ledger=True)
     way = (
         "`checkpoint` must be of a run whose results are written to a place of Spark's, such as parquet:FOLDER; those "
         f"of this one were given to this process, got {whole}. "
         "Hint: go on with the same kind of output, or begin with an empty checkpoint folder."
     )
     with refused(way):
-        claim(whole, made(), ledger=False)
+        claim(whole, made(), {}, ledger=False)
     version = (
         f"`checkpoint` must be of state format {VERSION}, got format 2. "
         "Hint: begin with an empty checkpoint folder, or go on with the Windrow that wrote it."
@@ -124,7 +126,7 @@ def test_a_folder_of_other_state_is_refused(whole: Path) -> None:
         json.dumps({"version": 2, "query": ["stream s"], "shards": 2})
     )  # it had no checksum
     with refused(version):
-        claim(whole, made(), ledger=True)
+        claim(whole, made(), {}, ledger=True)
 
 
 def test_a_run_killed_while_it_claims_its_folder_can_be_restored(
@@ -136,10 +138,10 @@ def test_a_run_killed_while_it_claims_its_folder_can_be_restored(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
-            claim(tmp_path, made(), ledger=True)
+            claim(tmp_path, made(), {}, ledger=True)
     for _ in range(2):
         restore(tmp_path)
-        claim(tmp_path, made(), ledger=True)
+        claim(tmp_path, made(), {}, ledger=True)
     assert ["stream s"] == read_json(tmp_path / SPARK_MANIFEST)["query"]
 
 
@@ -153,7 +155,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "Hint: choose another folder, mend its permissions or make room on its disk."
     )
     with refused(message):
-        claim(tmp_path, made(), ledger=True)
+        claim(tmp_path, made(), {}, ledger=True)
 
 
 CHANGED = "has changed since it was written: its checksum differs"
@@ -271,8 +273,26 @@ def test_an_output_that_lacks_what_the_run_has_given_is_refused(whole: Path, tmp
 
 def test_the_manifest_is_written_once(whole: Path) -> None:
     before = (whole / SPARK_MANIFEST).stat().st_mtime_ns
-    claim(whole, made(), ledger=True)
+    claim(whole, made(), {}, ledger=True)
     assert before == (whole / SPARK_MANIFEST).stat().st_mtime_ns
     write_json(whole / SPARK_MANIFEST, {"version": VERSION, "query": ["other"], "shards": 2, "ledger": True})
     with pytest.raises(ConfigurationError, match=r"^`checkpoint` must be of a query that keeps the same state"):
-        claim(whole, made(), ledger=True)
+        claim(whole, made(), {}, ledger=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"), [("t\n1\n2\n", "6 bytes, were 4"), ("t\n7\n", "written again since")], ids=["grew", "changed"]
+)
+def test_a_file_that_is_another_than_it_was(tmp_path: Path, content: str, what: str) -> None:
+    path, folder = tmp_path / "s.csv", tmp_path / "state"
+    path.write_text("t\n1\n")
+    os.utime(path, (0, 0))
+    claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)
+    claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)
+    path.write_text(content)
+    claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)  # which may not have been read yet
+    write(folder / "spark" / "commits" / "0", "v1")
+    write(folder / "spark" / "offsets" / "0", 'v1\n{"rows": 1, "ended": true}')
+    message = rf"^`s` must still be the data that was read before the checkpoint, got {path} \({what}\)\. Hint: bring "
+    with pytest.raises(SourceError, match=message):
+        claim(folder, made(), {"s": open_source(path, name="s")}, ledger=True)

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from windrow.engines.spark.session.loaded_later import LoadedLater
 from windrow.sources import Element, Source, elements_of
-from windrow.sources.base import shrunk
+from windrow.sources.base import grown, shrunk
 from windrow.sources.replayed.spans import (
     Offset,
     RowSpan,
@@ -105,6 +105,8 @@ class ReplayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if first > total:
             raise shrunk(self.replay.source, first)
         if start.get("ended"):
+            if first < total:
+                raise grown(self.replay.source, first, total)
             return start
         if isinstance(limit, ReadAllAvailable) and not self.must_finish:  # the one micro-batch, as with `Trigger.Once`
             return offset(total, True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,8 @@ from windrow.errors import ConfigurationError
 from windrow.sharded.chunks import VERSION
 from windrow.sharded.signature import check_facts
 from windrow.sources.addresses import STORES, scheme_of
+from windrow.sources.base import Source
+from windrow.sources.files.file_source import FileSource, last_place, refuse_changed
 
 METRICS = "metrics.json"
 """What was counted up to the last micro-batch, for a run that is restored and finds nothing left to do."""
@@ -105,25 +107,40 @@ def _inspect(folder: Path, restore: bool) -> None:
             relocate(folder / name)
 
 
-def claim(folder: Path, made: Frames, *, ledger: bool) -> None:
-    """The folder belongs to this query from now on, or is refused; with `ledger` what it gives is kept in there."""
+def claim(folder: Path, made: Frames, sources: Mapping[str, Source], *, ledger: bool) -> None:
+    """The folder belongs to this query from now on, or is refused; with `ledger` what it gives is kept in there.
+
+    So it is where the run came to its end, and files that it read are others than they were.
+    """
     facts = {"version": VERSION, "query": made.bundle.signature, "shards": len(made.bundle.shards)}
     manifest = folder / SPARK_MANIFEST
+    files = {name: source for name, source in sources.items() if isinstance(source, FileSource)}
+    places = {} if manifest.exists() else {name: last_place(source) for name, source in files.items()}
     with whole(folder):
         if not manifest.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            write_json(manifest, {**facts, "ledger": ledger})
+            write_json(manifest, {**facts, "ledger": ledger, "files": places})
             return
         saved = read_manifest(manifest, VERSION)
         check_facts(saved, facts)
-        if saved["ledger"] != ledger:  # results that were given before are somewhere else
-            ways = ("written to a place of Spark's, such as parquet:FOLDER", "given to this process")
-            raise ConfigurationError(
-                f"must be of a run whose results are {ways[ledger]}; those of this one were {ways[not ledger]}",
-                parameter="checkpoint",
-                value=str(folder),
-                hint="go on with the same kind of output, or begin with an empty checkpoint folder",
-            )
+    has_ended = _has_ended(folder, len(files))
+    for name, place in saved.get("files", {}).items():
+        if name in files and has_ended:
+            refuse_changed(files[name], place)
+    if saved["ledger"] != ledger:  # results that were given before are somewhere else
+        ways = ("written to a place of Spark's, such as parquet:FOLDER", "given to this process")
+        raise ConfigurationError(
+            f"must be of a run whose results are {ways[ledger]}; those of this one were {ways[not ledger]}",
+            parameter="checkpoint",
+            value=str(folder),
+            hint="go on with the same kind of output, or begin with an empty checkpoint folder",
+        )
+
+
+def _has_ended(folder: Path, streams: int) -> bool:
+    """Whether the last micro-batch that is done has read so many streams to their end."""
+    path = folder / SPARK / "offsets" / str(last(folder / SPARK / "commits"))
+    return path.exists() and path.read_text().count('"ended"') >= streams
 
 
 def check_output(target: str, checkpoint: Path) -> None:

@@ -72,8 +72,12 @@ class SparkOptions(Settings):
     def check(self) -> None:
         for name in ("batch_rows", "shards", "rate"):
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is not None and not value >= 1:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
+            if value is not None and value >= 1 << 62:
+                raise ConfigurationError("must be below 2^62", parameter=name, value=value)
+        if self.spark is not None and not hasattr(self.spark, "version"):
+            raise ConfigurationError("must be a session of Spark", parameter="spark", value=self.spark)
         if self.restore and not self.checkpoint:
             raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
 
@@ -133,20 +137,29 @@ def _run(
             framed = any(isinstance(source, FrameSource) for source in sources.values())
             if options.output is not None:
                 (plan,) = plans
-                running = _started(made[0], options, folder, early=gives_early(plan), now=options.once or not framed)
+                now = options.once or not framed
+                running = _started(made[0], sources, options, folder, early=gives_early(plan), now=now)
                 return [_watched(running, receiver.on_progress, options.json_lines, requests.stop)]
             given = [_deliveries(receiver, query) for query in range(len(plans))]
             if not made[0].outcomes.isStreaming:
                 return _whole(made, given)
             closing = partial(frames, spark, plans, sources, replace(settings, close=True)) if framed else None
             ledger = SparkLedger(spark, folder, made, given, keep=options.checkpoint is not None)
-            return _Streaming(made, closing, ledger, options, requests, receiver.on_progress).run()
+            return _Streaming(made, sources, closing, ledger, options, requests, receiver.on_progress).run()
 
         each = on_own_thread(spark, work, requests.stop)
     return [replace(metrics, elapsed=time.perf_counter() - started) for metrics in each]
 
 
-def _started(made: Frames, options: SparkOptions, folder: Path, *, early: bool, now: bool) -> list[StreamingQuery]:
+def _started(
+    made: Frames,
+    sources: Mapping[str, Source],
+    options: SparkOptions,
+    folder: Path,
+    *,
+    early: bool,
+    now: bool,
+) -> list[StreamingQuery]:
     """The queries that write to addresses; with `now` they end when all that is there has been read."""
     assert options.output is not None
     outputs = [(writer(made.results, options.output, {}, early=early), folder / SPARK)]
@@ -155,7 +168,7 @@ def _started(made: Frames, options: SparkOptions, folder: Path, *, early: bool, 
     for output, checkpoint in outputs:
         if output.folder is not None:
             check_output(output.folder, checkpoint)
-    claim(folder, made, ledger=False)
+    claim(folder, made, sources, ledger=False)
     return [_start(output, checkpoint, now=now) for output, checkpoint in outputs]
 
 
@@ -203,6 +216,7 @@ class _Streaming:
     """One run of a streaming query, and of its end."""
 
     made: Sequence[Frames]
+    sources: Mapping[str, Source]
     closing: Callable[[], Sequence[Frames]] | None
     """Makes the query that ends the streams, where they do not end by themselves."""
     ledger: SparkLedger
@@ -216,7 +230,7 @@ class _Streaming:
 
     def run(self) -> list[Metrics]:
         """Follow where that is wanted; then drain and, where the streams do not end by themselves, end them."""
-        claim(self.folder, self.made[0], ledger=True)
+        claim(self.folder, self.made[0], self.sources, ledger=True)
         outcomes = self.made[0].outcomes
         if self.requests.follow and self.closing is not None:
             self.ledger.hand_over()  # what was given before a restore: nothing may come for long
