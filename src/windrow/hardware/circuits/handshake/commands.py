@@ -44,7 +44,10 @@ def pair_of(design: JoinDesign) -> data.StructLayout:
 
 
 def command_of(design: JoinDesign) -> data.StructLayout:
-    """A row on its way along the chain; core number `home` keeps it at `address`. With `last` it is the end of all."""
+    """A row on its way along the chain; the core that is `home` cores further keeps it at `address`.
+
+    So no core has to know its number, and all of them are the same circuit. With `last` it is the end of all.
+    """
     return data.StructLayout(
         {
             **{name: field.shape for name, field in row_of(design)},
@@ -88,10 +91,14 @@ class Dispatcher(wiring.Component):
         shape = data.StructLayout({name: command[name].shape for name in ("home", "address")})
         place = Signal(shape)
         home, address = last_place(rows, self.design.cores)
+        # A row is taken every other cycle at most, so that what follows from the place is known a cycle before it.
+        is_last, is_last_core = Signal(init=home == address == 0), Signal(init=self.design.cores == 1)
+        m.d.sync += is_last.eq((place.home == home) & (place.address == address))
+        m.d.sync += is_last_core.eq(place.home == self.design.cores - 1)
         with m.If(taken):
-            with m.If((place.home == home) & (place.address == address)):
+            with m.If(is_last):
                 m.d.sync += place.eq(Const(0))
-            with m.Elif(place.home == self.design.cores - 1):
+            with m.Elif(is_last_core):
                 m.d.sync += [place.home.eq(0), place.address.eq(place.address + 1)]
             with m.Else():
                 m.d.sync += place.home.eq(place.home + 1)
