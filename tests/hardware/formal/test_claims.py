@@ -66,7 +66,7 @@ def test_a_window_that_is_too_short_is_caught() -> None:
     proof = same_results(circuit_of(WID), circuit_of(other), WID, elements=3, cycles=30, behind=3)
     assert proof.counterexample is not None
     table = proof.counterexample.table()
-    assert table.splitlines()[0].split() == ["cycle", *RACE_COLUMNS, "bad"]
+    assert table.splitlines()[0].split() == ["cycle", "place", *RACE_COLUMNS, "bad"]
     assert "punctuation=1 last=1" in table
     assert "nonempty=1" in table
 

@@ -58,7 +58,7 @@ def test_one_element_a_cycle_with_bursts_of_panes(ratio: int) -> None:
     query = WindowQuery(ratio * SLIDE, SLIDE, 0, PARTS)
     design = AggregateDesign(LAYOUT, (query,), time_width=24)
     stream, panes = bursts(2 * ratio + 500)
-    trace = Simulation(circuit_of(design)).run(words(design, stream))
+    trace = Simulation(circuit_of(design), soon=True).run(words(design, stream))
     expected = windows(panes, ratio)
     assert Ended.DONE is trace.ended
     assert expected == [(end, parts) for end, _, parts in results(design, trace.results)[0]]
