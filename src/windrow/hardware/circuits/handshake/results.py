@@ -93,10 +93,8 @@ class ResultQueue(wiring.Component):
         level, is_taken = Signal(self.depth), self.output.valid & self.output.ready
         m.d.comb += [self.output.valid.eq(level[0]), self.stays_open.eq(~level[self.highest_open])]
         m.d.sync += self.is_open.eq(self.stays_open)
-        with m.If(is_written & ~is_taken):
-            m.d.sync += level.eq(Cat(Const(1, 1), level))
-        with m.If(is_taken & ~is_written):
-            m.d.sync += level.eq(level[1:])
+        with m.If(is_written ^ is_taken):
+            m.d.sync += level.eq(Mux(is_written, Cat(Const(1, 1), level), level[1:]))
         return level[-1], is_taken
 
     @property
