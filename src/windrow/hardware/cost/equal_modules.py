@@ -41,21 +41,26 @@ def _name(block: str) -> str:
 def instances(modules: Mapping[str, Any]) -> Counter[str]:
     """How often each module of a netlist is there in all.
 
-    >>> cells = {"a": {"type": "core"}, "b": {"type": "core"}, "c": {"type": "LUT6"}}
-    >>> queue = {"q": {"type": "queue"}}
-    >>> sorted(instances({"top": {"cells": cells}, "core": {"cells": queue}, "queue": {"cells": {}}}).items())
-    [('core', 2), ('queue', 2), ('top', 1)]
+    >>> cells = {"a": {"type": "top.core"}, "b": {"type": "top.core"}, "c": {"type": "LUT6"}}
+    >>> core = {"cells": {"q": {"type": "top.core.queue"}}}
+    >>> sorted(instances({"top": {"cells": cells}, "top.core": core, "top.core.queue": {"cells": {}}}).items())
+    [('top', 1), ('top.core', 2), ('top.core.queue', 2)]
     """
     found: Counter[str] = Counter()
 
     def visit(name: str, number: int) -> None:
         found[name] += number
         for kind, uses in Counter(_kinds(modules[name])).items():
-            if kind in modules:
+            if is_own(kind):
                 visit(kind, number * uses)
 
     visit(TOP, 1)
     return found
+
+
+def is_own(kind: str) -> bool:
+    """Whether a cell is a module of the circuit, not one of the chip."""
+    return kind.startswith(f"{TOP}.")
 
 
 def _kinds(module: Mapping[str, Any]) -> Sequence[str]:

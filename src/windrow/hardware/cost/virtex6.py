@@ -19,7 +19,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from windrow.hardware.cost.chips import LX240T, Chip, ChipCost
-from windrow.hardware.cost.equal_modules import instances, with_equal_modules_once
+from windrow.hardware.cost.equal_modules import instances, is_own, with_equal_modules_once
 from windrow.hardware.tools import Progress, ToolRun, summarised, yosys
 from windrow.hardware.verilog import rtlil_text
 
@@ -27,7 +27,7 @@ SCRIPT = (
     "read_rtlil circuit.il; synth_xilinx -family xc6v -widemux 5 {flat}-noiopad -noclkbuf -top top; "
     "delete t:$scopeinfo; write_json circuit.json"
 )
-COUNTING = "virtex6-2"
+COUNTING = "virtex6-3"
 MEMORY_LUTS = {
     **{"RAM32X1S": 1, "RAM32X1D": 2, "RAM64X1S": 1, "RAM64X1D": 2, "RAM128X1S": 2, "RAM128X1D": 4, "RAM256X1S": 4},
     **{"RAM32M": 4, "RAM64M": 4, "SRL16E": 1, "SRLC32E": 1},
@@ -69,7 +69,7 @@ def _summary(folder: Path) -> dict[str, Any]:
         cells = list(modules[name]["cells"].values())
         luts += number * logic_luts(cells)
         for cell in cells:
-            kinds[cell["type"]] += 0 if cell["type"] in modules else number
+            kinds[cell["type"]] += 0 if is_own(cell["type"]) else number
     return {"cells": {kind: number for kind, number in sorted(kinds.items()) if number}, "logic_luts": luts}
 
 

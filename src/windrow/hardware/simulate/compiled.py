@@ -30,7 +30,7 @@ WRITE = (
 """Twice as fast as without optimisations. That of registers (opt_dff) is left out: it takes bits out of the middle of
 them, and then the circuit no longer settles in one evaluation."""
 FLAGS = ("-std=c++14", "-fPIC", "-shared", "-fno-semantic-interposition", "-w")
-FAST, SOON = ("-O2",), ("-O1",)
+FAST, SOON = ("-O2",), ("-O0",)
 """Machine code that is fast, or there soon."""
 
 
