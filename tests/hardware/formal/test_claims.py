@@ -117,7 +117,7 @@ def test_panes_equal_window_ids_for_more(function: Function, range: int, slide: 
 @pytest.mark.soak
 @pytest.mark.parametrize("design", [WID, PANES, with_query(PANES, generous=True)], ids=["wid", "panes", "generous"])
 def test_no_result_is_lost_for_longer(design: AggregateDesign) -> None:
-    proof = nothing_lost(circuit_of(design), circuit_of(design), design, elements=4, cycles=40)
+    proof = nothing_lost(circuit_of(design), circuit_of(design), design, elements=4, cycles=24, behind=3)
     assert proof.holds, str(proof)
 
 
@@ -128,5 +128,6 @@ def test_each_pair_meets_once_in_more_arrays(waits: bool, cores: int, left: int,
     number = Field("n", 3, signed=False)
     layout = BitLayout((number,))
     design = JoinDesign(layout, layout, None, left, right, cores, result_depth=4)
-    proof = meets_once(circuit_of(design), design, rows=6, cycles=50 if waits else 90, waits=waits)
+    rows, cycles = (4, 24) if waits else (6, 90)
+    proof = meets_once(circuit_of(design), design, rows=rows, cycles=cycles, waits=waits)
     assert proof.holds, str(proof)
