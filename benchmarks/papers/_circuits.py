@@ -58,16 +58,35 @@ class Size(Enum):
         return tuple({Size.QUICK: quick, Size.USUAL: usual, Size.FULL: [*usual, *full]}[self])
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says: how much is run, and which part of an experiment (None: all)."""
+
+    size: Size
+    only: str | None = None
+
+    def wants(self, part: str) -> bool:
+        return self.only in (None, part)
+
+
 def begin(about: str | None) -> Size:
     """Read the command line and print what the figures depend on."""
+    return begin_part(about, ()).size
+
+
+def begin_part(about: str | None, parts: Sequence[str]) -> Asked:
+    """The same for an experiment that has parts, of which `--only` names one."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--quick", action="store_true", help="small circuits only")
     group.add_argument("--full", action="store_true", help="large circuits too, which take over five minutes each")
+    if parts:
+        parser.add_argument("--only", choices=parts, help="this part alone")
     asked = parser.parse_args()
     print((about or "").strip().partition("\n")[0])
     print(this_machine())
-    return Size.QUICK if asked.quick else Size.FULL if asked.full else Size.USUAL
+    size = Size.QUICK if asked.quick else Size.FULL if asked.full else Size.USUAL
+    return Asked(size, asked.only if parts else None)
 
 
 # Designs
@@ -99,9 +118,9 @@ def join(cores: int, rows: int, variant: Variant = Variant.REPAIRED) -> JoinDesi
 # Costs
 
 
-def on_virtex6(design: Design, chip: Chip = LX240T) -> ChipCost:
+def on_virtex6(design: Design, chip: Chip = LX240T, *, by_modules: bool = False) -> ChipCost:
     _say("Virtex-6", design)
-    return virtex6_cost(circuit_of(design), chip=chip, timeout=7200.0)
+    return virtex6_cost(circuit_of(design), chip=chip, by_modules=by_modules, timeout=7200.0)
 
 
 def on_ecp5(design: Design, seeds: Sequence[int] = (1,)) -> ChipCost:
@@ -113,6 +132,14 @@ def costs(on_chip: Callable[[Design], ChipCost], designs: Mapping[int, Design]) 
     """What each design takes; the tools are processes, so that as many run side by side as there are cores."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return dict(zip(designs, threads.map(on_chip, designs.values()), strict=True))
+
+
+def placed(designs: Mapping[int, Design], seeds: Sequence[int]) -> dict[int, ChipCost]:
+    """The same on an ECP5, where the seeds of a design run side by side too, and the largest designs first."""
+    tries = [(name, seed) for name in sorted(designs, reverse=True) for seed in seeds]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(lambda one: on_ecp5(designs[one[0]], (one[1],)), tries))  # which the cache keeps
+    return {name: on_ecp5(design, seeds) for name, design in designs.items()}
 
 
 def megahertz(cost: ChipCost) -> float:

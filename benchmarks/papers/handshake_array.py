@@ -2,13 +2,13 @@
 
 Section 6 of "How Soccer Players Would do Stream Joins": keys and values of 32 bits, an equality of keys. Figure 18 has
 the clock for up to 200 cores that keep eight rows of each side: here on an ECP5, so for its shape only, and the size
-on the paper's Virtex-6, beyond the measured arrays as a straight line. Table 1 has arrays of 1, 2, 5 and 10 cores with
+on the paper's Virtex-6, where equal cores are mapped once and counted. Table 1 has arrays of 1, 2, 5 and 10 cores with
 windows of 100 rows that take in 500,000 rows a second: the clock that needs, from simulated cycles a row; the size; and
 an ESTIMATE of dynamic power by the bits that change in the simulation, scaled to the paper's 100 mW at one core.
 `repaired` is ours, where rows stay and commands travel, `literal` the paper's, where rows move in lock step.
 
 Bar: from 1 to 32 cores the slowest clock is at least 0.85 of the fastest.
-`--full` places 32 cores and maps 64, 100 and 200.
+`--full` places 32 cores. `--only clock`, `size` or `cores` is one part of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,22 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from _circuits import SHARE, Line, Pairs, Size, begin, costs, flatness, join, megahertz, on_ecp5, on_virtex6, tries
+from _circuits import (
+    SHARE,
+    Asked,
+    Line,
+    Pairs,
+    Size,
+    begin_part,
+    costs,
+    flatness,
+    join,
+    megahertz,
+    on_virtex6,
+    per_cent,
+    placed,
+    tries,
+)
 from _pictures import Panel, save
 from _switching import switched_bits
 
@@ -51,8 +66,7 @@ STEPS_A_CYCLE = round(PERIOD * 1e15)
 
 def clocks(size: Size) -> Pairs:
     counts = size.of((1, 2), (1, 2, 4, 8, 16), (32,))
-    placed = partial(on_ecp5, seeds=size.of((1,), (1, 2, 3)))
-    found = costs(placed, {cores: join(cores, SHARE * cores) for cores in counts})
+    found = placed({cores: join(cores, SHARE * cores) for cores in counts}, size.of((1,), (1, 2, 3)))
     rows = [
         [n, f"{megahertz(c):.0f}", tries(c), c.registers, c.luts, f"{100 * c.share:.0f} %"] for n, c in found.items()
     ]
@@ -64,20 +78,25 @@ def clocks(size: Size) -> Pairs:
 
 
 def sizes(size: Size) -> dict[str, Pairs]:
-    """LUTs and registers by cores; what was not mapped follows from those that were."""
-    counts = size.of((1, 2), (1, 2, 4, 8, 16, 32), (64, 100, 200))
-    found = costs(partial(on_virtex6, chip=LX760), {cores: join(cores, SHARE * cores) for cores in counts})
-    rows = [[n, c.registers, c.luts, f"{100 * c.share:.1f} %", "mapped"] for n, c in found.items()]
+    """LUTs and registers by cores, mapped core by core, and beside it as a whole where that ends soon."""
+    counts, whole = size.of((1, 2), (1, 2, 4, 8, 16, 32, 64, 100, 200)), size.of((2,), (4, 16))
+    designs = {cores: join(cores, SHARE * cores) for cores in counts}
+    found = costs(partial(on_virtex6, chip=LX760, by_modules=True), designs)
+    flat = costs(partial(on_virtex6, chip=LX760), {cores: designs[cores] for cores in whole})
+    rows = [[n, c.registers, c.luts, f"{100 * c.share:.1f} %", *_beside(c, flat.get(n))] for n, c in found.items()]
+    headers = ("cores", "registers", "LUTs", "chip", "registers as a whole", "LUTs as a whole")
+    table("size on Virtex-6 LX760, core by core (the paper: 200 cores take over 96 %)", headers, rows)
     registers, luts = (Line.through(points) for points in (_registers(found), _luts(found)))
-    for cores in (n for n in (64, 100, 200) if n not in found):
-        share = max(registers.at(cores) / LX760.registers, luts.at(cores) / LX760.luts)
-        numbers = (round(registers.at(cores)), round(luts.at(cores)))
-        rows.append([cores, *numbers, f"{100 * share:.1f} %", "extrapolated linearly"])
-    table(
-        "size on Virtex-6 LX760 (the paper: 200 cores take over 96 %)", ("cores", "registers", "LUTs", "chip", ""), rows
-    )
     print(f"a core takes {registers.slope:.0f} registers and {luts.slope:.0f} LUTs")
     return {"registers": _registers(found), "LUTs": _luts(found)}
+
+
+def _beside(parts: ChipCost, whole: ChipCost | None) -> list[str]:
+    """What a circuit takes that is mapped as a whole, and how much more its parts are."""
+    if whole is None:
+        return ["", ""]
+    pairs = (whole.registers, parts.registers), (whole.luts, parts.luts)
+    return [f"{number:,} ({per_cent(more, number):+.1f} %)" for number, more in pairs]
 
 
 def _registers(found: dict[int, ChipCost]) -> Pairs:
@@ -154,17 +173,26 @@ def cores_or_clock(size: Size, variant: Variant) -> Pairs:
     return estimates
 
 
-def main() -> None:
-    size = begin(__doc__)
+def figure_18(asked: Asked) -> list[Panel]:
+    panels = []
+    if asked.wants("clock"):
+        panels.append(Panel("Figure 18: clock on ECP5", "cores", "MHz", {"repaired": clocks(asked.size)}))
+    if asked.wants("size"):
+        panels.append(Panel("Size on Virtex-6", "cores", "cells", sizes(asked.size)))
+    return panels
+
+
+def table_1(size: Size) -> Panel:
     variants = [Variant.REPAIRED] if size is Size.QUICK else list(Variant)
     power = {f"{variant.value}, estimated": cores_or_clock(size, variant) for variant in variants}
     power["paper"] = [(float(cores), float(milliwatts)) for cores, milliwatts in POWER.items()]
-    panels = [
-        Panel("Figure 18: clock on ECP5", "cores", "MHz", {"repaired": clocks(size)}),
-        Panel("Size on Virtex-6", "cores", "cells", sizes(size)),
-        Panel("Table 1: dynamic power, an estimate", "cores", "mW", power),
-    ]
-    save(panels)
+    return Panel("Table 1: dynamic power, an estimate", "cores", "mW", power)
+
+
+def main() -> None:
+    asked = begin_part(__doc__, ("clock", "size", "cores"))
+    panels = figure_18(asked)
+    save([*panels, *([table_1(asked.size)] if asked.wants("cores") else [])])
 
 
 if __name__ == "__main__":

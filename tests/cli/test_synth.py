@@ -200,6 +200,30 @@ def test_run_and_explain_know_the_engine() -> None:
     assert threads.stderr.startswith("Error: `--threads` is for the local engine")
 
 
+def test_a_run_takes_the_options_of_a_circuit() -> None:
+    run = ("run", "query.sql", "--engine", "hardware", "--simulator", "python", "--output", "out.csv")
+    done = CliRunner().invoke(main, [*run, *SMALL, "--vcd", "waves.vcd"])
+    assert 0 == done.exit_code, done.output
+    assert "repaired circuit, " in done.stderr
+    assert Path("waves.vcd").stat().st_size > 1000
+    assert Path("out.csv").read_text(encoding="utf-8").count("\n") > 10
+    narrow = CliRunner().invoke(main, [*run, "--width", "x=4"])
+    assert (2, "Error: `x` must fit into 4 bits with a sign, got 8 in row 8.") == (
+        narrow.exit_code,
+        narrow.stderr.partition(" Hint")[0],
+    )
+    over = CliRunner().invoke(main, [*run, "--vcd", "rows.parquet"])
+    assert over.stderr.startswith("Error: `--vcd` must not be what the stream s reads")
+
+
+@pytest.mark.parametrize(("option", "value"), [("--width", "x=8"), ("--algorithm", "wid"), ("--cores", "2")])
+def test_options_of_a_circuit_are_for_no_other_engine(option: str, value: str) -> None:
+    done = CliRunner().invoke(main, ["run", "query.sql", "--engine", "local", option, value])
+    assert 2 == done.exit_code
+    expected = f"Error: `{option}` is for the hardware engine. Hint: leave it out, or say --engine hardware.\n"
+    assert expected == done.stderr
+
+
 def test_help_teaches() -> None:
     text = synth("--help").stdout
     assert all(

@@ -1,6 +1,9 @@
 """Brute force: what a circuit for aggregates must answer, from the definitions, with rows kept as they came.
 
-Times are whole numbers that do not wrap; `words` and `results` translate to and from the bits of a circuit.
+Times are whole numbers that do not wrap; `words` and `results` translate to and from the bits of a circuit, `stream_of`
+and `result_words` the other way. A row below the end of the last closed window is late, also where it lies between
+windows: to the software it is not, so that what feeds a circuit puts such rows where they are late for none
+(`feeding.feed`), and then both count the same.
 """
 
 from __future__ import annotations
@@ -10,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from windrow.hardware.answers import result_places
 from windrow.hardware.design import COUNTERS, AggregateDesign, BitLayout, CircuitPart, Field, Function, WindowQuery
+from windrow.hardware.feeding import Elements
 from windrow.hardware.packing import Words, words_for
 from windrow.semantics.scalars.evaluate import evaluate
 
@@ -40,10 +45,14 @@ Result = tuple[int, tuple[Any, ...], tuple[Any, ...]]
 
 @dataclass
 class Expected:
-    """Results of each query, by end and in no order within it, and counters."""
+    """Results of each query, by end and in no order within it, and counters.
+
+    `given` are the results of all queries as they become due: the place of the element, the query, the result.
+    """
 
     results: list[list[Result]]
     counters: dict[str, int]
+    given: list[tuple[int, int, Result]]
 
 
 @dataclass
@@ -88,18 +97,20 @@ def expected(design: AggregateDesign, stream: Stream, queries: tuple[WindowQuery
     """What the circuit of `design` gives, set to `queries` where they are other ones than its own."""
     pairs = zip(design.queries, queries or design.queries, strict=True)
     states = [_State(query, design.limit(query, design.modules(largest))) for largest, query in pairs]
-    counters = dict.fromkeys(COUNTERS, 0)
-    for one in stream:
+    counters, given = dict.fromkeys(COUNTERS, 0), list[tuple[int, int, Result]]()
+    for place, one in enumerate(stream):
         if isinstance(one, Promise):
-            for state in states:
+            for number, state in enumerate(states):
+                known = len(state.results)
                 state.close(one)
+                given += [(place, number, result) for result in state.results[known:]]
             continue
         counters["rows"] += 1
         passing = [state for state in states if all(evaluate(c, one.values) is True for c in state.query.where)]
         counters["filtered"] += not passing
         for state in passing:
             state.take(one, counters)
-    return Expected([sorted(state.results, key=repr) for state in states], counters)
+    return Expected([sorted(state.results, key=repr) for state in states], counters, given)
 
 
 def _window(query: WindowQuery, end: int, rows: list[Values]) -> list[Result]:
@@ -132,6 +143,41 @@ def words(design: AggregateDesign, stream: Stream) -> Words:
         last = isinstance(one, Promise) and one.last
         numbers.append((not row) | last << 1 | (one.time % (1 << width)) << 2 | data << 2 + width)
     return as_words(numbers, 2 + width + max(design.layout.bits, 1))
+
+
+def stream_of(design: AggregateDesign, elements: Elements) -> Stream:
+    """Elements as they are fed to a circuit; times go on from the last promise, forth or back by less than half."""
+    half, promised, stream = 1 << design.time_width - 1, 0, list[Row | Promise]()
+    for place in range(len(elements)):
+        at = promised + (int(elements.time[place]) - promised + half) % (2 * half) - half
+        if elements.punctuation[place]:
+            promised = max(promised, at)
+            stream.append(Promise(promised, bool(elements.last[place])))
+        else:
+            number = sum(int(word) << 64 * limb for limb, word in enumerate(elements.data[place]))
+            names = [one.name for one in design.layout.fields]
+            stream.append(Row(at, dict(zip(names, unpacked(design.layout, number), strict=True))))
+    return stream
+
+
+def result_words(design: AggregateDesign, given: list[tuple[int, int, Result]]) -> Words:
+    """Results as a circuit gives them, with `done` behind them."""
+    places = result_places(design)
+    numbers = []
+    for _, number, (end, key, values) in given:
+        members = {
+            "nonempty": 1,
+            "query": number,
+            "end": end % (1 << design.time_width),
+            "key": _joined(design.key_layouts[number], key),
+            "parts": _joined(design.queries[number].results, values),
+        }
+        numbers.append(sum(value << places[name][0] for name, value in members.items()))
+    return as_words([*numbers, 1], sum(width for _, width in places.values()))
+
+
+def _joined(layout: BitLayout, values: tuple[Any, ...]) -> int:
+    return packed(layout, dict(zip((one.name for one in layout.fields), values, strict=True)))
 
 
 def as_words(numbers: list[int], bits: int) -> Words:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from tests.hardware.model import modelled
+from tests.hardware.reference import expected, result_words, stream_of
 from windrow.engines.hardware.comparing import DIGITS
 from windrow.engines.hardware.finishing import finish
 from windrow.engines.hardware.reading import read_whole
@@ -82,11 +82,12 @@ def run_model(query: wr.Query, **options: Any) -> tuple[list[dict[str, Any]], tu
     plan = plan_circuit([query.plan], sized(asked, {"s": whole}, CircuitOptions(**options)))
     assert isinstance(plan, AggregatePlan)
     fed = feed(plan, whole.times, whole.promises, {name: whole.column(name) for name in plan.columns})
-    results, causes, counters = modelled(plan.design, fed.elements)
+    truth = expected(plan.design, stream_of(plan.design, fed.elements))
+    causes = np.array([*(place for place, *_ in truth.given), len(fed.elements) - 1])
     batches: list[pa.RecordBatch] = []
     rows = plan.queries[0].rows
-    finish(rows.node, rows.above, answer_of(plan, fed, results, causes), batches.append)
-    table = pa.Table.from_batches(batches, query.schema)
+    finish(rows.node, rows.above, answer_of(plan, fed, result_words(plan.design, truth.given), causes), batches.append)
+    table, counters = pa.Table.from_batches(batches, query.schema), truth.counters
     return table.to_pylist(), (counters["rows"], counters["late"], counters["filtered"])
 
 
@@ -100,10 +101,10 @@ def plain(rows: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("seed", range(60))
 def test_what_is_fed_gives_the_answer_of_the_software(seed: int) -> None:
     query = random_query(seed)
-    expected = query.run(engine="local")
+    software = query.run(engine="local")
     found, counts = run_model(query, time_width=random.Random(seed).choice((32, 40, 64)))
-    assert plain(expected.table.to_pylist()) == plain(found)
-    assert (expected.metrics.rows_in, expected.metrics.rows_late, expected.metrics.rows_filtered) == counts
+    assert plain(software.table.to_pylist()) == plain(found)
+    assert (software.metrics.rows_in, software.metrics.rows_late, software.metrics.rows_filtered) == counts
 
 
 def test_promises_come_before_the_rows_that_imply_them() -> None:

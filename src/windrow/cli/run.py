@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windrow.cli.circuits import FLAGS, circuit_options, circuit_settings
+from windrow.cli.circuits import NAMES as CIRCUIT_NAMES
 from windrow.cli.exits import Interrupted
 from windrow.cli.texts import read_queries, text_options
 from windrow.errors import ConfigurationError, reason_of
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 ONLY = {
     "local": ("threads", "every"),
     "spark": ("shards", "memory", "rate", "json_lines", "once"),
-    "hardware": (),
+    "hardware": CIRCUIT_NAMES,
 }
 """Options that one engine has and the others have not."""
 RUNNING = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows")
@@ -73,6 +75,7 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 )
 @click.option("--flush-rows", type=_COUNT, metavar="N", help="Groups in a slice.")
 @click.option("--flush-windows", type=_COUNT, metavar="N", help="Windows by which slices may be late.")
+@circuit_options
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
     """Run the queries of FILE together and show their answers. FILE may be - for standard input.
 
@@ -93,7 +96,7 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
     \b
       windrow run trades.sql
       windrow run trades.sql --engine local
-      windrow run trades.sql --engine hardware
+      windrow run trades.sql --engine hardware --algorithm wid --width volume=24
       windrow run trades.sql --output answer.parquet --late late.parquet
       windrow run trades.sql --checkpoint state --output parquet:answers
       windrow run trades.sql --set trades=other.parquet --strategy wid
@@ -114,7 +117,7 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
 
 
 def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    return FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
 def _check(settings: dict[str, Any]) -> None:
@@ -145,7 +148,7 @@ def _outputs(settings: dict[str, Any]) -> Outputs:
     """All that the run writes, by the flag that names it."""
     from windrow.query.places import Outputs
 
-    names = ("output", "late", "metrics", "json_lines", "checkpoint")
+    names = ("output", "late", "metrics", "json_lines", "checkpoint", "vcd")
     return Outputs({_flag(name): settings[name] for name in names})
 
 
@@ -261,6 +264,8 @@ def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
 
 
 def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
+    if settings["engine"] == "hardware":
+        return circuit_settings(settings)
     names = (*RUNNING, *ONLY[settings["engine"]])
     options = {OPTIONS.get(name, name): settings[name] for name in names if settings[name] and name != "once"}
     return {**options, "restore": settings["restore"]} if settings["checkpoint"] else options

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windrow.cli.circuits import circuit_options, circuit_settings
 from windrow.cli.exits import Interrupted
 from windrow.cli.texts import read_queries, read_text, text_options
 from windrow.errors import ConfigurationError
@@ -25,43 +26,6 @@ OWN = "own"
 """What `--simulate` without a path stands for."""
 
 
-def circuit_options(function: Any) -> Any:
-    """What may be said of a circuit, as `windrow run --engine hardware` takes it too."""
-    for option in reversed(
-        (
-            click.option("--algorithm", type=click.Choice(["wid", "panes"]), help="Whatever the plan chooses."),
-            click.option(
-                "--variant",
-                type=click.Choice(["repaired", "literal"]),
-                default="repaired",
-                show_default=True,
-                help="literal: the papers' algorithm as written, which loses results outside its regime.",
-            ),
-            click.option(
-                "--width", "widths", multiple=True, metavar="NAME=BITS", help="Bits of a column or an answer."
-            ),
-            click.option("--not-null", multiple=True, metavar="NAME", help="A column that is never NULL; * for all."),
-            click.option(
-                "--dictionary", "dictionaries", multiple=True, metavar="NAME=A,B,...", help="The strings of a column."
-            ),
-            click.option("--groups", type=click.IntRange(min=1), metavar="N", help="Room for so many groups."),
-            click.option("--time-width", type=click.IntRange(4, 64), default=32, show_default=True, metavar="BITS"),
-            click.option("--time-unit", metavar="AMOUNT", help="What a time counts in, such as '1 s'."),
-            click.option("--ahead", metavar="AMOUNT", help="How far rows may be ahead of the last promise."),
-            click.option("--cores", type=click.IntRange(min=1), metavar="N", help="Of a join."),
-            click.option(
-                "--simulator",
-                type=click.Choice(["auto", "cxxrtl", "python"]),
-                default="auto",
-                show_default=True,
-                help="cxxrtl needs a C++ compiler and is some hundred times faster.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
-
-
 @click.command("synth")
 @text_options
 @click.option("--output", metavar="PATH.v", help="Write Verilog there, and its map beside it as PATH.json.")
@@ -74,16 +38,6 @@ def circuit_options(function: Any) -> Any:
 )
 @click.option("--target", type=click.Choice(["virtex6", "ecp5"]), help="What the circuit takes on that chip.")
 @click.option("--picture", metavar="PATH.svg", help="Draw the pipeline.")
-@click.option("--vcd", metavar="PATH", help="Write the waveform of the first cycles; with --simulate.")
-@click.option("--configurable", is_flag=True, help="RANGE, SLIDE and constants of WHERE in registers.")
-@click.option(
-    "--window-level",
-    type=click.Choice(["incremental", "scan"]),
-    default="incremental",
-    show_default=True,
-    help="Whether a window takes in what is new and lets go of what is old, or reads all its panes.",
-)
-@click.option("--merge", type=click.Choice(["one-hot", "encoder", "tree"]), default="one-hot", show_default=True)
 @circuit_options
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
     """Turn the query of FILE into a circuit: window aggregates over one stream, or a join of rows by arrival.
@@ -175,34 +129,12 @@ def _with_data(text: str, bindings: tuple[str, ...], data: str | None) -> tuple[
 
 
 def options_of(settings: Mapping[str, Any]) -> HardwareOptions:
-    """The options of the engine from those of a command; what was not given keeps its default."""
+    """The options of the engine from those of the command; what was not given keeps its default."""
     from windrow.engines.hardware.options import HardwareOptions
 
-    plain = ("algorithm", "variant", "merge", "window_level", "configurable", "groups", "time_width", "time_unit")
-    others = ("ahead", "cores", "simulator", "vcd", "not_null")
-    given = {name: settings[name] for name in (*plain, *others) if settings.get(name) not in (None, ())}
-    for name in ("time_unit", "ahead"):
-        if name in given and given[name].lstrip("-").isdigit():
-            given[name] = int(given[name])
-    widths = {name: _bits(name, value) for name, value in _pairs(settings["widths"], "--width", "NAME=BITS")}
-    words = {name: tuple(v.split(",")) for name, v in _pairs(settings["dictionaries"], "--dictionary", "NAME=A,B,...")}
-    options = HardwareOptions(**given, widths=widths, dictionaries=words)
+    options = HardwareOptions(**circuit_settings(settings))
     options.check()
     return options
-
-
-def _pairs(given: Sequence[str], parameter: str, form: str) -> Iterator[tuple[str, str]]:
-    for one in given:
-        name, sign, value = one.partition("=")
-        if not (name and sign and value):
-            raise ConfigurationError(f"must be {form}", parameter=parameter, value=one)
-        yield name, value
-
-
-def _bits(name: str, value: str) -> int:
-    if not value.isdigit():
-        raise ConfigurationError("must be a whole number of bits", parameter=f"--width {name}", value=value)
-    return int(value)
 
 
 def _planned(queries: Sequence[Query], options: HardwareOptions) -> CircuitPlan:

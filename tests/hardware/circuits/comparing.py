@@ -10,10 +10,25 @@ import numpy as np
 
 from tests.hardware.reference import Promise, Row, Stream, as_words, expected, results, words
 from windrow.hardware.circuits.configuration import write_of, writes_for
-from windrow.hardware.design import AggregateDesign, Field, WindowQuery
+from windrow.hardware.design import AggregateDesign, BitLayout, CircuitPart, Field, Function, WindowQuery
 from windrow.hardware.packing import Words
 from windrow.hardware.simulate.simulation import Simulation
 from windrow.hardware.simulate.trace import Ended
+from windrow.semantics.scalars.expressions import Call, Column, Literal
+
+X, Y = Column("x"), Column("y")
+LAYOUT = BitLayout(
+    (Field("x", 9), Field("y", 6, signed=False, nullable=True), Field("k", 2, signed=False, nullable=True))
+)
+PARTS = (
+    CircuitPart(Function.COUNT),
+    CircuitPart(Function.COUNT, Y),
+    CircuitPart(Function.SUM, Call("*", (X, Y)), 50, signed=True),
+    CircuitPart(Function.MIN, Y, 6),
+    CircuitPart(Function.MAX, Call("-", (X, Y)), 12, signed=True),
+)
+"""Every function, with and without values that are NULL."""
+NOT_SEVEN = Call("<>", (Y, Literal(7)))
 
 
 def assert_equal(

@@ -66,7 +66,7 @@ def test_a_window_that_is_too_short_is_caught() -> None:
     proof = same_results(circuit_of(WID), circuit_of(other), WID, elements=3, cycles=30, behind=3)
     assert proof.counterexample is not None
     table = proof.counterexample.table()
-    assert table.splitlines()[0].split() == ["cycle", *RACE_COLUMNS, "bad"]
+    assert table.splitlines()[0].split() == ["cycle", "place", *RACE_COLUMNS, "bad"]
     assert "punctuation=1 last=1" in table
     assert "nonempty=1" in table
 
@@ -115,18 +115,35 @@ def test_panes_equal_window_ids_for_more(function: Function, range: int, slide: 
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("design", [WID, PANES, with_query(PANES, generous=True)], ids=["wid", "panes", "generous"])
-def test_no_result_is_lost_for_longer(design: AggregateDesign) -> None:
-    proof = nothing_lost(circuit_of(design), circuit_of(design), design, elements=4, cycles=40)
+@pytest.mark.parametrize(
+    ("design", "cycles"), [(WID, 24), (PANES, 28), (with_query(PANES, generous=True), 28)], ids=["wid", "panes", "late"]
+)
+def test_no_result_is_lost_for_longer(design: AggregateDesign, cycles: int) -> None:
+    """Every cycle takes about twice as long to prove as the one before."""
+    proof = nothing_lost(circuit_of(design), circuit_of(design), design, elements=4, cycles=cycles, behind=3)
+    assert proof.holds, str(proof)
+    mutated = nothing_lost(circuit_of(design), NeverWaits(circuit_of(design)), design, elements=4, cycles=cycles)
+    assert not mutated.holds
+
+
+def array_of(cores: int, left: int, right: int) -> JoinDesign:
+    layout = BitLayout((Field("n", 3, signed=False),))
+    return JoinDesign(layout, layout, None, left, right, cores, result_depth=4)
+
+
+ARRAYS = [array_of(1, 2, 2), array_of(2, 2, 4), array_of(3, 3, 3)]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("design", ARRAYS, ids=["one core", "two cores", "three cores"])
+def test_each_pair_meets_once_in_more_arrays(design: JoinDesign) -> None:
+    proof = meets_once(circuit_of(design), design, rows=6, cycles=90)
     assert proof.holds, str(proof)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("waits", [True, False])
-@pytest.mark.parametrize(("cores", "left", "right"), [(1, 2, 2), (2, 2, 4), (3, 3, 3)])
-def test_each_pair_meets_once_in_more_arrays(waits: bool, cores: int, left: int, right: int) -> None:
-    number = Field("n", 3, signed=False)
-    layout = BitLayout((number,))
-    design = JoinDesign(layout, layout, None, left, right, cores, result_depth=4)
-    proof = meets_once(circuit_of(design), design, rows=6, cycles=50 if waits else 90, waits=waits)
+@pytest.mark.parametrize("design", ARRAYS, ids=["one core", "two cores", "three cores"])
+def test_each_pair_meets_once_whenever_the_reader_is_ready(design: JoinDesign) -> None:
+    proof = meets_once(circuit_of(design), design, rows=4, cycles=28, waits=True)
     assert proof.holds, str(proof)
+    assert not meets_once(NeverWaits(circuit_of(design)), design, rows=4, cycles=28, waits=True).holds

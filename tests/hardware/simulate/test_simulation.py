@@ -33,7 +33,7 @@ def totals(trace: Trace) -> list[int]:
 
 @pytest.fixture(scope="module")
 def simulations() -> dict[Simulator, Simulation]:
-    return {one: Simulation(Running(), backend=one) for one in (Simulator.PYTHON, Simulator.CXXRTL)}
+    return {one: Simulation(Running(), backend=one, soon=True) for one in (Simulator.PYTHON, Simulator.CXXRTL)}
 
 
 def test_the_layout_of_an_element_is_that_of_the_circuit() -> None:
@@ -109,7 +109,7 @@ def test_many_results_come_out_in_pieces(simulations: dict[Simulator, Simulation
 def test_a_waveform_is_written_for_the_first_cycles(tmp_path: Path) -> None:
     for backend in (Simulator.PYTHON, Simulator.CXXRTL):
         path = tmp_path / f"{backend.value}.vcd"
-        trace = Simulation(Running(), backend=backend).run(words([1] * 50), vcd=path, vcd_cycles=10)
+        trace = Simulation(Running(), backend=backend, soon=True).run(words([1] * 50), vcd=path, vcd_cycles=10)
         assert 51 == len(trace.results)
         text = path.read_text()
         assert "$var" in text

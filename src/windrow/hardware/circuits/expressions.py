@@ -67,6 +67,51 @@ def wire(expression: Expression, row: Mapping[str, Wires], constants: Sequence[A
     return _wired(expression, row, given)
 
 
+def wire_later(m: Any, expression: Expression, row: Mapping[str, Wires]) -> Wires:
+    """The truth of an expression over the fields of a row one cycle before: one row a cycle, on a shorter path.
+
+    Comparisons end in registers, and what AND, OR and NOT make of them comes behind. An equality is a few of its bits
+    to a register: all of them in one cycle are the longest path of a join.
+    """
+    if isinstance(expression, Call) and expression.function in ("and", "or", "not"):
+        arguments = [wire_later(m, argument, row) for argument in expression.arguments]
+        return _FUNCTIONS[expression.function](expression.function, *arguments)
+    if isinstance(expression, Call) and expression.function in ("=", "<>"):
+        left, right = (wire(argument, row) for argument in expression.arguments)
+        same = _equal_in_pieces(left.value, right.value)
+        held, known = _held(m, same), _held(m, left.known & right.known)
+        return Wires(held.all() if expression.function == "=" else ~held.all(), known)
+    found = wire(expression, row)
+    return Wires(_held(m, found.value), _held(m, found.known))
+
+
+PIECE = 16
+"""Bits of an equality that are compared before a register: about as long a path as others of a core have. With eight a
+core alone is faster, and an array is not."""
+
+
+def _equal_in_pieces(left: Any, right: Any) -> Any:
+    """A bit for each few bits of two numbers: all are set where the numbers are equal."""
+    left, right = Value.cast(left), Value.cast(right)
+    is_mixed = left.shape().signed != right.shape().signed
+    width = max(len(value) + (is_mixed and not value.shape().signed) for value in (left, right))
+    one, other = (_extended(value, width) for value in (left, right))
+    return Cat(one[low : low + PIECE] == other[low : low + PIECE] for low in range(0, width, PIECE))
+
+
+def _extended(value: Any, width: int) -> Any:
+    """A number in so many bits, of which there are enough."""
+    more = width - len(value)
+    filling = value[-1] if value.shape().signed else Const(0, 1)
+    return Cat(value, filling.replicate(more)) if more > 0 else value
+
+
+def _held(m: Any, value: Any) -> Any:
+    held = Signal(len(Value.cast(value)), name="held")
+    m.d.sync += held.eq(value)
+    return held
+
+
 def check_expression(expression: Expression, layout: BitLayout) -> None:
     """Refuse an expression that no circuit computes; the message says which part of it, and why."""
     width = max(layout.bits, 1)

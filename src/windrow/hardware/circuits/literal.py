@@ -1,4 +1,4 @@
-"""The first paper's circuit as written: four stages of Window-ID behind a selection of two stages.
+"""The papers' circuits as written, and the engine of the first: four stages of Window-ID.
 
 There is no back-pressure, nothing is counted and nothing ends: rows come at any time, `last` means nothing, and results
 that nobody takes are gone. Where this loses results, `test_literal.py` shows it.
@@ -6,6 +6,8 @@ that nobody takes are gone. Where this loses results, `test_literal.py` shows it
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -16,12 +18,17 @@ from windrow.hardware.circuits.accumulators import Accumulators
 from windrow.hardware.circuits.engine import LiteralSignature
 from windrow.hardware.circuits.expressions import fields_of, wire
 from windrow.hardware.circuits.merging import choose, delayed, tree_levels
+from windrow.hardware.circuits.panes.literal import LiteralPanes
 from windrow.hardware.circuits.ports import AggregatePorts
-from windrow.hardware.design import AggregateDesign, WindowQuery
+from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, WindowQuery
 
 
 class LiteralCircuit(wiring.Component):
-    """Stage 1 compares, stage 2 decides whether a row is valid; the engine does the rest."""
+    """The papers' engine behind its selection. Every element is taken, no result waits, nothing is counted.
+
+    Window-ID has two stages for it: one compares, one decides whether a row is valid. In the paper on panes the
+    selection belongs to the first stage of the engine and takes no cycle.
+    """
 
     def __init__(self, design: AggregateDesign) -> None:
         self.design = design
@@ -30,23 +37,23 @@ class LiteralCircuit(wiring.Component):
 
     def elaborate(self, _: Any) -> Module:
         m = Module()
-        m.submodules.engine = engine = LiteralWindowIds(self.design, self.query)
+        is_staged = self.design.algorithm is CircuitAlgorithm.WID
+        m.submodules.engine = engine = (LiteralWindowIds if is_staged else LiteralPanes)(self.design, self.query)
         element, valid = self.input.payload, self.input.valid
-        stages = [Signal(element.shape(), name=f"stage{number}") for number in (1, 2)]
-        rows, punctuations = Signal(2), Signal(2)
+        row, punctuation = valid & ~element.punctuation, valid & element.punctuation
         fields = fields_of(self.design.layout, element.data)
-        passes = Signal(len(self.query.where))
-        m.d.sync += [
-            passes.eq(Cat(wire(condition, fields).is_true for condition in self.query.where)),
-            *(stages[0].eq(element), stages[1].eq(stages[0])),
-            rows.eq(Cat(valid & ~element.punctuation, rows[0] & passes.all())),
-            punctuations.eq(Cat(valid & element.punctuation, punctuations[0])),
-        ]
-        arguments = Accumulators(self.query.parts, self.design.layout).evaluate(stages[1].data)
+        passes = [wire(condition, fields).is_true for condition in self.query.where]
+        if is_staged:
+            passes = delayed(m, Cat(*passes), 1)
+            row = delayed(m, delayed(m, row, 1) & passes.all(), 1)
+            element, punctuation = (delayed(m, one, 2) for one in (element, punctuation))
+        else:
+            row = reduce(and_, passes, row)
+        arguments = Accumulators(self.query.parts, self.design.layout).evaluate(element.data)
         m.d.comb += [
             self.input.ready.eq(1),
-            *(engine.row.eq(rows[1]), engine.punctuation.eq(punctuations[1])),
-            *(engine.time.eq(stages[1].time), engine.arguments.eq(arguments)),
+            *(engine.row.eq(row), engine.punctuation.eq(punctuation)),
+            *(engine.time.eq(element.time), engine.arguments.eq(arguments)),
             *(self.output.valid.eq(engine.result), self.output.payload.nonempty.eq(engine.result)),
             *(self.output.payload.end.eq(engine.end), self.output.payload.parts.eq(engine.parts)),
         ]

@@ -14,10 +14,9 @@ from windrow.hardware.circuits.filters import FilterStages
 from windrow.hardware.circuits.handshake.array import HandshakeArray
 from windrow.hardware.circuits.literal import LiteralCircuit, as_in_the_papers
 from windrow.hardware.circuits.merging import QueryMerger
-from windrow.hardware.circuits.panes.literal_circuit import LiteralPaneCircuit
 from windrow.hardware.circuits.ports import COUNTER_BITS, AggregatePorts
 from windrow.hardware.circuits.query import QueryCircuit
-from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, Design, JoinDesign, Variant
+from windrow.hardware.design import AggregateDesign, Design, JoinDesign, Variant
 
 
 def circuit_of(design: Design) -> wiring.Component:
@@ -25,8 +24,7 @@ def circuit_of(design: Design) -> wiring.Component:
     if isinstance(design, JoinDesign):
         return HandshakeArray(design)
     if design.variant is Variant.LITERAL:
-        whole = LiteralCircuit if design.algorithm is CircuitAlgorithm.WID else LiteralPaneCircuit
-        return whole(as_in_the_papers(design))
+        return LiteralCircuit(as_in_the_papers(design))
     return AggregateCircuit(design)
 
 

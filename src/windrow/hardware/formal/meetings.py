@@ -1,6 +1,7 @@
 """Which rows of a handshake array meet: each pair that is in both windows at once does, once, and no other pair.
 
-Rows carry their number in the stream, so that a pair says who met. Which side each row is of is free.
+Rows carry their number in the stream, so that a pair says who met. Which side each row is of is free, and so is the one
+pair that is watched: what is true of any pair is true of all, and a solver has far less to keep than with all of them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from windrow.hardware.formal.standing_inputs import as_at_first
+
 
 class Meetings(wiring.Component):
-    """`bad` rises when two rows meet that should not, or again; when a pair is missing; in cycle `last` if not done.
+    """`bad` rises when the watched rows meet and should not, or again; when they have not met in the end; in cycle
+    `last` if not done.
 
     `left_rows` and `right_rows` are the windows, in rows. Where `waits` is set, gaps and a reader that is not ready are
     tried too; then nothing need be done by cycle `last`.
@@ -23,7 +27,8 @@ class Meetings(wiring.Component):
         self, array: wiring.Component, *, rows: int, left_rows: int, right_rows: int, last: int, waits: bool = False
     ) -> None:
         self.array, self.rows, self.windows, self.last, self.waits = array, rows, (left_rows, right_rows), last, waits
-        ports: dict[str, Any] = {"sides": In(rows)}
+        self.sizes = tuple(len(array.output.payload[side]) for side in ("left", "right"))
+        ports: dict[str, Any] = {"sides": In(rows), "left": In(self.sizes[0]), "right": In(self.sizes[1])}
         if waits:
             ports |= {"offers": In(1), "ready": In(1)}
         ports |= {"takes": Out(1), "row": Out(array.input.payload.shape())}
@@ -32,7 +37,8 @@ class Meetings(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.array = self.array
-        self._feed(m, self._kept_sides(m))
+        self.kept, *self.watched = as_at_first(m, self.sides, self.left, self.right)
+        self._feed(m, self.kept)
         pair = self.array.output.payload
         done, cycle = Signal(), Signal(range(self.last + 2))
         with m.If(cycle <= self.last):
@@ -44,16 +50,6 @@ class Meetings(wiring.Component):
         after = self.gives & done
         m.d.comb += self.bad.eq(wrong | (self.gives & pair.done & missing) | after | overdue)
         return m
-
-    def _kept_sides(self, m: Module) -> Signal:
-        """Which rows are right ones, as the first cycle has it."""
-        is_first, kept, sides = Signal(init=1), Signal(self.rows), Signal(self.rows)
-        m.d.sync += is_first.eq(0)
-        with m.If(is_first):
-            m.d.sync += kept.eq(self.sides)
-        m.d.comb += sides.eq(Mux(is_first, self.sides, kept))
-        self.kept = sides
-        return sides
 
     def _feed(self, m: Module, sides: Signal) -> None:
         """The rows one after another, and then the end."""
@@ -73,17 +69,17 @@ class Meetings(wiring.Component):
         m.d.sync += [place.eq(place + self.takes), holds.eq(source.valid & ~source.ready)]
 
     def _watch(self, m: Module, pair: Any, wrong: Signal, missing: Signal) -> None:
-        missed, refused = [], []
-        for left in range(self.rows):
-            for right in range(self.rows):
-                met = Signal(name=f"met_{left}_{right}")
-                now = Signal(name=f"now_{left}_{right}")
-                m.d.comb += now.eq(self.gives & ~pair.done & (pair.left == left) & (pair.right == right))
-                m.d.sync += met.eq(met | now)
-                expected = self._is_due(left, right)
-                refused.append(now & (met | ~expected))
-                missed.append(expected & ~met)
-        m.d.comb += [wrong.eq(Cat(refused).any()), missing.eq(Cat(missed).any())]
+        left, right = self.watched
+        met, now, due = Signal(), Signal(), Signal()
+        places = [(one, other) for one in range(self.rows) for other in range(self.rows)]
+        expected = [(left == one) & (right == other) & self._is_due(one, other) for one, other in places]
+        m.d.comb += [
+            now.eq(self.gives & ~pair.done & (pair.left == left) & (pair.right == right)),
+            due.eq(Cat(expected).any()),
+            wrong.eq(now & (met | ~due)),
+            missing.eq(due & ~met),
+        ]
+        m.d.sync += met.eq(met | now)
 
     def _is_due(self, left: int, right: int) -> Value:
         """Whether the earlier of two rows is still among the last ones of its side when the later comes."""

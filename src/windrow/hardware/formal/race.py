@@ -1,19 +1,21 @@
 """Two circuits, the same elements, each at its own pace: their results must be the same ones in the same order.
 
-The elements are free but the same ones for both: they are read from the port `elements` in the first cycle and kept.
+The elements are free but the same ones for both: they are read from the port `elements` in the first cycle and kept. So
+is the place of the one result that is compared: what is true of any place is true of all, and a solver has far less to
+keep than with all results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from windrow.hardware.formal.standing_inputs import as_at_first
 
 Rule = Callable[[Module, Sequence[Any]], Value]
 """Which sequences of elements a proof is about, as a bit."""
@@ -34,7 +36,7 @@ class Race(wiring.Component):
         self.runners, self.number, self.results, self.last, self.rule = (first, second), elements, results, last, rule
         self.element = first.component.input.payload.shape()
         self.result = first.component.output.payload.shape()
-        ports: dict[str, Any] = {"elements": In(self.element.size * elements)}
+        ports: dict[str, Any] = {"elements": In(self.element.size * elements), "place": In(range(results))}
         for place, runner in zip("ab", self.runners, strict=True):
             if runner.waits:
                 ports |= {f"{place}_offers": In(1), f"{place}_ready": In(1)}
@@ -44,15 +46,15 @@ class Race(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        elements = self._kept_elements(m)
+        whole, chosen = as_at_first(m, self.elements, self.place)
+        size = self.element.size
+        elements = [data.View(self.element, whole[at * size : (at + 1) * size]) for at in range(self.number)]
         allowed = Signal()
         m.d.comb += allowed.eq(self.rule(m, elements))
         first, second = (
-            self._run(m, place, runner, elements) for place, runner in zip("ab", self.runners, strict=True)
+            self._run(m, place, runner, elements, chosen) for place, runner in zip("ab", self.runners, strict=True)
         )
-        pairs = zip(first.results, second.results, strict=True)
-        both = [(place < first.given) & (place < second.given) for place in range(self.results)]
-        differs = reduce(or_, (known & (one != other) for known, (one, other) in zip(both, pairs, strict=True)))
+        differs = (chosen < first.given) & (chosen < second.given) & (first.result != second.result)
         uneven = first.done & second.done & (first.given != second.given)
         cycle = Signal(range(self.last + 2))
         with m.If(cycle <= self.last):
@@ -63,25 +65,14 @@ class Race(wiring.Component):
         m.d.comb += self.bad.eq(allowed & (differs | uneven | overdue | first.full | second.full))
         return m
 
-    def _kept_elements(self, m: Module) -> list[Any]:
-        """The elements, which stay what they were in the first cycle."""
-        is_first, kept = Signal(init=1), Signal.like(self.elements)
-        m.d.sync += is_first.eq(0)
-        with m.If(is_first):
-            m.d.sync += kept.eq(self.elements)
-        whole = Signal.like(self.elements)
-        m.d.comb += whole.eq(Mux(is_first, self.elements, kept))
-        size = self.element.size
-        return [data.View(self.element, whole[place * size : (place + 1) * size]) for place in range(self.number)]
-
-    def _run(self, m: Module, place: str, runner: Racer, elements: Sequence[Any]) -> _Finish:
+    def _run(self, m: Module, place: str, runner: Racer, elements: Sequence[Any], chosen: Signal) -> _Finish:
         """Feed a circuit and note what it gives."""
         m.submodules[f"circuit_{place}"] = circuit = runner.component
         takes, gives = getattr(self, f"{place}_takes"), getattr(self, f"{place}_gives")
         next_one = Signal(range(self.number + 1), name=f"{place}_next")
         holds = Signal(name=f"{place}_holds")
         finish = _Finish(
-            [Signal(self.result.size, name=f"{place}_result{number}") for number in range(self.results)],
+            Signal(self.result.size, name=f"{place}_chosen"),
             Signal(range(self.results + 1), name=f"{place}_given"),
             Signal(name=f"{place}_done"),
             Signal(name=f"{place}_full"),
@@ -97,10 +88,10 @@ class Race(wiring.Component):
             Value.cast(getattr(self, f"{place}_result")).eq(Mux(gives, Value.cast(circuit.output.payload), 0)),
         ]
         m.d.sync += [next_one.eq(next_one + takes), holds.eq(circuit.input.valid & ~circuit.input.ready)]
-        self._note(m, circuit.output.payload, gives, finish)
+        self._note(m, circuit.output.payload, gives, finish, chosen)
         return finish
 
-    def _note(self, m: Module, payload: Any, gives: Value, finish: _Finish) -> None:
+    def _note(self, m: Module, payload: Any, gives: Value, finish: _Finish, chosen: Signal) -> None:
         done = 1 << self.result["done"].offset  # what else is in it is nobody's business
         with m.If(gives & ~finish.done):
             m.d.sync += finish.done.eq(payload.done)
@@ -108,17 +99,15 @@ class Race(wiring.Component):
                 m.d.sync += finish.full.eq(1)
             with m.Else():
                 m.d.sync += finish.given.eq(finish.given + 1)
-                with m.Switch(finish.given):
-                    for number, kept in enumerate(finish.results):
-                        with m.Case(number):
-                            m.d.sync += kept.eq(Mux(payload.done, done, Value.cast(payload)))
+            with m.If(finish.given == chosen):
+                m.d.sync += finish.result.eq(Mux(payload.done, done, Value.cast(payload)))
 
 
 @dataclass(frozen=True)
 class _Finish:
-    """What a circuit gave: results, how many, whether it was done, whether there were more than there is room for."""
+    """What a circuit gave: the chosen result, how many, whether it was done, whether there were more than expected."""
 
-    results: list[Signal]
+    result: Signal
     given: Signal
     done: Signal
     full: Signal

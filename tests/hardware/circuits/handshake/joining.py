@@ -48,7 +48,7 @@ def joined(design: JoinDesign, arrived: Arrived) -> Pairs:
 
 
 def simulated(design: JoinDesign, backend: Simulator = Simulator.PYTHON) -> Simulation:
-    return Simulation(HandshakeArray(design), backend=backend)
+    return Simulation(HandshakeArray(design), backend=backend, soon=True)
 
 
 def fed(simulation: Simulation, design: JoinDesign, arrived: Arrived, **patterns: Any) -> tuple[Trace, Pairs]:

@@ -57,8 +57,8 @@ def windows(panes: list[list[int]], ratio: int) -> list[tuple[int, tuple[int, ..
 def test_one_element_a_cycle_with_bursts_of_panes(ratio: int) -> None:
     query = WindowQuery(ratio * SLIDE, SLIDE, 0, PARTS)
     design = AggregateDesign(LAYOUT, (query,), time_width=24)
-    stream, panes = bursts(2 * ratio + 500)
-    trace = Simulation(circuit_of(design)).run(words(design, stream))
+    stream, panes = bursts(ratio + 500)
+    trace = Simulation(circuit_of(design), soon=True).run(words(design, stream))
     expected = windows(panes, ratio)
     assert Ended.DONE is trace.ended
     assert expected == [(end, parts) for end, _, parts in results(design, trace.results)[0]]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Shape, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from windrow.hardware.circuits.handshake.link import NeighbourLink
 from windrow.hardware.circuits.ports import JoinPorts
 from windrow.hardware.design import JoinDesign
 
@@ -44,7 +47,10 @@ def pair_of(design: JoinDesign) -> data.StructLayout:
 
 
 def command_of(design: JoinDesign) -> data.StructLayout:
-    """A row on its way along the chain; core number `home` keeps it at `address`. With `last` it is the end of all."""
+    """A row on its way along the chain; the core that is `home` cores further keeps it at `address`.
+
+    So no core has to know its number, and all of them are the same circuit. With `last` it is the end of all.
+    """
     return data.StructLayout(
         {
             **{name: field.shape for name, field in row_of(design)},
@@ -67,31 +73,51 @@ class Dispatcher(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        taken, ended = self.input.valid & self.input.ready, Signal()
-        m.d.comb += self.input.ready.eq(~self.output.valid & ~ended)
-        with m.If(self.output.valid & self.output.ready):
-            m.d.sync += self.output.valid.eq(0)
-        row, command = self.input.payload, self.output.payload
-        with m.If(taken):
-            m.d.sync += [self.output.valid.eq(1), ended.eq(row.last)]
-            m.d.sync += [command.last.eq(row.last), command.right.eq(row.right), command.data.eq(row.data)]
-        left = self._place(m, taken & ~row.right, self.design.left_rows)
-        right = self._place(m, taken & row.right, self.design.right_rows)
-        with m.If(taken):
-            m.d.sync += [command.home.eq(Mux(row.right, right.home, left.home))]
-            m.d.sync += [command.address.eq(Mux(row.right, right.address, left.address))]
+        m.submodules.entrance = entrance = NeighbourLink(row_of(self.design))
+        ended = Signal()
+        m.d.comb += [
+            entrance.input.valid.eq(self.input.valid & ~ended),
+            entrance.input.payload.eq(self.input.payload),
+            self.input.ready.eq(entrance.input.ready & ~ended),
+        ]
+        with m.If(self.input.valid & self.input.ready):
+            m.d.sync += ended.eq(self.input.payload.last)
+        self._send(m, entrance.output)
         return m
 
-    def _place(self, m: Module, taken: Signal, rows: int) -> data.View:
-        """The place of the next row of a side."""
+    def _send(self, m: Module, rows: Any) -> None:
+        taken = rows.valid & rows.ready
+        m.d.comb += rows.ready.eq(~self.output.valid)
+        with m.If(self.output.ready):
+            m.d.sync += self.output.valid.eq(0)
+        row, command = rows.payload, self.output.payload
+        left = self._place(m, taken & ~row.right, self.design.left_rows)
+        right = self._place(m, taken & row.right, self.design.right_rows)
+        with m.If(~self.output.valid):
+            m.d.sync += [self.output.valid.eq(rows.valid), command.last.eq(row.last), command.right.eq(row.right)]
+            m.d.sync += [command.data.eq(row.data), command.home.eq(Mux(row.right, right.home, left.home))]
+            m.d.sync += command.address.eq(Mux(row.right, right.address, left.address))
+
+    def _place(self, m: Module, taken: Any, rows: int) -> data.View:
+        """The place of the next row of a side.
+
+        A row is taken every other cycle at most. So a cycle goes by before the place moves on, and another one until
+        it is known whether it is the last.
+        """
         command = command_of(self.design)
         shape = data.StructLayout({name: command[name].shape for name in ("home", "address")})
-        place = Signal(shape)
+        place, advance = Signal(shape), Signal()
         home, address = last_place(rows, self.design.cores)
-        with m.If(taken):
-            with m.If((place.home == home) & (place.address == address)):
+        is_last, is_last_core = Signal(init=home == address == 0), Signal(init=self.design.cores == 1)
+        m.d.sync += [
+            advance.eq(taken),
+            is_last.eq((place.home == home) & (place.address == address)),
+            is_last_core.eq(place.home == self.design.cores - 1),
+        ]
+        with m.If(advance):
+            with m.If(is_last):
                 m.d.sync += place.eq(Const(0))
-            with m.Elif(place.home == self.design.cores - 1):
+            with m.Elif(is_last_core):
                 m.d.sync += [place.home.eq(0), place.address.eq(place.address + 1)]
             with m.Else():
                 m.d.sync += place.home.eq(place.home + 1)

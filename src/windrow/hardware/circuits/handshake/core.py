@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from windrow.hardware.circuits.handshake.commands import command_of, longest_share, pair_of, share_rows
-from windrow.hardware.circuits.handshake.predicate import is_match
+from windrow.hardware.circuits.handshake.predicate import is_match_later
 from windrow.hardware.circuits.handshake.results import ResultQueue
 from windrow.hardware.circuits.handshake.share import DISTRIBUTED_ROWS, WindowShare
 from windrow.hardware.design import JoinDesign
+
+COMPARING = 3
+"""Cycles from a scanned row to whether it matches."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +55,14 @@ class JoinCore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        underway = 3 if self.is_block else 2
-        m.submodules.queue = queue = ResultQueue(self.design, underway)
+        m.submodules.queue = queue = ResultQueue(self.design, COMPARING + self.is_block)
         m.submodules.left = left = self._share(self.design.left.bits, self.design.left_rows)
         m.submodules.right = right = self._share(self.design.right.bits, self.design.right_rows)
         wiring.connect(m, wiring.flipped(self.before), queue.before)
         wiring.connect(m, queue.output, wiring.flipped(self.results))
         m.d.comb += [queue.before_drained.eq(self.before_drained), self.is_drained.eq(queue.is_drained)]
-        command = self.forward.payload
+        self._command = command = Signal(command_of(self.design))
+        m.d.comb += [self.forward.payload.eq(command), self.forward.payload.home.eq(command.home - 1)]
         scanning = self._scan(m, left, right, queue)
         stage = ScanStage(scanning, command, left.found, right.found)
         self._compare(m, self._delayed(m, stage) if self.is_block else stage, queue)
@@ -71,7 +74,7 @@ class JoinCore(wiring.Component):
 
     def _scan(self, m: Module, left: WindowShare, right: WindowShare, queue: ResultQueue) -> Value:
         """Take commands one by one, keep their rows, count addresses down. Gives whether an address is read now."""
-        coming, command = self.commands.payload, self.forward.payload
+        coming, command = self.commands.payload, self._command
         busy, address, is_final = Signal(), Signal(command.address.shape()), Signal()
         is_sent, begin, is_free = ~self.forward.valid | self.forward.ready, Signal(), Signal(init=1)
         m.d.comb += self.commands.ready.eq(is_sent & is_free)
@@ -98,9 +101,13 @@ class JoinCore(wiring.Component):
         return busy & queue.is_open
 
     def _keep(self, m: Module, begin: Any, left: WindowShare, right: WindowShare) -> None:
-        """Store a row in the cycle after it was taken: there is one, for the next is taken another cycle later."""
-        coming, command = self.commands.payload, self.forward.payload
-        is_home = begin & ~coming.last & (coming.home == self.core)
+        """Store a row in the cycle after it was taken: there is one, for the next is taken another cycle later.
+
+        `home` says how many cores further a row is kept. Behind its core it goes on from the greatest number there is,
+        and the chain ends before it is 0 again.
+        """
+        coming, command = self.commands.payload, self._command
+        is_home = begin & ~coming.last & (coming.home == 0)
         for share, is_side in ((left, ~coming.right), (right, coming.right)):
             is_stored = Signal()
             m.d.sync += is_stored.eq(is_home & is_side)
@@ -113,19 +120,19 @@ class JoinCore(wiring.Component):
         return ScanStage(valid, command, stage.left, stage.right)
 
     def _compare(self, m: Module, stage: ScanStage, queue: ResultQueue) -> None:
-        """Two stages: both rows side by side; whether they match. What matches goes to the queue."""
+        """Three stages: both rows side by side; each comparison; whether they match. What matches goes to the queue."""
         command = stage.command
-        sides, valid, last = Signal.like(queue.own), Signal(), Signal()
+        sides, compared, own = (Signal.like(queue.own, name=name) for name in ("sides", "compared", "own"))
+        valid, last, own_valid = Signal(2), Signal(2), Signal()
         m.d.sync += [
-            valid.eq(stage.valid & ~command.last),
-            last.eq(stage.valid & command.last),
+            valid.eq(Cat(stage.valid & ~command.last, valid)),
+            last.eq(Cat(stage.valid & command.last, last)),
             sides.left.eq(Mux(command.right, stage.left, command.data)),
             sides.right.eq(Mux(command.right, command.data, stage.right)),
+            compared.eq(sides),
+            own.eq(compared),
+            own_valid.eq(valid[1] & is_match_later(m, self.design, sides.left, sides.right)),
         ]
-        own, own_valid, finished = Signal.like(queue.own), Signal(), Signal()
-        m.d.sync += [
-            own.eq(sides),
-            own_valid.eq(valid & is_match(self.design, sides.left, sides.right)),
-            finished.eq(finished | last),
-        ]
+        finished = Signal()
+        m.d.sync += finished.eq(finished | last[1])
         m.d.comb += [queue.own.eq(own), queue.own_valid.eq(own_valid), queue.finished.eq(finished)]

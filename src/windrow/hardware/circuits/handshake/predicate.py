@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Const
 
-from windrow.hardware.circuits.expressions import fields_of, wire
+from windrow.hardware.circuits.expressions import fields_of, wire, wire_later
 from windrow.hardware.design import JoinDesign
 
 
@@ -16,3 +16,11 @@ def is_match(design: JoinDesign, left: Any, right: Any) -> Any:
         return Const(1, 1)
     row = {**fields_of(design.left, left), **fields_of(design.right, right)}
     return wire(design.predicate, row).is_true
+
+
+def is_match_later(m: Any, design: JoinDesign, left: Any, right: Any) -> Any:
+    """The same for the rows that were there one cycle before."""
+    if design.predicate is None:
+        return Const(1, 1)
+    row = {**fields_of(design.left, left), **fields_of(design.right, right)}
+    return wire_later(m, design.predicate, row).is_true

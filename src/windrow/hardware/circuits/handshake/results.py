@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -63,40 +63,48 @@ class ResultQueue(wiring.Component):
         m.submodules.memory = kept = memory.Memory(shape=self.own.shape(), depth=self.depth, init=[])
         write, read = kept.write_port(), kept.read_port(domain="comb")
         written, taken = Signal(range(self.depth)), Signal(range(self.depth))
+        enters, entering = Signal(), Signal.like(self.own)
+        m.d.sync += [
+            enters.eq(self.own_valid | (self.is_open & self.before.valid)),
+            entering.eq(Mux(self.own_valid, self.own, self.before.payload)),
+        ]
         is_full, is_taken = self._count(m, write.en)
         m.d.comb += [
-            self.is_overrun.eq(self.own_valid & is_full),
+            self.is_overrun.eq(enters & is_full),
             self.before.ready.eq(self.is_open & ~self.own_valid),
-            write.en.eq(self.own_valid | (self.is_open & self.before.valid)),
+            write.en.eq(enters & ~is_full if self.lossy else enters),
             write.addr.eq(written),
-            write.data.eq(Mux(self.own_valid, self.own, self.before.payload)),
+            write.data.eq(entering),
             read.addr.eq(taken),
             self.output.payload.eq(read.data),
         ]
-        if self.lossy:
-            m.d.comb += write.en.eq(Mux(self.own_valid, ~is_full, self.is_open & self.before.valid))
         with m.If(write.en):
             m.d.sync += written.eq(written + 1)
         with m.If(is_taken):
             m.d.sync += taken.eq(taken + 1)
-        m.d.sync += self.is_drained.eq(self.finished & self.before_drained & ~self.output.valid)
+        m.d.sync += self.is_drained.eq(self.finished & self.before_drained & ~enters & ~self.output.valid)
         return m
 
     def _count(self, m: Module, is_written: Any) -> tuple[Any, Any]:
-        """Keep the level, and what follows from it in registers: neighbours see no logic but one gate behind them."""
-        level, is_taken = Signal(range(self.depth + 1)), self.output.valid & self.output.ready
-        m.d.comb += self.stays_open.eq(level <= self.highest_open)
+        """Keep the level as a row of bits, as many of them set as pairs are there: what follows from it is one bit.
+
+        So there are no numbers to compare on the way to the neighbours, who see no logic but one gate.
+        """
+        level, is_taken = Signal(self.depth), self.output.valid & self.output.ready
+        m.d.comb += [self.output.valid.eq(level[0]), self.stays_open.eq(~level[self.highest_open])]
         m.d.sync += self.is_open.eq(self.stays_open)
-        with m.If(is_written & ~is_taken):
-            m.d.sync += [level.eq(level + 1), self.output.valid.eq(1)]
-        with m.If(is_taken & ~is_written):
-            m.d.sync += [level.eq(level - 1), self.output.valid.eq(level != 1)]
-        return level == self.depth, is_taken
+        with m.If(is_written ^ is_taken):
+            m.d.sync += level.eq(Mux(is_written, Cat(Const(1, 1), level), level[1:]))
+        return level[-1], is_taken
 
     @property
     def highest_open(self) -> int:
-        """The level after which the queue stays open for one more cycle, which may add one pair to it and start one."""
-        return self.depth - self.underway - 2
+        """The level after which the queue stays open for one more cycle, which may start one pair more.
+
+        Not in the level are then the pair that enters, one that comes in this cycle and one of the next, and what is
+        underway.
+        """
+        return self.depth - self.underway - 3
 
 
 class ResultPort(wiring.Component):

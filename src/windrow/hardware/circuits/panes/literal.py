@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, unsigned
-from amaranth.lib import data, memory, wiring
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data, wiring
 
 from windrow.hardware.circuits.accumulators import Accumulators
 from windrow.hardware.circuits.engine import LiteralSignature
 from windrow.hardware.circuits.merging import choose, delayed, tree_levels
+from windrow.hardware.circuits.panes.memory import SlicedMemory
 from windrow.hardware.circuits.panes.shape import power_of_two
 from windrow.hardware.design import AggregateDesign, WindowQuery
 
@@ -89,13 +90,16 @@ class LiteralPanes(wiring.Component):
         return Cat(Value.cast(state[f"value{place}"]) for place in range(len(self.query.parts)))
 
     def _windows(self, m: Module, pane: Any, word: Any) -> None:
-        """Stage 4, algorithms 3 and 4."""
+        """Stage 4, algorithms 3 and 4. A word of the buffer is what stage 3 gives: a pane and the flag beside it.
+
+        The paper does not say so. 65 bits are what its table III asks for at RANGE/SLIDE 4096.
+        """
         panes, depth = self.query.range // self.query.pane, literal_depth(self.query)
         write, read, before = (Signal(range(depth), init=init) for init in (1, 0, 0))
         counter = Signal(range(panes + 1))
-        m.submodules.buffer = buffer = memory.Memory(shape=unsigned(len(word)), depth=depth, init=[])
-        writer, reader = buffer.write_port(), buffer.read_port()
-        m.d.comb += [writer.en.eq(pane), writer.addr.eq(write), writer.data.eq(word), reader.addr.eq(read)]
+        m.submodules.buffer = buffer = SlicedMemory(1 + len(word), depth)
+        m.d.comb += [buffer.write.eq(pane), buffer.write_address.eq(write), buffer.write_data.eq(Cat(pane, word))]
+        m.d.comb += buffer.read_address.eq(read)
         following = (read + 1)[: len(read)]
         m.d.sync += before.eq(read)
         with m.If(counter < panes), m.If((read != write) & (following != write)):
@@ -104,9 +108,10 @@ class LiteralPanes(wiring.Component):
             m.d.sync += [read.eq(read - panes + 2), counter.eq(1)]
         with m.If(pane):
             m.d.sync += write.eq(write + 1)
-        takes, gives = Signal(), Signal()
-        m.d.sync += [takes.eq(read != before), gives.eq(counter == panes)]
-        self._aggregate(m, reader.data, takes, gives)
+        moved, gives = Signal(), Signal()
+        m.d.sync += [moved.eq(read != before), gives.eq(counter == panes)]
+        is_pane = buffer.read_data[0]
+        self._aggregate(m, buffer.read_data[1:], moved & is_pane, gives)
 
     def _aggregate(self, m: Module, word: Any, takes: Any, gives: Any) -> None:
         """Stage 5: panes make a window."""
