@@ -90,8 +90,7 @@ class Source(ABC):
 
     def select(self, columns: Sequence[str]) -> Source:
         """The same rows with only these columns, in this order; the others are never read."""
-        same = list(columns) == self.schema.names
-        return self if same else replace(self, schema=narrow(self.schema, columns, self.name))
+        return replace(self, schema=narrow(self.schema, columns, self.name))
 
     def open(
         self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None

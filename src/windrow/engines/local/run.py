@@ -96,7 +96,7 @@ class Runner:
         self.pipeline = build(*prune_together(self.plans), how=self._how(options))
         self.pipeline.go_by(clock)
         columns = columns_read(*self.plans)
-        self.sources = {name: sources[name].select(columns[name]) for name in reading_order(self.plans)}
+        self.sources = {name: _narrowed(sources[name], columns[name]) for name in reading_order(self.plans)}
         self.read = dict.fromkeys(self.sources, 0)
         self.latencies: list[float] = []
         self.longest_stall = 0.0
@@ -285,6 +285,10 @@ def _progress_of(source: Input) -> SourceMetrics:
         disorder.behind,
         disorder.jump(counted.rows_in, source.slack, kind),
     )
+
+
+def _narrowed(source: Source, columns: list[str]) -> Source:
+    return source if columns == source.schema.names else source.select(columns)
 
 
 def run(
