@@ -24,6 +24,9 @@ from windrow.operators.windows.numbered import RowWise
 from windrow.semantics.progress.policies import START
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
+TOGETHER = 1024
+"""Answers that leave together at the most, but for those of one window."""
+
 
 class Buffer(RowWise):
     """Every row is a cell of its own until its last window closed. Sliding, tumbling and landmark windows."""
@@ -62,20 +65,31 @@ class Buffer(RowWise):
             self._pass(bound, last)
             return
         self.rows.sort()
+        found: list[Cells] = []
+        for answers in self._answers(last):
+            found.append(answers)
+            if sum(map(len, found)) >= TOGETHER:
+                yield self._with_values(Cells.joined(found))
+                found = []
+        if found:
+            yield self._with_values(Cells.joined(found))
+        self._pass(bound, last)
+        if isinstance(self.window, Sliding):
+            self.rows.forget_below(start_of(self.window, self.closed + 1))
+
+    def _answers(self, last: int) -> Iterator[Cells]:
+        """The windows up to `last` that hold rows, one by one."""
         number = max(self.closed + 1, first_windows(self.window, self.low))
         while number <= last:
             ends = start_of(self.window, number), end_of(self.window, number)
             low, high = (self.rows.search(time) for time in ends)
             if low < high:
-                yield self._with_values(self._answer(number, low, high))
+                yield self._answer(number, low, high)
             elif high == len(self.rows):
                 break
             else:  # nothing in this window: on to the first that holds the next row
                 number = max(number, last_closed(self.window, self.rows.at(high)))
             number += 1
-        self._pass(bound, last)
-        if isinstance(self.window, Sliding):
-            self.rows.forget_below(start_of(self.window, self.closed + 1))
 
     def _answer(self, number: int, low: int, high: int) -> Cells:
         table = CellTable(self.layout)
