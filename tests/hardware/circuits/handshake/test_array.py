@@ -127,6 +127,15 @@ def test_shares_in_block_ram(share: float, monkeypatch: pytest.MonkeyPatch) -> N
         assert joined(design, arrived) == pairs
 
 
+@pytest.mark.skipif(cxx_compiler() is None, reason="needs a C++ compiler")
+def test_shares_of_one_row_as_machine_code() -> None:
+    design = replace(DESIGN, left_rows=3, right_rows=2, cores=2)
+    arrived = random_rows(Random(3), 60)
+    trace, pairs = fed(simulated(design, Simulator.CXXRTL), design, arrived)
+    assert Ended.DONE is trace.ended
+    assert joined(design, arrived) == pairs
+
+
 @pytest.mark.parametrize("name", ["left_rows", "right_rows", "cores", "result_depth"])
 def test_sizes_are_positive(name: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"^`{name}` must be positive, got 0\.$"):

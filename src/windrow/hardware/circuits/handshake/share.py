@@ -37,7 +37,8 @@ class WindowShare(wiring.Component):
         if self.rows == 0:
             return m
         # Both shares of a core are read at the same address, which may be beyond the end of the other one.
-        address_bits = (self.rows - 1).bit_length()
+        # Never without an address: compiled simulations read one of no bits from beside it.
+        address_bits = max(1, (self.rows - 1).bit_length())
         m.submodules.memory = kept = memory.Memory(shape=self.bits, depth=1 << address_bits, init=[])
         write, read = kept.write_port(), kept.read_port(domain="sync" if self.is_block else "comb")
         m.d.comb += [write.en.eq(self.store), write.addr.eq(self.place[:address_bits]), write.data.eq(self.row)]
