@@ -6,7 +6,7 @@ DEMO := build/demo
 ROWS ?= 1000000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo test lint check bench papers soak docs site clean
+.PHONY: menu demo test lint check bench compare papers soak docs site clean
 MAKEFLAGS += --no-print-directory
 
 menu: ## this menu
@@ -31,6 +31,9 @@ check: lint test ## lint, then test: run it before you commit
 bench: $(VENV)/.dev ## every benchmark, and what changed since the last run here; ONLY=groups for one, QUICK=1 for a try
 	@set -e; for file in benchmarks/$(or $(ONLY),[!_]*).py; do \
 	  echo "== $$file"; $(BIN)/python "$$file" $(if $(QUICK),--quick); done
+
+compare: $(VENV)/.dev ## is this checkout slower than the one in WITH=folder? ONLY="groups joins", each piece in both in turn
+	@$(BIN)/python benchmarks/_compare.py $(WITH) $(ONLY)
 
 papers: $(VENV)/.dev ## the experiments of the papers: tables here, pictures in build/papers
 	@set -e; for file in benchmarks/papers/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done

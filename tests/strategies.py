@@ -143,25 +143,27 @@ def windows(attribute: str = "ts") -> st.SearchStrategy[Window]:
 
 _NUMERIC = ("sum", "avg", "variance", "var_pop", "stddev", "stddev_pop", "median")
 _ANY = ("count", "count_distinct", "approx_distinct", "min", "max", "first", "last", "mode", "collect")
+_FUNCTIONS = (*_NUMERIC, *_ANY, "quantile", "top_k", "heavy_hitters")
 
 
-def _shapes() -> st.SearchStrategy[tuple[str, str | None, tuple[Any, ...]]]:
-    """A function, the column it reads (None: `*`) and its parameters."""
-    numbers, columns = st.sampled_from(("x", "y")), st.sampled_from(("x", "y", "k"))
-    return st.one_of(
-        st.just(("count", None, ())),
-        st.tuples(st.sampled_from(_NUMERIC), numbers, st.just(())),
-        st.tuples(st.sampled_from(_ANY), columns, st.just(())),
-        st.tuples(st.just("quantile"), numbers, st.tuples(st.sampled_from((0.0, 0.1, 0.25, 0.9, 1.0)))),
-        st.tuples(st.just("top_k"), columns, st.tuples(st.integers(1, 3))),
-        st.tuples(st.just("heavy_hitters"), columns, st.tuples(st.sampled_from((0.1, 0.3, 0.5)))),
+def _shapes(functions: Sequence[str]) -> st.SearchStrategy[tuple[str, str | None, tuple[Any, ...]]]:
+    """One of `functions`, the column it reads (None: `*`) and its parameters."""
+    numbers, columns, nothing = st.sampled_from(("x", "y")), st.sampled_from(("x", "y", "k")), st.just(())
+    kinds = (
+        (("count",), st.none(), nothing),
+        (_NUMERIC, numbers, nothing),
+        (_ANY, columns, nothing),
+        (("quantile",), numbers, st.tuples(st.sampled_from((0.0, 0.1, 0.25, 0.9, 1.0)))),
+        (("top_k",), columns, st.tuples(st.integers(1, 3))),
+        (("heavy_hitters",), columns, st.tuples(st.sampled_from((0.1, 0.3, 0.5)))),
     )
+    wanted = [([name for name in names if name in functions], *rest) for names, *rest in kinds]
+    return st.one_of(*(st.tuples(st.sampled_from(names), *rest) for names, *rest in wanted if names))
 
 
 def aggregate_lists(functions: Sequence[str] | None = None, *, max_size: int = 4) -> st.SearchStrategy[list[Aggregate]]:
     """Lists of (name, function, column, parameters) with different names; only of `functions` when given."""
-    shapes = _shapes() if functions is None else _shapes().filter(lambda shape: shape[0] in functions)
-    named = st.lists(shapes, min_size=1, max_size=max_size)
+    named = st.lists(_shapes(_FUNCTIONS if functions is None else functions), min_size=1, max_size=max_size)
     return named.map(lambda found: [(f"a{i}", *shape) for i, shape in enumerate(found)])
 
 

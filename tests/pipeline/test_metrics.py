@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentile, slowest
+from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentiles, slowest
 from windrow.semantics.progress.policies import END, START
 
 DONE = SourceMetrics(3, 9, None, ended=True)
@@ -16,8 +16,8 @@ def test_watermarks_before_the_first_and_after_the_last_are_unknown() -> None:
 
 
 def test_percentiles() -> None:
-    assert None is percentile([], 0.5)
-    assert 2.0 == percentile([1.0, 2.0, 3.0], 0.5)
+    assert [None, None] == percentiles([], 0.5, 0.99)
+    assert [2.0, 3.0] == percentiles([1.0, 2.0, 3.0], 0.5, 1.0)
 
 
 def test_runs_one_after_the_other_add_up() -> None:

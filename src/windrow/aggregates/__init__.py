@@ -34,6 +34,7 @@ _BUILT_IN: tuple[Aggregate, ...] = (
     Collect(),
 )
 _BY_NAME: dict[str, Aggregate] = {aggregate.name: aggregate for aggregate in _BUILT_IN}
+_registered: list[str] = []
 
 
 def names() -> tuple[str, ...]:
@@ -60,7 +61,13 @@ def register(aggregate: UserAggregate) -> UserAggregate:
             "is a built-in aggregate and cannot be replaced", parameter=aggregate.name, hint="give yours another name"
         )
     _BY_NAME[aggregate.name] = aggregate
+    _registered.append(aggregate.name)
     return aggregate
 
 
-__all__ = ["Aggregate", "UserAggregate", "is_known", "lookup", "names", "register"]
+def version() -> int:
+    """A number that changes whenever an aggregate is registered: what was derived under another one may be stale."""
+    return len(_registered)
+
+
+__all__ = ["Aggregate", "UserAggregate", "is_known", "lookup", "names", "register", "version"]

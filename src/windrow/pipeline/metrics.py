@@ -119,5 +119,5 @@ def slowest(sources: Mapping[str, SourceMetrics]) -> str | None:
     return min(lows, key=lambda name: (lows[name] is not None, lows[name] or 0))
 
 
-def percentile(samples: list[float], share: float) -> float | None:
-    return float(np.quantile(samples, share)) if samples else None
+def percentiles(samples: list[float], *shares: float) -> list[float | None]:
+    return np.quantile(samples, shares).tolist() if samples else [None] * len(shares)

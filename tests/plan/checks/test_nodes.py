@@ -40,6 +40,31 @@ def test_a_stream_has_its_own_columns() -> None:
     assert Shape(stream.schema, "time") == shape_of(stream)
 
 
+def test_a_shape_is_derived_once_and_again_when_an_aggregate_is_registered() -> None:
+    class Plain(wr.UserAggregate):
+        name = "replaced"
+
+        def __init__(self, result: pa.DataType) -> None:
+            self.result = result
+
+        def lift(self, values: Any) -> Any:
+            return (values,)
+
+        def combine(self, left: Any, right: Any) -> Any:
+            return left
+
+        def finish(self, state: Any, parameters: Any) -> Any:
+            return state[0]
+
+    node = windowed(trades(), aggregates=(AggregateCall("a", "replaced", Column("price")),))
+    wr.register(Plain(pa.int64()))
+    shape = shape_of(node)
+    assert pa.int64() == shape.schema.field("a").type
+    assert shape is shape_of(node)
+    wr.register(Plain(pa.string()))
+    assert pa.string() == shape_of(node).schema.field("a").type
+
+
 def test_an_integer_attribute_takes_plain_amounts_and_a_wall_clock_idle() -> None:
     stream = counters(policy=Slack(Amount.of(5)), idle=Idle(Amount.of("30 s"), wall_clock=True))
     assert Domain.INTEGER is shape_of(stream).domain

@@ -25,7 +25,7 @@ from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.how import EAGER, Flush, How, flush_of
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import Deliver, End, Stage, account_of, lost_rows, state_bytes, waiting_and_evicted
-from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentile, slowest
+from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentiles, slowest
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, External, Punctuation
@@ -232,6 +232,7 @@ class Runner:
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
         sources = {o.name: _progress_of(o) for o in inputs}
+        middle, last_hundredth = percentiles(self.latencies, 0.5, 0.99)
         return Metrics(
             rows_in=sum(account.rows_in for account in accounts),
             rows_used=sum(account.used for account in accounts),
@@ -245,8 +246,8 @@ class Runner:
             open_windows=sum(stage.operator.open_windows for stage in stages),
             state_bytes=state_bytes(stages),
             rows_stored=sum(stage.operator.stored_rows for stage in stages),
-            latency_p50=percentile(self.latencies, 0.5),
-            latency_p99=percentile(self.latencies, 0.99),
+            latency_p50=middle,
+            latency_p99=last_hundredth,
             elapsed=time.perf_counter() - self.started,
             sources=sources,
             held_back_by=slowest(sources),

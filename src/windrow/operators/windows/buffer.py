@@ -66,11 +66,13 @@ class Buffer(RowWise):
             return
         self.rows.sort()
         found: list[Cells] = []
+        gathered = 0
         for answers in self._answers(last):
             found.append(answers)
-            if sum(map(len, found)) >= TOGETHER:
+            gathered += len(answers)
+            if gathered >= TOGETHER:
                 yield self._with_values(Cells.joined(found))
-                found = []
+                found, gathered = [], 0
         if found:
             yield self._with_values(Cells.joined(found))
         self._pass(bound, last)

@@ -1,7 +1,7 @@
 """Whether a plan makes sense, node by node: its columns, its types, its progress.
 
-`shape_of` is the one gate: SQL, the fluent API and the engines all ask it. It holds no cache: a plan is small, and
-aggregates can be registered at any time.
+`shape_of` is the one gate: SQL, the fluent API and the engines all ask it, many times for one node. A node keeps its
+shape until another aggregate is registered, which may have the name of one that it asks for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates import Aggregate, lookup
+from windrow.aggregates import Aggregate, lookup, version
 from windrow.aggregates.kinds.base import is_plain
 from windrow.errors import InternalError, QueryError, UnsupportedError
 from windrow.plan.checks.joins import join_shape
@@ -40,9 +40,21 @@ from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import Column, Expression
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, SlideByTuple, Sliding
 
+_KEPT = "_shape"
+"""Where a node keeps its shape: beside its fields, so that neither equality nor `replace` sees it."""
+
 
 def shape_of(node: Node) -> Shape:
     """The columns of a plan and its progressing attribute; raises a QueryError for the first thing that is wrong."""
+    kept: tuple[int, Shape] | None = getattr(node, "__dict__", {}).get(_KEPT)
+    if kept is not None and kept[0] == version():
+        return kept[1]
+    shape = _derived(node)
+    vars(node)[_KEPT] = version(), shape
+    return shape
+
+
+def _derived(node: Node) -> Shape:
     rule = _RULES.get(type(node))
     if rule is None:
         raise InternalError("is not a plan node", parameter=type(node).__name__)
