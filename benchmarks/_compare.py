@@ -109,7 +109,7 @@ class Timing:
         return measured
 
 
-def inside(file: Path, pipes: Sequence[int], rounds: int, out: Path, *, first: bool) -> None:
+def inside(file: Path, pipes: tuple[int, int], rounds: int, out: Path, *, first: bool) -> None:
     """Run a benchmark of this process's checkout, one piece each time the baton comes."""
     sys.path.insert(0, str(file.parent))
     sys.argv = [str(file)]
