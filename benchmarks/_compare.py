@@ -6,7 +6,7 @@ Two processes, one a checkout, hand a baton to each other before every timed pie
 and both meet the same noise. A line is a piece: the seconds it took in each, and how many times as fast it became, the
 median over the rounds with the least and the greatest. A piece is found again by the order of the measurements and its
 name, so that a benchmark that asks other questions in the two checkouts cannot be compared; what has no partner is
-counted.
+counted. Ctrl-C shows what has been measured so far.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Baton:
 class Timing:
     """Stands in for what times the pieces of a benchmark, hands over before each and notes its seconds."""
 
-    def __init__(self, baton: Baton, rounds: int) -> None:
-        self.baton, self.rounds = baton, rounds
+    def __init__(self, baton: Baton, rounds: int, out: Path) -> None:
+        self.baton, self.rounds, self.out = baton, rounds, out
         self.pieces: Pieces = defaultdict(list)
         self.names: dict[int, str] = {}
         self.measured = 0
@@ -77,6 +77,13 @@ class Timing:
         streams: Any = importlib.import_module("_spark_streams")
         streams.drain = self._draining(streams.drain)
 
+    def save(self) -> None:
+        self.out.write_text(json.dumps(self.pieces))
+
+    def _next(self) -> None:
+        self.save()
+        self.baton.hand_over()
+
     def _naming(self, side_by_side: Callable[..., Any]) -> Callable[..., Any]:
         def named(works: Mapping[str, Callable[[], object]], *others: Any, **more: Any) -> Any:
             self.measured += 1
@@ -87,7 +94,7 @@ class Timing:
 
     def _timing(self, timed: Callable[..., float]) -> Callable[..., float]:
         def measured(work: Callable[[], object]) -> float:
-            self.baton.hand_over()
+            self._next()
             seconds = timed(work)
             self.pieces[self.names.get(id(work), "?")].append(seconds)
             return seconds
@@ -98,7 +105,7 @@ class Timing:
         """A stream on Spark is a piece of its own: its micro-batches are the rounds, but for the first two."""
 
         def measured(*given: Any, **how: Any) -> list[Any]:
-            self.baton.hand_over()
+            self._next()
             progress = drain(*given, **how)
             self.measured += 1
             self.pieces[f"{self.measured} stream"] += [
@@ -114,14 +121,14 @@ def inside(file: Path, pipes: tuple[int, int], rounds: int, out: Path, *, first:
     sys.path.insert(0, str(file.parent))
     sys.argv = [str(file)]
     baton = Baton(*pipes)
-    timing = Timing(baton, rounds)
+    timing = Timing(baton, rounds, out)
     timing.attach()
     if file.stem.startswith("spark_"):
         timing.attach_to_spark()
     if not first:
         baton.wait()
     runpy.run_path(str(file), run_name="__main__")
-    out.write_text(json.dumps(timing.pieces))
+    timing.save()
 
 
 # Both of them
@@ -140,10 +147,15 @@ def pieces_of_both(checkouts: Sequence[Path], name: str, rounds: int) -> list[Pi
         ]
         for end in (*ends[0], *ends[1]):
             os.close(end)
-        for process, out in zip(running, outs, strict=True):
-            if process.wait():
-                raise SystemExit(f"{name} failed\n{out.with_suffix('.log').read_text()[-2000:]}")
-        return [json.loads(out.read_text()) for out in outs]
+        try:
+            for process, out in zip(running, outs, strict=True):
+                if process.wait():
+                    raise SystemExit(f"{name} failed\n{out.with_suffix('.log').read_text()[-2000:]}")
+        except KeyboardInterrupt:
+            for process in running:
+                process.kill()
+                process.wait()
+        return [json.loads(out.read_text()) if out.exists() else {} for out in outs]
 
 
 def _started(file: Path, pipes: tuple[int, int], rounds: int, out: Path, *, first: bool) -> subprocess.Popen[bytes]:
