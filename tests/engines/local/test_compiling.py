@@ -35,8 +35,7 @@ CALLED = (
     searching.find_cells,
     sessions.label_sessions,
     sliding.plan_answers,
-    sliding.slide_maxs,
-    sliding.slide_pairs,
+    sliding.slide_greatest,
 )
 
 

@@ -1,5 +1,6 @@
-"""Kinds of state: how the rows of one matrix of a table are combined, what is neutral, how windows slide over them.
+"""Kinds of state: how the rows of one matrix of a table are combined, and what is neutral.
 
+What adds up can be subtracted again; all other kinds keep the greatest, and windows slide over these by two stacks.
 Everything that holds state goes through the matrices of a table kind by kind; a further kind is one line here.
 """
 
@@ -12,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from windrow.aggregates.kinds.base import Numbers
-from windrow.operators.kernels.panes import cells, sliding
-from windrow.operators.kernels.rows import last_rows
+from windrow.operators.kernels.panes import cells
 
 LEAST = np.int64(-(1 << 63))
 
@@ -28,13 +28,8 @@ class StateKind:
     neutral: int
     combine: Callable[..., None]
     """Combine rows into the cells with these slots: `(slots, rows, cells)`."""
-    slide_rows: Callable[..., None]
-    """Slide over the rings of last rows."""
-    flip: Callable[..., None] | None = None
-    slide: Callable[..., int] | None = None
-    """Two stacks, for what cannot be subtracted."""
-    together: int = 1
-    """How many columns are compared as one."""
+    together: tuple[int, ...] = (0,)
+    """As many entries as columns are compared as one: kernels are compiled for that number."""
 
     @property
     def is_narrow(self) -> bool:
@@ -52,18 +47,12 @@ def _greatest(name: str, dtype: type[np.integer[Any]]) -> StateKind:
 
     The kernels reset to the least int64, which is 0 in an unsigned column: the least there too.
     """
-    neutral = int(np.iinfo(dtype).min)
-    return StateKind(
-        name, dtype, neutral, cells.combine_maxs, last_rows.slide_row_maxs, sliding.flip_maxs, sliding.slide_maxs
-    )
+    return StateKind(name, dtype, int(np.iinfo(dtype).min), cells.combine_maxs)
 
 
-ADDS = StateKind("add", np.int64, 0, cells.combine_adds, last_rows.slide_row_adds)
+ADDS = StateKind("add", np.int64, 0, cells.combine_adds)
 MAXS = _greatest("max", np.int64)
-PAIRS = StateKind(
-    "pair", np.int64, int(LEAST), cells.combine_pairs, last_rows.slide_row_pairs,
-    sliding.flip_pairs, sliding.slide_pairs, together=2,
-)  # fmt: skip
+PAIRS = StateKind("pair", np.int64, int(LEAST), cells.combine_pairs, together=(0, 0))
 BYTES = _greatest("byte", np.uint8)
 KINDS = ADDS, MAXS, PAIRS, BYTES
 """In the order in which they stand in tables."""

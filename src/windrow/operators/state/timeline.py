@@ -27,9 +27,7 @@ class Stacks:
     """Two stacks over the cells of a timeline for state that keeps the greatest; see `kernels.panes.sliding`."""
 
     def __init__(self, kind: StateKind) -> None:
-        assert kind.flip is not None
-        assert kind.slide is not None
-        self._flip, self._slide = kind.flip, kind.slide
+        self._together = kind.together
         self.front = 0
         self.suffix: Numbers = np.empty((0, 0), kind.dtype)
         self.following: Integers = np.empty(0, np.int64)
@@ -46,14 +44,14 @@ class Stacks:
 
     def rebuild(self, tail: int, head: int, codes: Codes, state: Numbers, back: Numbers) -> None:
         """Make the whole window the front."""
-        self._flip(tail, head, codes, state, self.suffix, self.following, back, self.heads)
+        sliding.flip(tail, head, codes, state, self.suffix, self.following, back, self.heads, self._together)
         self.front = head
 
     def slide(
         self, steps: Integers, codes: Codes, state: Numbers, back: Numbers, head: int, out_codes: Codes, out: Numbers
     ) -> None:
-        arrays = state, self.suffix, self.following, back, self.heads
-        self.front = int(self._slide(steps, codes, *arrays, head, self.front, out_codes, out))
+        arrays = state, self.suffix, self.following, back, self.heads, self._together
+        self.front = int(sliding.slide_greatest(steps, codes, *arrays, head, self.front, out_codes, out))
 
     def shift(self, gone: int, count: int) -> None:
         """The first `gone` of `count` cells were dropped."""

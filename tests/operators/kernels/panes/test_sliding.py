@@ -89,10 +89,12 @@ class Slider:
         steps, codes = steps[:taken], codes[:written]
         adds, maxs, pairs = (np.empty((written, 2), np.int64) for _ in range(3))
         sliding.slide_adds(steps, cells.codes, cells.adds, self.running, codes, adds)
-        kernels: Any = (sliding.slide_maxs, cells.maxs, maxs), (sliding.slide_pairs, cells.pairs, pairs)
-        for i, (slide, state, out) in enumerate(kernels):
-            shared = self.suffixes[i], self.followings[i], self.backs[i], self.heads[i]
-            self.fronts[i] = slide(steps, cells.codes, state, *shared, head, self.fronts[i], codes, out)
+        kinds: Any = ((0,), cells.maxs, maxs), ((0, 0), cells.pairs, pairs)
+        for i, (together, state, out) in enumerate(kinds):
+            shared = self.suffixes[i], self.followings[i], self.backs[i], self.heads[i], together
+            self.fronts[i] = sliding.slide_greatest(
+                steps, cells.codes, state, *shared, head, self.fronts[i], codes, out
+            )
         for k in range(written):
             yield (int(windows[k]), int(codes[k])), (adds[k].tolist(), maxs[k].tolist(), pairs[k].tolist())
 

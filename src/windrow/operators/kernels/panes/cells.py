@@ -63,25 +63,32 @@ def combine_adds(slots, rows, adds):
             adds[slot, j] += rows[i, j]
 
 
+@inlined
+def keep_greater(one, i, other, k, out, row, together):
+    """Write the greater of two rows of state: each column by itself, or with its next as a pair.
+
+    `together` has as many entries as columns are compared as one: the loop is compiled for that number.
+    """
+    for j in range(0, out.shape[1], len(together)):
+        last = j + len(together) - 1
+        is_one = (one[i, j] > other[k, j]) | ((one[i, j] == other[k, j]) & (one[i, last] > other[k, last]))
+        head, tail = (one[i, j], one[i, last]) if is_one else (other[k, j], other[k, last])
+        out[row, j] = head
+        out[row, last] = tail
+
+
 @kernel
 def combine_maxs(slots, rows, maxs):
     """The same where each column keeps the greatest."""
     for i in range(len(slots)):
-        slot = slots[i]
-        for j in range(maxs.shape[1]):
-            maxs[slot, j] = max(maxs[slot, j], rows[i, j])
+        keep_greater(rows, i, maxs, slots[i], maxs, slots[i], (0,))
 
 
 @kernel
 def combine_pairs(slots, rows, pairs):
     """The same where two columns keep the greatest pair."""
     for i in range(len(slots)):
-        slot = slots[i]
-        for j in range(0, pairs.shape[1], 2):
-            time, key = rows[i, j], rows[i, j + 1]
-            if time > pairs[slot, j] or (time == pairs[slot, j] and key > pairs[slot, j + 1]):
-                pairs[slot, j] = time
-                pairs[slot, j + 1] = key
+        keep_greater(rows, i, pairs, slots[i], pairs, slots[i], (0, 0))
 
 
 @kernel

@@ -12,7 +12,8 @@ All of these are single loops over local variables: calls with many arrays would
 
 from __future__ import annotations
 
-from windrow.operators.kernels.compiled import inlined, kernel
+from windrow.operators.kernels.compiled import kernel
+from windrow.operators.kernels.panes.cells import keep_greater
 
 TAIL, HEAD, ACTIVE, NEXT = 0, 1, 2, 3
 POP_FROM, POP_TO, PUSH_FROM, PUSH_TO, OUT_TO, WINDOW, TAIL_TO, FOLLOWING = 0, 1, 2, 3, 4, 5, 6, 7
@@ -107,89 +108,44 @@ def slide_adds(steps, codes, adds, running, out_codes, out):
 
 
 @kernel
-def flip_maxs(tail, head, codes, maxs, suffix, following, back, heads):
+def flip(tail, head, codes, state, suffix, following, back, heads, together):
     """Make cells tail..head the front stack."""
     for i in range(tail, head):
         heads[codes[i]] = -1
         back[codes[i], :] = LEAST
     for i in range(head - 1, tail - 1, -1):
         after = heads[codes[i]]
-        for j in range(maxs.shape[1]):
-            suffix[i, j] = maxs[i, j] if after < 0 else max(maxs[i, j], suffix[after, j])
+        if after < 0:
+            for j in range(state.shape[1]):
+                suffix[i, j] = state[i, j]
+        else:
+            keep_greater(suffix, after, state, i, suffix, i, together)
         following[i] = after
         heads[codes[i]] = i
 
 
 @kernel
-def slide_maxs(steps, codes, maxs, suffix, following, back, heads, head, front, out_codes, out):
-    """Greatest-of state along the schedule, each column by itself; `head` is the end of the window before it.
+def slide_greatest(steps, codes, state, suffix, following, back, heads, together, head, front, out_codes, out):
+    """Greatest-of state along the schedule; `head` is the end of the window before it.
 
     Returns the end of the front.
     """
-    width = maxs.shape[1]
     row = 0
     for step in range(len(steps)):
         for i in range(steps[step, POP_FROM], steps[step, POP_TO]):
             if i >= front:
                 front = head
-                flip_maxs(i, front, codes, maxs, suffix, following, back, heads)
+                flip(i, front, codes, state, suffix, following, back, heads, together)
             heads[codes[i]] = following[i]
         for i in range(steps[step, PUSH_FROM], steps[step, PUSH_TO]):
-            for j in range(width):
-                back[codes[i], j] = max(back[codes[i], j], maxs[i, j])
+            keep_greater(state, i, back, codes[i], back, codes[i], together)
         head = steps[step, PUSH_TO]
         while row < steps[step, OUT_TO]:
             group = out_codes[row]
-            first = heads[group]
-            for j in range(width):
-                out[row, j] = back[group, j] if first < 0 else max(back[group, j], suffix[first, j])
-            row += 1
-    return front
-
-
-@inlined
-def later(time, key, other_time, other_key):
-    """Whether a pair is above another: by its first part, then by its second."""
-    return time > other_time or (time == other_time and key > other_key)
-
-
-@kernel
-def flip_pairs(tail, head, codes, pairs, suffix, following, back, heads):
-    """The same for pairs that compare by their first column, then by their second."""
-    for i in range(tail, head):
-        heads[codes[i]] = -1
-        back[codes[i], :] = LEAST
-    for i in range(head - 1, tail - 1, -1):
-        after = heads[codes[i]]
-        for j in range(0, pairs.shape[1], 2):
-            suffix[i, j], suffix[i, j + 1] = pairs[i, j], pairs[i, j + 1]
-            if after >= 0 and later(suffix[after, j], suffix[after, j + 1], pairs[i, j], pairs[i, j + 1]):
-                suffix[i, j], suffix[i, j + 1] = suffix[after, j], suffix[after, j + 1]
-        following[i] = after
-        heads[codes[i]] = i
-
-
-@kernel
-def slide_pairs(steps, codes, pairs, suffix, following, back, heads, head, front, out_codes, out):
-    """Greatest-of state of pairs along the schedule. Returns the end of the front."""
-    row = 0
-    for step in range(len(steps)):
-        for i in range(steps[step, POP_FROM], steps[step, POP_TO]):
-            if i >= front:
-                front = head
-                flip_pairs(i, front, codes, pairs, suffix, following, back, heads)
-            heads[codes[i]] = following[i]
-        for i in range(steps[step, PUSH_FROM], steps[step, PUSH_TO]):
-            for j in range(0, pairs.shape[1], 2):
-                if later(pairs[i, j], pairs[i, j + 1], back[codes[i], j], back[codes[i], j + 1]):
-                    back[codes[i], j], back[codes[i], j + 1] = pairs[i, j], pairs[i, j + 1]
-        head = steps[step, PUSH_TO]
-        while row < steps[step, OUT_TO]:
-            group = out_codes[row]
-            first = heads[group]
-            for j in range(0, pairs.shape[1], 2):
-                out[row, j], out[row, j + 1] = back[group, j], back[group, j + 1]
-                if first >= 0 and later(suffix[first, j], suffix[first, j + 1], back[group, j], back[group, j + 1]):
-                    out[row, j], out[row, j + 1] = suffix[first, j], suffix[first, j + 1]
+            if heads[group] < 0:
+                for j in range(back.shape[1]):
+                    out[row, j] = back[group, j]
+            else:
+                keep_greater(suffix, heads[group], back, group, out, row, together)
             row += 1
     return front

@@ -10,7 +10,8 @@ expired cells and its answers, whatever RANGE/SLIDE is.
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import inlined, kernel
-from windrow.operators.kernels.panes.sliding import LEAST, later
+from windrow.operators.kernels.panes.cells import keep_greater
+from windrow.operators.kernels.panes.sliding import LEAST
 
 PANE, PANE_LEFT, NEXT_WINDOW, WINDOW_LEFT, HEAD, ACTIVE = 0, 1, 2, 3, 4, 5
 """What is known of a partition: the pane and the window that its next row is counted in, its groups."""
@@ -174,51 +175,19 @@ def slide_row_adds(visits, pushed, last, cell_codes, places, fresh, rings, adds,
 
 
 @kernel
-def slide_row_maxs(visits, pushed, last, cell_codes, places, fresh, rings, maxs, back, out):
+def slide_row_greatest(visits, pushed, last, cell_codes, places, fresh, rings, state, back, together, out):
     """Greatest-of state along the visits, by two stacks in the ring itself."""
-    width, row = maxs.shape[1], 0
-    for v in range(len(visits) + 1):
-        upto = visits[v, UPTO] if v < len(visits) else last
-        for i in range(pushed, upto):
-            code, at = cell_codes[i], places[i]
-            is_new, at = at < 0, at if at >= 0 else ~at
-            for j in range(width):
-                maxs[at, j] = fresh[i, j] if is_new else max(maxs[at, j], fresh[i, j])
-                back[code, j] = max(back[code, j], fresh[i, j])
-        pushed = upto
-        if v == len(visits):
-            break
-        code = visits[v, CODE]
-        start, mask = rings[code, START], rings[code, ROOM] - 1
-        begin, left = visits[v, FROM] + visits[v, GONE], visits[v, LEFT]
-        if visits[v, FLIPPED]:
-            for k in range(left - 2, -1, -1):
-                at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
-                for j in range(width):
-                    maxs[at, j] = max(maxs[at, j], maxs[after, j])
-            for j in range(width):
-                back[code, j] = LEAST
-        if left > 0:
-            top, has_front = start + (begin & mask), visits[v, HAS_FRONT]
-            for j in range(width):
-                out[row, j] = max(back[code, j], maxs[top, j]) if has_front else back[code, j]
-            row += 1
-
-
-@kernel
-def slide_row_pairs(visits, pushed, last, cell_codes, places, fresh, rings, pairs, back, out):
-    """Greatest-of state of pairs along the visits."""
     row = 0
     for v in range(len(visits) + 1):
         upto = visits[v, UPTO] if v < len(visits) else last
         for i in range(pushed, upto):
             code, at = cell_codes[i], places[i]
-            is_new, at = at < 0, at if at >= 0 else ~at
-            for j in range(0, pairs.shape[1], 2):
-                if is_new or later(fresh[i, j], fresh[i, j + 1], pairs[at, j], pairs[at, j + 1]):
-                    pairs[at, j], pairs[at, j + 1] = fresh[i, j], fresh[i, j + 1]
-                if later(fresh[i, j], fresh[i, j + 1], back[code, j], back[code, j + 1]):
-                    back[code, j], back[code, j + 1] = fresh[i, j], fresh[i, j + 1]
+            if at < 0:
+                for j in range(fresh.shape[1]):
+                    state[~at, j] = fresh[i, j]
+            else:
+                keep_greater(fresh, i, state, at, state, at, together)
+            keep_greater(fresh, i, back, code, back, code, together)
         pushed = upto
         if v == len(visits):
             break
@@ -228,17 +197,15 @@ def slide_row_pairs(visits, pushed, last, cell_codes, places, fresh, rings, pair
         if visits[v, FLIPPED]:
             for k in range(left - 2, -1, -1):
                 at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
-                for j in range(0, pairs.shape[1], 2):
-                    if later(pairs[after, j], pairs[after, j + 1], pairs[at, j], pairs[at, j + 1]):
-                        pairs[at, j], pairs[at, j + 1] = pairs[after, j], pairs[after, j + 1]
-            for j in range(pairs.shape[1]):
+                keep_greater(state, after, state, at, state, at, together)
+            for j in range(back.shape[1]):
                 back[code, j] = LEAST
         if left > 0:
-            top, has_front = start + (begin & mask), visits[v, HAS_FRONT]
-            for j in range(0, pairs.shape[1], 2):
-                is_top = has_front and later(pairs[top, j], pairs[top, j + 1], back[code, j], back[code, j + 1])
-                out[row, j] = pairs[top, j] if is_top else back[code, j]
-                out[row, j + 1] = pairs[top, j + 1] if is_top else back[code, j + 1]
+            if visits[v, HAS_FRONT]:
+                keep_greater(state, start + (begin & mask), back, code, out, row, together)
+            else:
+                for j in range(back.shape[1]):
+                    out[row, j] = back[code, j]
             row += 1
 
 

@@ -64,10 +64,10 @@ def _link(k, j, last, times, values, before, after, heads, tails, own):
 
 @kernel
 def greatest_late(
-    ends, owners, times, places, entries, reach, step, values, position, before, after, heads, tails, out
+    ends, owners, times, places, entries, reach, together, values, position, before, after, heads, tails, out
 ):  # fmt: skip
-    """Greatest-of state, each `step` columns by themselves (two: they compare as a pair)."""
-    entered = position[0]
+    """Greatest-of state, as many columns by themselves as `together` has entries (two: they compare as a pair)."""
+    entered, step = position[0], len(together)
     for i in range(len(ends)):
         while entered < len(entries) and entries[entered] <= ends[i]:
             for j in range(0, values.shape[1], step):

@@ -120,7 +120,10 @@ class RowWindows(Windower):
         groups, pool, running = self.rings.groups, self.rings.state, self.running
         for kind, states in fresh.matrices.items():
             held = pool.matrices[kind], running.matrices[kind]
-            kind.slide_rows(visits, *cells, states, groups, *held, out.matrices[kind])
+            if kind is ADDS:
+                kernels.slide_row_adds(visits, *cells, states, groups, *held, out.adds)
+            else:
+                kernels.slide_row_greatest(visits, *cells, states, groups, *held, kind.together, out.matrices[kind])
 
     # Holistic aggregates
 
