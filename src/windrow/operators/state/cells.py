@@ -92,12 +92,7 @@ class CellTable:
         self.index = np.full(2 * capacity, -1, np.int32)
 
     def _grow(self) -> None:
-        old = self.panes, self.codes, self.state
-        count = self.count
-        self._reserve(self.growth * len(self.panes))
-        self.panes[:count], self.codes[:count] = old[0][:count], old[1][:count]
-        self.state = self.layout.grown(old[2].take(slice(count)), len(self.panes))
-        kernels.rebuild(self.index, self.panes, self.codes, count)
+        self._refill(self.content(), self.growth * len(self.panes))
 
     def slots(self, panes: Integers, codes: Codes) -> Codes:
         """The slot of each row's cell, to be changed, made where it is new. No `codes`: all are of group 0."""
@@ -162,14 +157,12 @@ class CellTable:
         self.state = convert(self.state)
         self.marks.renew()
 
-    def _refill(self, cells: Cells) -> None:
+    def _refill(self, cells: Cells, least: int = 64) -> None:
+        """Hold these cells, with room for twice as many, or for the least."""
         self.count = len(cells)
-        capacity = 64
-        while capacity < 2 * self.count:
-            capacity *= 2
-        self._reserve(capacity)
+        self._reserve(max(least, 1 << (2 * self.count - 1).bit_length()))
         self.panes[: self.count], self.codes[: self.count] = cells.places, cells.codes
-        self.state = self.layout.grown(cells.state, capacity)
+        self.state.put(slice(self.count), cells.state)
         kernels.rebuild(self.index, self.panes, self.codes, self.count)
 
     def content(self) -> Cells:
