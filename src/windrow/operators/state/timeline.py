@@ -168,16 +168,15 @@ class Timeline:
         self.count = 0
         self._put(old)
 
-    def report(self, last_window: int, groups: int, first_window: int | None = None) -> Iterator[Cells]:
+    def report(self, last_window: int, groups: int) -> Iterator[Cells]:
         """The answers of all windows up to `last_window` that hold rows, in order."""
         self.reserve_groups(groups)
         if self.next_window == LEAST:
-            if self.count == 0 and first_window is None:
+            if self.count == 0:
                 if not self.forever:
                     self.skip_to(last_window + 1)
                 return
-            earliest = int(self.panes[0]) // self.slide_panes + 1 if self.count else last_window
-            self.position[NEXT] = earliest if first_window is None else first_window
+            self.position[NEXT] = int(self.panes[0]) // self.slide_panes + 1
         self._refresh()
         done = False
         while not done:
