@@ -25,7 +25,6 @@ CALLED = (
     join_index.find_offsets,
     join_index.find_ends,
     join_index.find_starts,
-    join_index.gather,
     join_index.merge_order,
     join_index.scan,
     join_index.sort_groups,

@@ -18,7 +18,7 @@ from windrow.operators.expressions.values import settled
 from windrow.operators.input.times import to_units
 from windrow.operators.joins.encoding import Encoder
 from windrow.operators.joins.runs import SortedRun
-from windrow.operators.kernels.joins import index as join_index
+from windrow.operators.kernels.panes.assign import look_up
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions, conjunction
 from windrow.plan.nodes import Join, JoinTime
@@ -67,7 +67,7 @@ class Picked:
 def gathered(values: Integers, rows: Integers) -> Integers:
     """`values[rows]`, without holding up other threads."""
     out = np.empty(len(rows), np.int64)
-    join_index.gather(values, rows, out)
+    look_up(values, rows, out)
     return out
 
 

@@ -176,10 +176,3 @@ def scan(probes, run, down, span, starts, ends, offset, probing, at, mine, their
         if stop < ends[i]:
             return i, stop, found
     return len(starts), -1, found
-
-
-@kernel
-def gather(values, index, out):
-    """`values[index]`."""
-    for i in range(len(index)):
-        out[i] = values[index[i]]
