@@ -5,15 +5,7 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
-from windrow.operators.kernels.rows.extents import find_extents, slide_distinct, slide_frequent, slide_ranks
-
-
-def test_extents_begin_after_the_start_and_hold_the_end() -> None:
-    codes, times = np.array([0, 0, 0, 2, 2], np.int32), np.array([1, 4, 6, 4, 4])
-    lows, highs = np.empty(4, np.int64), np.empty(4, np.int64)
-    window_codes, ends = np.array([0, 0, 1, 2], np.int32), np.array([4, 6, 4, 4])
-    find_extents(codes, times, window_codes, ends, 3, lows, highs)
-    assert [(1, 2), (1, 3), (3, 3), (3, 5)] == list(zip(lows.tolist(), highs.tolist(), strict=True))
+from windrow.operators.kernels.rows.extents import slide_distinct, slide_frequent, slide_ranks
 
 
 def windows(seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Windows over rows sorted by group and order: where they begin and end, what is in them as they slide.
+"""Windows over rows sorted by group and order: what is in them as they slide.
 
 A window is the rows `lows[w]..highs[w]`; neither ever goes back. Values are places: their numbers in value order.
 """
@@ -6,15 +6,6 @@ A window is the rows `lows[w]..highs[w]`; neither ever goes back. Values are pla
 from __future__ import annotations
 
 from windrow.operators.kernels.compiled import inlined, kernel
-from windrow.operators.kernels.searching import first_not_before
-
-
-@kernel
-def find_extents(codes, times, window_codes, ends, reach, lows, highs):
-    """The rows `lows[i]..highs[i]`, of those sorted by (code, time), that lie in each window `(end - reach, end]`."""
-    for i in range(len(ends)):
-        lows[i] = first_not_before(codes, times, 0, len(codes), window_codes[i], ends[i] - reach + 1)
-        highs[i] = first_not_before(codes, times, lows[i], len(codes), window_codes[i], ends[i] + 1)
 
 
 @inlined

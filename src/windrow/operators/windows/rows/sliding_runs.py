@@ -12,7 +12,8 @@ import pyarrow as pa
 from windrow.aggregates.holistic import Collect
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Array, Custom, Integers, Runs, Values
-from windrow.operators.kernels.rows.extents import find_extents, slide_distinct, slide_frequent, slide_ranks
+from windrow.operators.kernels.rows.extents import slide_distinct, slide_frequent, slide_ranks
+from windrow.operators.kernels.searching import find_runs
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
@@ -187,7 +188,7 @@ class ExtentValues:
     def _extents(self, row_codes: Codes, times: Integers, codes: Codes, ends: Integers) -> tuple[Integers, Integers]:
         """Where the rows of each window begin and end among rows sorted by code and time."""
         lows, highs = np.empty(len(ends), np.int64), np.empty(len(ends), np.int64)
-        find_extents(row_codes, times, codes, ends, self.reach, lows, highs)
+        find_runs(row_codes, times, codes, ends - self.reach + 1, ends + 1, lows, highs)
         return lows, highs
 
 
