@@ -8,9 +8,9 @@ tables and read back.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -133,8 +133,6 @@ class Operator(ABC):
     counters: Counters
     makes_results: bool = False
     """Whether what comes out are results of its own, not the rows that came in."""
-    unites: ClassVar[bool] = False
-    """Whether rows of several inputs pass as they are."""
     early: Early | None = None
     """What gives open windows, where that is asked for."""
     smoothing: Smoothing | None = None
@@ -171,16 +169,6 @@ class Operator(ABC):
 
     def witness(self, latest: int) -> None:  # noqa: B027 - says nothing to most
         """A row of this time came, maybe to another operator that shares the groups of the query with this one."""
-
-    def hear(self, port: int) -> None:  # noqa: B027 - says nothing to most
-        """Something came from an input now, although it may not have passed here: an input that sends is not silent."""
-
-    def go_by(self, clock: Callable[[], float]) -> None:  # noqa: B027 - says nothing to most
-        """Measure silence by this clock, from now on."""
-
-    def pass_time(self) -> Iterable[Element]:
-        """Time has passed and nothing came."""
-        return ()
 
     def late_rows(self, port: int) -> int:
         """Rows that came in at a port and were late."""

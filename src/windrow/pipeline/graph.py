@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
+from windrow.operators.rowwise.meld import MeldOperator
 from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.policies import Punctuation
 
@@ -108,24 +109,26 @@ class Pipeline:
     def go_by(self, clock: Callable[[], float]) -> None:
         """What idle times by the clock are measured by, from now on."""
         for stage in self.stages:
-            stage.operator.go_by(clock)
+            if isinstance(stage.operator, MeldOperator):
+                stage.operator.go_by(clock)
 
     def pass_time(self) -> None:
         """Time has passed and nothing came: unions with an idle time by the clock may go on."""
         for stage in self.stages:
-            self._hand_on(stage, stage.operator.pass_time())
+            if isinstance(stage.operator, MeldOperator):
+                self._hand_on(stage, stage.operator.pass_time())
 
     def hear(self, stage: Stage) -> None:
         """Something came in at this stage: the unions above know that it is not silent."""
         for above, port in stage.after:
-            if above.operator.unites:
+            if isinstance(above.operator, MeldOperator):
                 above.operator.hear(port)
                 self.hear(above)
 
     def takers_of(self, stage: Stage) -> Iterator[tuple[Stage, int]]:
         """The stages that take the rows of an input, with the port there: the first that are no unions."""
         for above, port in stage.after:
-            if above.operator.unites:
+            if isinstance(above.operator, MeldOperator):
                 yield from self.takers_of(above)
             else:
                 yield above, port

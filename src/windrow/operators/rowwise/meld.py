@@ -23,8 +23,6 @@ class MeldOperator(Operator):
     With a wall-clock idle time, a silent input is left out of the minimum until something comes again.
     """
 
-    unites = True
-
     def __init__(
         self,
         ports: int,
@@ -32,18 +30,16 @@ class MeldOperator(Operator):
         *,
         idle: Sequence[int | None] | None = None,
         silence: Sequence[float | None] | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.schema = schema
         self.bounds = [START] * ports
         self.idle = list(idle or [None] * ports)
         self.silence = list(silence or [None] * ports)
-        self.clock = clock
-        self.last_seen = [clock()] * ports
         self.bound = START
         self.singles: dict[tuple[str, ...], Promises] = {}
         """Promises for single groups by the columns that name them: those of each input, and what was passed on."""
         self.counters = Counters()
+        self.go_by(time.monotonic)
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
         self.counters.rows_in += len(batch)
@@ -65,6 +61,7 @@ class MeldOperator(Operator):
             yield from self._advance()
 
     def hear(self, port: int) -> None:
+        """Something came from an input now, although it may not have passed here: an input that sends is not silent."""
         self.last_seen[port] = self.clock()
 
     def go_by(self, clock: Callable[[], float]) -> None:
