@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from sqlglot import exp
 
 from windrow.errors import Position, WindrowError
+from windrow.plan.checks.nodes import shape_of
+from windrow.plan.nodes import Node
 from windrow.plan.types.expressions import nearest
 
+AnyNode = TypeVar("AnyNode", bound=Node)
 TEXT = "text"
 """The key under which the root of a syntax tree carries the text that it was read from."""
 
@@ -38,6 +42,13 @@ def spelling(node: exp.Expr) -> str:
     """
     where = place(node)
     return where.text[where.start : where.end]
+
+
+def checked(node: AnyNode, where: Position) -> AnyNode:
+    """The node; what is wrong with it is shown at a place in the text."""
+    with pointing(where):
+        shape_of(node)
+    return node
 
 
 @contextmanager

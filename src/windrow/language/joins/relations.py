@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from windrow.errors import QueryError, UnsupportedError, WindrowError
 from windrow.language.expressions.names import Scope, Side
-from windrow.language.expressions.positions import find_name, place, pointing
+from windrow.language.expressions.positions import checked, find_name, place, pointing
 from windrow.language.grammar.clauses import SUFFIXES, Clause, Suffix
 from windrow.language.joins.conditions import columns_read, parts_of, read_condition
 from windrow.language.joins.windows import Windowed, read_join_window
@@ -191,8 +191,7 @@ class Joining:
     def _filtered(self, one: JoinInput, parts: list[exp.Expr]) -> JoinInput:
         predicate = conjunction(read_condition(part, one.relation.scope) for part in parts)
         assert predicate is not None
-        node = Filter(one.relation.node, predicate)
-        self.context.shape(node, parts[0])
+        node = checked(Filter(one.relation.node, predicate), place(parts[0]))
         return replace(one, relation=replace(one.relation, node=node))
 
     # One join
@@ -321,9 +320,8 @@ class Joining:
 
     def _join(self, both: Both, window: JoinWindow, on: Expression | None, join: exp.Join, right: JoinInput) -> Join:
         suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
-        node = both.join(window, on, **{s.field: s.value for s in suffixes if is_for_joins(s)})
-        with pointing(place(right.syntax)):
-            shape_of(node)
+        settings = {s.field: s.value for s in suffixes if is_for_joins(s)}
+        node = checked(both.join(window, on, **settings), place(right.syntax))
         try:
             choose_join(node)
         except WindrowError as error:
@@ -345,7 +343,7 @@ class Joining:
         gone = [name for side in scope.sides[len(sides) :] for name in side.qualifiers]
         hidden = tuple(dict.fromkeys([*left.scope.hidden, *gone]))
         shape = shape_of(node)
-        return Relation(Scope(shape.schema, sides, merged, times, hidden), node, shape, self.context)
+        return Relation(Scope(shape.schema, sides, merged, times, hidden), node, shape)
 
     def _merged(self, name: str, scope: Scope, kind: JoinKind, count: int) -> dict[str, str]:
         """The column that a name of USING stands for: that of the side whose rows all come out."""

@@ -16,7 +16,7 @@ from sqlglot import exp
 from windrow.errors import QueryError, UnsupportedError
 from windrow.language.expressions.calls import called, calls_of, clauses_of, has_aggregate, is_aggregate, read_call
 from windrow.language.expressions.items import Item, group_targets, is_star, read_items, trees_of, unique
-from windrow.language.expressions.positions import place, pointing, spelling
+from windrow.language.expressions.positions import checked, place, pointing, spelling
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import SUFFIXES, Suffix
 from windrow.language.joins.relations import is_for_joins
@@ -302,13 +302,10 @@ class Aggregation:
         aggregate = node.input if isinstance(node, Filter) else node
         for suffix in self._suffixes():
             if suffix.field in ("within", "early", "most_empty"):
-                with pointing(suffix.where):
-                    shape_of(aggregate)
-        with pointing(place(self.select.expressions[0])):
-            schema = shape_of(aggregate).schema
+                checked(aggregate, suffix.where)
+        schema = shape_of(checked(aggregate, place(self.select.expressions[0]))).schema
         if isinstance(node, Filter):
-            with pointing(place(self.select.args["having"])):
-                shape_of(node)
+            checked(node, place(self.select.args["having"]))
         for item, _, expression in columns:
             with pointing(place(item.syntax)):
                 type_of(expression, schema)
@@ -325,7 +322,4 @@ class Aggregation:
         asked += [(name, Column(name)) for name, is_given in behind.items() if is_given and name not in names]
         if asked == [(name, Column(name)) for name in shape_of(aggregate).schema.names]:
             return node
-        result = Project(node, tuple(asked))
-        with pointing(place(self.select.expressions[-1])):
-            shape_of(result)
-        return result
+        return checked(Project(node, tuple(asked)), place(self.select.expressions[-1]))

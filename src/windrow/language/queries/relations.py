@@ -21,7 +21,6 @@ from windrow.plan.build.queries import flatten_union
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
 from windrow.plan.nodes import Node
-from windrow.plan.types.kinds import Shape
 
 _BOTH_TIMES = ("earlier", "later")
 """The columns that a join gives only where its progress is on them."""
@@ -34,24 +33,12 @@ class QueryContext:
     relations: Mapping[str, Node]
     read_query: Callable[[exp.Expr, QueryContext], Node]
 
-    def shape(self, node: Node, syntax: exp.Expr) -> Shape:
-        """The shape of a node; what is wrong with it is shown at the syntax it came from."""
-        with pointing(place(syntax)):
-            return shape_of(node)
-
 
 @dataclass(frozen=True)
 class Relation(WindowReader):
     """What a query reads, and the windows written next to it."""
 
-    context: QueryContext
     windows: tuple[PlacedWindow, ...] = ()
-
-    @staticmethod
-    def of(context: QueryContext, node: Node, shape: Shape, qualifiers: tuple[str, ...]) -> Relation:
-        """A relation of one input."""
-        side = Side(qualifiers, {name: name for name in shape.schema.names})
-        return Relation(Scope(shape.schema, (side,)), node, shape, context)
 
     def timed(self, name: str) -> Relation:
         """The relation with its progress on another time of a join below, where the column is one."""
@@ -101,7 +88,10 @@ def read_input(syntax: exp.Expr, context: QueryContext) -> tuple[Relation, tuple
         scope = replace(relation.scope, sides=(replace(side, qualifiers=names),))
         return replace(relation, scope=scope), (clause,)
     node, names, clauses = _read_source(syntax, context)
-    return Relation.of(context, node, context.shape(node, syntax), names), clauses
+    with pointing(place(syntax)):
+        shape = shape_of(node)
+    side = Side(names, {name: name for name in shape.schema.names})
+    return Relation(Scope(shape.schema, (side,)), node, shape), clauses
 
 
 def _read_source(syntax: exp.Expr, context: QueryContext) -> tuple[Node, tuple[str, ...], tuple[Clause, ...]]:

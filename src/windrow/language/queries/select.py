@@ -12,7 +12,7 @@ from windrow.errors import QueryError, UnsupportedError
 from windrow.language.expressions.calls import has_aggregate, refuse_over
 from windrow.language.expressions.items import Item, is_star, read_items, unique
 from windrow.language.expressions.names import Side
-from windrow.language.expressions.positions import find_name, place, pointing
+from windrow.language.expressions.positions import checked, find_name, place
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.joins.relations import Joining, is_for_joins
@@ -32,12 +32,7 @@ def read_statement(syntax: exp.Expr, context: QueryContext) -> Node:
     """The plan of a whole query, whose results may be wanted in order."""
     node = read_query(syntax, context)
     where = syntax.meta.get(ORDERED_OUTPUT)
-    if where is None:
-        return node
-    node = OrderedOutput(node)
-    with pointing(where):
-        shape_of(node)
-    return node
+    return node if where is None else checked(OrderedOutput(node), where)
 
 
 def read_query(syntax: exp.Expr, context: QueryContext) -> Node:
@@ -71,11 +66,9 @@ def _union(syntax: exp.Union, context: QueryContext) -> Node:
     _refuse_others(syntax, frozenset({"this", "expression", "distinct", "with_", "by_name"}))
     operands = _operands(syntax, bool(syntax.args.get("distinct")))
     nodes = [read_query(operand, context) for operand in operands]
-    names = context.shape(nodes[0], operands[0]).schema.names
+    names = shape_of(nodes[0]).schema.names
     union = Union(tuple(_renamed(node, names) for node in nodes))
-    node: Node = Distinct(union) if syntax.args.get("distinct") else union
-    context.shape(node, operands[-1])
-    return node
+    return checked(Distinct(union) if syntax.args.get("distinct") else union, place(operands[-1]))
 
 
 def _operands(syntax: exp.Expr, distinct: bool) -> list[exp.Expr]:
@@ -110,11 +103,7 @@ def _select(select: exp.Select, context: QueryContext) -> Node:
     if distinct is not None and distinct.args.get("on"):
         raise UnsupportedError("is not available", parameter="DISTINCT ON", position=place(distinct.args["on"]))
     node = Aggregation(select, relation).plan() if aggregates else _plain(select, relation)
-    if distinct is None:
-        return node
-    node = Distinct(node)
-    context.shape(node, select.expressions[0])
-    return node
+    return node if distinct is None else checked(Distinct(node), place(select.expressions[0]))
 
 
 def _refuse_others(syntax: exp.Expr, understood: frozenset[str]) -> None:
@@ -160,9 +149,7 @@ def _filtered(relation: Relation, conditions: list[exp.Expr]) -> Relation:
     predicate = conjunction([scalars.read(condition) for condition in conditions])
     if predicate is None:
         return relation
-    node = Filter(relation.node, predicate)
-    relation.context.shape(node, conditions[0])
-    return replace(relation, node=node)
+    return replace(relation, node=checked(Filter(relation.node, predicate), place(conditions[0])))
 
 
 def _is_aggregation(select: exp.Select, relation: Relation) -> bool:
@@ -224,10 +211,7 @@ def _projected(items: list[Item], relation: Relation) -> Node:
             taken = [name for name, _ in columns]
             name = relation.scope.distinct_name(item.syntax) if item.name in shared and item.is_column else item.name
             columns.append((name or unique(item.default_name, taken), scalars.read(item.syntax)))
-    node = Project(relation.node, tuple(columns))
-    with pointing(place(items[-1].syntax)):
-        shape_of(node)
-    return node
+    return checked(Project(relation.node, tuple(columns)), place(items[-1].syntax))
 
 
 def _refuse_after_star(star: exp.Expr, relation: Relation) -> None:
