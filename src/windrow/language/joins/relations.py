@@ -15,9 +15,9 @@ from sqlglot import exp
 from windrow.errors import QueryError, UnsupportedError, WindrowError
 from windrow.language.expressions.names import Scope, Side
 from windrow.language.expressions.positions import checked, find_name, place, pointing
-from windrow.language.grammar.clauses import SUFFIXES, Clause, Suffix
+from windrow.language.grammar.clauses import SUFFIXES, Suffix
 from windrow.language.joins.conditions import columns_read, parts_of, read_condition
-from windrow.language.joins.windows import Windowed, read_join_window
+from windrow.language.joins.windows import JoinInput, read_join_window
 from windrow.language.queries.relations import QueryContext, Relation, read_input
 from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.build.joins import Both, other_times, sliding
@@ -71,20 +71,6 @@ def kind_of(join: exp.Join) -> JoinKind:
         if value and word not in _UNDERSTOOD:
             raise UnsupportedError("is not available in a join", parameter=word.upper(), position=where)
     return kind
-
-
-@dataclass(frozen=True)
-class JoinInput:
-    """One input of FROM, and the window clause next to it; that of a join is what the next one may go on with."""
-
-    relation: Relation
-    clause: Clause | None
-    syntax: exp.Expr
-    is_join: bool = False
-
-    @property
-    def side(self) -> Side:
-        return self.relation.scope.sides[0]
 
 
 @dataclass
@@ -253,10 +239,9 @@ class Joining:
     ) -> tuple[Both, JoinWindow, Expression | None]:
         if left.is_join and (right.clause is None or is_as_of(join)):
             left = replace(left, clause=None)
-        sides = [Windowed(one.side.alias, one.clause, one.relation) for one in (left, right)]
         if is_as_of(join):
-            return self._as_of(both, sides, join, on)
-        window = read_join_window(sides[LEFT], sides[RIGHT], both.domain)
+            return self._as_of(both, left, right, join, on)
+        window = read_join_window(left, right, both.domain)
         if window is not None:
             return both, window, on
         ways = [(both.times, both)]  # the times an interval may be on: a join on the left has several
@@ -269,16 +254,16 @@ class Joining:
         raise self._unbounded(both, right)
 
     def _as_of(
-        self, both: Both, sides: list[Windowed], join: exp.Join, on: Expression | None
+        self, both: Both, left: JoinInput, right: JoinInput, join: exp.Join, on: Expression | None
     ) -> tuple[Both, JoinWindow, Expression | None]:
         window, rest = both.as_of(on)
-        one, other = sides[LEFT].name, sides[RIGHT].name
-        if sides[LEFT].clause is not None:
+        one, other = left.side.alias, right.side.alias
+        if left.clause is not None:
             raise QueryError(
                 "goes after the right side of an as-of join, where it says how far apart two rows may be",
                 parameter="window",
                 hint=f"write {other} [RANGE 5 MINUTES], or leave it out",
-                position=sides[LEFT].where,
+                position=left.where,
             )
         if window is None:
             times = [f"{alias}.{shape.time}" for alias, shape in zip((one, other), both.shapes, strict=True)]
@@ -288,22 +273,22 @@ class Joining:
                 hint=f"add {times[0]} >= {times[1]} for the last row before, or <= for the first after",
                 position=place(join.args.get("on") or join.this),
             )
-        return both, self._limited(window, sides[RIGHT], both), rest
+        return both, self._limited(window, right, both), rest
 
-    def _limited(self, window: AsOf, side: Windowed, both: Both) -> AsOf:
+    def _limited(self, window: AsOf, right: JoinInput, both: Both) -> AsOf:
         """The as-of window, no wider than the clause of its right side."""
-        if side.clause is None:
+        if right.clause is None:
             return window
-        side.check()
-        if side.is_tumbling:
+        right.check()
+        if right.is_tumbling:
             raise QueryError(
                 "cannot be tumbling for an as-of join: the nearest row may lie in another window",
                 parameter="window",
-                hint=f"write {side.name} [RANGE 5 MINUTES], which says how far apart two rows may be",
-                position=side.part.where,
+                hint=f"write {right.side.alias} [RANGE 5 MINUTES], which says how far apart two rows may be",
+                position=right.part.where,
             )
-        with pointing(side.part.where):
-            reach = sliding(side.range, side.range, both.domain).high
+        with pointing(right.part.where):
+            reach = sliding(right.range, right.range, both.domain).high
         return replace(window, within=reach if window.within is None else min(reach, window.within))
 
     def _unbounded(self, both: Both, right: JoinInput) -> QueryError:

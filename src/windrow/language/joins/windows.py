@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from sqlglot import exp
+
 from windrow.errors import Position, QueryError
+from windrow.language.expressions.names import Side
 from windrow.language.expressions.positions import pointing
 from windrow.language.grammar.clauses import UNBOUNDED, Clause, ClausePart
-from windrow.language.queries.windows import WindowReader, origin_of
+from windrow.language.queries.relations import Relation
+from windrow.language.queries.windows import origin_of
 from windrow.plan.build.joins import last_rows, sliding, tumbling
 from windrow.semantics.joins import JoinWindow
 from windrow.semantics.scalars.amounts import Amount, Domain
@@ -30,12 +34,17 @@ _REFUSED = {
 
 
 @dataclass(frozen=True)
-class Windowed:
-    """One side of a join: its name, its window clause if it has one, and what reads it."""
+class JoinInput:
+    """One input of FROM, and the window clause next to it; that of a join is what the next one may go on with."""
 
-    name: str
+    relation: Relation
     clause: Clause | None
-    reader: WindowReader
+    syntax: exp.Expr
+    is_join: bool = False
+
+    @property
+    def side(self) -> Side:
+        return self.relation.scope.sides[0]
 
     @property
     def where(self) -> Position:
@@ -53,7 +62,7 @@ class Windowed:
         value = self.part.value
         assert isinstance(value, Amount)
         assert self.clause is not None
-        return Amount(value.number, "rows") if self.reader.counts_rows(self.clause) else value
+        return Amount(value.number, "rows") if self.relation.counts_rows(self.clause) else value
 
     @property
     def is_tumbling(self) -> bool:
@@ -64,11 +73,11 @@ class Windowed:
         if self.clause is not None:
             for parameter, rule, hint, where in _wrong_parts(self.clause):
                 raise QueryError(rule, parameter=parameter, hint=hint, position=where)
-            self.reader.counts_rows(self.clause)
-            self.reader.attribute(self.clause)
+            self.relation.counts_rows(self.clause)
+            self.relation.attribute(self.clause)
 
 
-def read_join_window(left: Windowed, right: Windowed, domain: Domain) -> JoinWindow | None:
+def read_join_window(left: JoinInput, right: JoinInput, domain: Domain) -> JoinWindow | None:
     """The window of a join; None where neither side has a clause.
 
     One `RANGE TUMBLING` after the right side is for both.
@@ -113,18 +122,19 @@ def _wrong_parts(clause: Clause) -> Iterator[tuple[str, str, str, Position]]:
         yield "range", "must be given in a window clause", "write [RANGE 3 MINUTES WATTR ts]", clause.where
 
 
-def _one_sided(left: Windowed, right: Windowed) -> QueryError:
+def _one_sided(left: JoinInput, right: JoinInput) -> QueryError:
     given, other = (left, right) if right.clause is None else (right, left)
     return QueryError(
         "must be given for both sides of a join, or for neither",
         parameter="window",
-        value=f"only for {given.name}",
-        hint=f"put [RANGE 3 MINUTES] after {other.name} too, or [RANGE TUMBLING 5 MINUTES] after {right.name} for both",
+        value=f"only for {given.side.alias}",
+        hint=f"put [RANGE 3 MINUTES] after {other.side.alias} too, or [RANGE TUMBLING 5 MINUTES] after "
+        f"{right.side.alias} for both",
         position=given.where,
     )
 
 
-def _tumbling(left: Windowed, right: Windowed, domain: Domain) -> JoinWindow:
+def _tumbling(left: JoinInput, right: JoinInput, domain: Domain) -> JoinWindow:
     if not (left.is_tumbling and right.is_tumbling):
         raise QueryError(
             "must be tumbling on both sides, or on neither",
