@@ -23,7 +23,7 @@ from windrow.plan.nodes import Distinct, Join, Node, Stream, WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import NUMBERS, Family, family_of
 from windrow.semantics.joins import LEFT, RIGHT, AsOf, JoinKind
-from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
+from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal, substituted
 
 WIDER = 8
 """A cell is so many times as wide as the band: of the copied side about one row in so many goes to two shards."""
@@ -57,11 +57,7 @@ def equal_to(node: Join, expression: Expression) -> tuple[Expression, Expression
 
 def over_input(node: Join, side: int, expression: Expression) -> Expression:
     """An expression over the names of a join in terms of the columns of one side's input."""
-    if isinstance(expression, Column):
-        return Column(node.names_of(side)[expression.name])
-    if isinstance(expression, Call):
-        return Call(expression.function, tuple(over_input(node, side, a) for a in expression.arguments))
-    return expression
+    return substituted(expression, {name: Column(source) for name, source in node.names_of(side).items()})
 
 
 def _alike(node: Join, equality: Equality, wanted: str | None = None) -> tuple[Expression, Expression] | None:

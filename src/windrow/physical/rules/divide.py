@@ -38,7 +38,7 @@ from windrow.plan.nodes import (
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.joins import JoinKind, LastRows
 from windrow.semantics.progress.policies import External, lead_of
-from windrow.semantics.scalars.expressions import Call, Column, Expression, columns_of
+from windrow.semantics.scalars.expressions import Column, Expression, columns_of, substituted
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, SlideByTuple
 
 _Lowered: TypeAlias = tuple[Node, Expression, Expression]
@@ -259,23 +259,15 @@ def _lowered(expression: Expression, above: Expression, node: Node) -> list[_Low
     if is_stateless(node):
         return [(node, expression, above)]
     if isinstance(node, Project):
-        return _lowered(_substituted(expression, dict(node.columns)), above, node.input)
+        return _lowered(substituted(expression, dict(node.columns)), above, node.input)
     if isinstance(node, (Filter, Distinct)):
         return _lowered(expression, above, node.input)
     if isinstance(node, WindowAggregate):
         keys = dict(node.keys)
         known = all(name in keys for name in columns_of(expression))
-        return _lowered(_substituted(expression, keys), expression, node.input) if known else None
+        return _lowered(substituted(expression, keys), expression, node.input) if known else None
     if isinstance(node, Join):
         pair = equal_to(node, expression)
         return None if pair is None else _on_both_sides(node, pair)
     assert isinstance(node, Union)
     return _all_lowered([_lowered(expression, above, child) for child in node.inputs])
-
-
-def _substituted(expression: Expression, columns: dict[str, Expression]) -> Expression:
-    if isinstance(expression, Column):
-        return columns[expression.name]
-    if isinstance(expression, Call):
-        return replace(expression, arguments=tuple(_substituted(a, columns) for a in expression.arguments))
-    return expression

@@ -5,7 +5,7 @@ A call names its function by the SQL name in lower case; operators keep their si
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -103,6 +103,15 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "second": (1, 1),
 }
 """Every scalar function with its least and greatest number of arguments (None: no limit)."""
+
+
+def substituted(expression: Expression, columns: Mapping[str, Expression]) -> Expression:
+    """The expression with its columns replaced by what they stand for."""
+    if isinstance(expression, Column):
+        return columns[expression.name]
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(substituted(argument, columns) for argument in expression.arguments))
+    return expression
 
 
 def columns_of(expression: Expression) -> Iterator[str]:
