@@ -20,11 +20,9 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Kind, Numbers, OneColumn, Parameters, Part, State
 from windrow.aggregates.kinds.columns import Hashes, Sketch, Stored
+from windrow.semantics.oracle.sketch import RARITY, precision_for
 from windrow.semantics.scalars.expressions import Expression
 
-RARITY = 48
-"""Bits of a hash from which its rarity is read."""
-DEFAULT_ERROR = 0.02
 LEAST_ERROR, MOST_ERROR = 0.005, 0.2
 Floats = npt.NDArray[np.float64]
 
@@ -71,15 +69,6 @@ class ApproxDistinct(Aggregate):
 
     def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
         return arrow(state.get(parts[0]))
-
-
-def precision_for(error: float = DEFAULT_ERROR) -> int:
-    """As many bits as make the standard error, 1.04 over the root of the registers, at most this.
-
-    >>> precision_for(), precision_for(0.1)
-    (12, 7)
-    """
-    return next(bits for bits in range(5, 17) if 1.04 / math.sqrt(1 << bits) <= error)
 
 
 def estimates(counts: Integers, size: int) -> Integers:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
+
+from windrow.semantics.scalars.moments import EPOCH, microseconds, moment_of
 
 RARITY = 48
 """Bits of a hash that say how rare it is."""
 DEFAULT_ERROR = 0.02
 _WORD = (1 << 64) - 1
-_EPOCH = datetime(1970, 1, 1)
 
 
-def precision_for(error: float) -> int:
+def precision_for(error: float = DEFAULT_ERROR) -> int:
     """As many bits as make the standard error at most this: it is 1.04 over the root of the registers.
 
     >>> [precision_for(error) for error in (0.2, 0.02, 0.005)]
@@ -95,17 +96,9 @@ def _whole(value: Any) -> int:
     if isinstance(value, float):
         bits: int = struct.unpack("<q", struct.pack("<d", math.nan if math.isnan(value) else value + 0.0))[0]
         return bits if bits >= 0 else bits ^ ((1 << 63) - 1)
-    if isinstance(value, datetime):
-        return _microseconds(value.replace(tzinfo=None) - (value.utcoffset() or timedelta(0)) - _EPOCH)
-    if isinstance(value, date):
-        return _microseconds(datetime(value.year, value.month, value.day) - _EPOCH)
     if isinstance(value, time):
-        return _microseconds(datetime.combine(_EPOCH, value) - _EPOCH)
-    return _microseconds(value) if isinstance(value, timedelta) else int(value)
-
-
-def _microseconds(length: timedelta) -> int:
-    return length // timedelta(microseconds=1)
+        value = datetime.combine(EPOCH, value)
+    return int(microseconds(moment_of(value) or value))
 
 
 def _mixed(word: int) -> int:
