@@ -17,7 +17,7 @@ from windrow.hardware.planning.columns import CircuitColumn
 from windrow.hardware.planning.joins import JoinPlan
 from windrow.hardware.planning.plan import AggregatePlan
 from windrow.hardware.planning.windows import ResultColumns
-from windrow.plan.types.kinds import Family, family_of, microseconds, zone_of
+from windrow.plan.types.kinds import Family, family_of, normal_time
 
 
 def result_places(design: AggregateDesign) -> dict[str, tuple[int, int]]:
@@ -100,7 +100,7 @@ def _typed(values: Numbers, nulls: Numbers, kind: pa.DataType) -> Array:
     if family is Family.BOOLEAN:
         return plain.cast(pa.int8()).cast(kind)
     if family is Family.TIMESTAMP:
-        return plain.cast(pa.int64()).cast(microseconds(zone_of(kind))).cast(kind)
+        return plain.cast(pa.int64()).cast(normal_time(kind)).cast(kind)
     if family is Family.DURATION:
         return plain.cast(pa.int64()).cast(pa.duration("us")).cast(kind)
     if family is Family.DATE:

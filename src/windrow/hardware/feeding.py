@@ -23,7 +23,7 @@ from windrow.hardware.packing import Words, pack
 from windrow.hardware.planning.columns import CircuitColumn
 from windrow.hardware.planning.plan import AggregatePlan
 from windrow.hardware.planning.times import CircuitClock
-from windrow.plan.types.kinds import Family, family_of, microseconds, zone_of
+from windrow.plan.types.kinds import Family, family_of, normal_time
 from windrow.semantics.progress.policies import START, Ordered, Policy, Slack, SlackRows
 
 MOST_STEPS = 1 << 16
@@ -197,7 +197,7 @@ def _whole(column: CircuitColumn, array: Array) -> npt.NDArray[np.int64] | Words
         return _codes(column, array)
     family = family_of(column.kind)
     if family is Family.TIMESTAMP:
-        array = array.cast(microseconds(zone_of(column.kind))).view(pa.int64())
+        array = array.cast(normal_time(column.kind)).view(pa.int64())
     elif family is Family.DURATION:
         array = array.cast(pa.duration("us")).view(pa.int64())
     elif family is Family.DATE:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any
 
 import pyarrow as pa
 
@@ -69,16 +68,7 @@ def name_of(kind: pa.DataType) -> str:
 
 def normal_time(kind: pa.DataType) -> pa.DataType:
     """The type in which a progressing attribute is reported: microseconds in its own time zone, or int64."""
-    return microseconds(zone_of(kind)) if pa.types.is_timestamp(kind) else pa.int64()
-
-
-def microseconds(zone: str | None) -> pa.DataType:
-    return pa.timestamp("us", tz=zone) if zone else pa.timestamp("us")
-
-
-def zone_of(kind: Any) -> str | None:
-    zone: str | None = kind.tz
-    return zone
+    return pa.timestamp("us", tz=kind.tz) if isinstance(kind, pa.TimestampType) else pa.int64()
 
 
 def common(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
@@ -95,8 +85,8 @@ def common(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
 
 
 def _widest(family: Family, left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    if family is Family.TIMESTAMP:
-        return microseconds(_zone(zone_of(left), zone_of(right)))
+    if isinstance(left, pa.TimestampType) and isinstance(right, pa.TimestampType):
+        return pa.timestamp("us", tz=_zone(left.tz, right.tz))
     widest: dict[Family, pa.DataType] = {
         Family.INTEGER: pa.int64(),
         Family.FLOAT: pa.float64(),
