@@ -41,10 +41,6 @@ def names() -> tuple[str, ...]:
     return tuple(_BY_NAME)
 
 
-def is_known(name: str) -> bool:
-    return name in _BY_NAME
-
-
 def lookup(name: str) -> Aggregate:
     """The aggregate of that name, or an error that names the nearest one."""
     if name in _BY_NAME:
@@ -70,4 +66,4 @@ def version() -> int:
     return len(_registered)
 
 
-__all__ = ["Aggregate", "UserAggregate", "is_known", "lookup", "names", "register", "version"]
+__all__ = ["Aggregate", "UserAggregate", "lookup", "names", "register", "version"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from windrow.aggregates import is_known
+from windrow.aggregates import names
 
 _SYNONYMS = {
     "mean": "avg",
@@ -49,7 +49,7 @@ _SAID: dict[str, str] = {
 def canonical(name: str) -> str | None:
     """The aggregate a name in a query means; None when it is no aggregate."""
     for known in (_SYNONYMS.get(name.lower()), name.lower(), name):
-        if known is not None and is_known(known):
+        if known is not None and known in names():
             return known
     return None
 
