@@ -41,6 +41,7 @@ def check_window(window: Window, domain: Domain = Domain.INTEGER) -> None:
 
 
 def _numbers(window: Window) -> dict[str, int]:
+    """What a window is given by; the first is how long it is."""
     if isinstance(window, Session):
         return {"gap": window.gap}
     if isinstance(window, Landmark):
@@ -98,11 +99,6 @@ def within_of(node: WindowAggregate, domain: Domain) -> int:
     For sliding windows in whole slides, rounded up: where they end is all that their punctuations tell.
     """
     window = node.window
-    within = _length(window) if node.within is None else node.within.resolve(domain, "within")
+    length = next(iter(_numbers(window).values()))
+    within = length if node.within is None else node.within.resolve(domain, "within")
     return -(-within // window.slide) * window.slide if isinstance(window, Sliding) else within
-
-
-def _length(window: Window) -> int:
-    if isinstance(window, Session):
-        return window.gap
-    return window.slide if isinstance(window, Landmark) else window.range
