@@ -22,13 +22,14 @@ from windrow.errors import SourceError, reason_of
 from windrow.plan.types.kinds import NUMBERS, family_of
 from windrow.sources.base import (
     BATCH_ROWS,
-    Element,
+    ElementReader,
     Position,
     Reader,
-    Sign,
     Source,
+    behind,
     counts_of,
     cut,
+    position_of,
     refuse_repeated,
     require,
     shrunk,
@@ -156,19 +157,19 @@ def format_of(kind: FileKind, *, declared: bool = False) -> Format:
     return Delimited("\t" if kind is FileKind.TSV else ",")
 
 
-class FileReader:
+class FileReader(ElementReader):
     """The rows of files in the order given."""
 
     def __init__(self, source: FileSource, position: Position | None, batch_rows: int) -> None:
         self.source = source
         self.batch_rows = batch_rows
-        self.rows, _ = counts_of(position)
-        self.number, self.row, self.ahead = _place_of(source, position)
-        """The file at hand, how many of its rows are done, and how many are still to be passed over after these."""
+        self.number, self.row, ahead = _place_of(source, position)
+        """The file at hand, and how many of its rows are done."""
         self.look: Look | None = None
         self.before = hashlib.sha256()
         self.start = position or {"rows": 0}
         self.batches = self._read()
+        super().__init__(behind(self.batches, position_of(ahead), source), position)
 
     @property
     def position(self) -> Position:
@@ -177,18 +178,6 @@ class FileReader:
         size, modified = self.look
         file = {"file": self.source.files[self.number].name, "number": self.number, "row": self.row}
         return {"rows": self.rows, **file, "size": size, "modified": modified, "before": _short(self.before)}
-
-    def poll(self, timeout: float | None = None) -> Element | Sign:
-        for batch in self.batches:
-            passed = min(self.ahead, batch.num_rows)
-            self.ahead -= passed
-            self.row += batch.num_rows
-            self.rows += batch.num_rows - passed
-            if passed < batch.num_rows:
-                return batch.slice(passed) if passed else batch
-        if self.ahead:
-            raise shrunk(self.source, self.rows)
-        return Sign.END
 
     def close(self) -> None:
         self.batches.close()
@@ -218,7 +207,9 @@ class FileReader:
             _refuse_unlike(self.source.first, found, self.source, path)
         for batch in self.source.format.batches(path, found, wanted, self.batch_rows, self.row):
             for piece in cut(batch, self.batch_rows):
-                yield conform(piece, wanted, str(path), name)
+                fitted = conform(piece, wanted, str(path), name)
+                self.row += fitted.num_rows
+                yield fitted
 
 
 def _refuse_unlike(first: pa.Schema, found: pa.Schema, source: FileSource, path: Path) -> None:
