@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from windrow.errors import QueryError
 from windrow.plan.nodes import Stream
-from windrow.plan.types.expressions import column_type
+from windrow.plan.types.expressions import unknown_column
 from windrow.plan.types.kinds import Family, Shape, domain_of, family_of, name_of
 from windrow.semantics.progress.policies import External, Lead, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain
@@ -36,7 +36,9 @@ def _check_names(stream: Stream) -> None:
 
 
 def _time_type(stream: Stream) -> pa.DataType:
-    kind = column_type(stream.time, stream.schema, "time")
+    if stream.schema.names.count(stream.time) != 1:
+        raise unknown_column(stream.time, stream.schema.names, parameter="time")
+    kind: pa.DataType = stream.schema.field(stream.time).type
     if family_of(kind) not in (Family.TIMESTAMP, Family.INTEGER) or pa.types.is_dictionary(kind):
         target = "BIGINT" if family_of(kind) is Family.FLOAT else "TIMESTAMP"
         raise QueryError(
@@ -82,7 +84,9 @@ def _check_length(amount: Amount, domain: Domain, parameter: str, least: int) ->
 
 def _check_carrier(stream: Stream, column: str, kind: pa.DataType) -> None:
     """The column that carries punctuations is another one of the time's type."""
-    carried = column_type(column, stream.schema, "punctuated by")
+    if stream.schema.names.count(column) != 1:
+        raise unknown_column(column, stream.schema.names, parameter="punctuated by")
+    carried: pa.DataType = stream.schema.field(column).type
     if column == stream.time or family_of(carried) is not family_of(kind):
         given = "the time column itself" if column == stream.time else f"a {name_of(carried)}"
         raise QueryError(
@@ -98,7 +102,9 @@ def _check_carrier(stream: Stream, column: str, kind: pa.DataType) -> None:
 def _check_per(stream: Stream, policy: External) -> None:
     """The columns that name a group are different ones of plain values, and neither the time nor its promise."""
     for place, name in enumerate(policy.per):
-        kind = column_type(name, stream.schema, "per")
+        if stream.schema.names.count(name) != 1:
+            raise unknown_column(name, stream.schema.names, parameter="per")
+        kind: pa.DataType = stream.schema.field(name).type
         if pa.types.is_nested(kind) or name in (stream.time, policy.column, *policy.per[:place]):
             raise QueryError(
                 "must be different columns of plain values, other than the time and the punctuation",

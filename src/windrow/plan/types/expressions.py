@@ -43,11 +43,11 @@ def check_condition(expression: Expression, schema: pa.Schema, parameter: str, h
         raise QueryError("must be a condition (true or false)", parameter=parameter, value=value, hint=hint)
 
 
-def column_type(name: str, schema: pa.Schema, parameter: str | None = None) -> pa.DataType:
-    """The type of a column, or an error that names the nearest one, and the parameter that asked for it."""
+def column_type(name: str, schema: pa.Schema) -> pa.DataType:
+    """The type of a column, or an error that names the nearest one."""
     places = schema.get_all_field_indices(name)  # looked up, where `names` would be listed anew for every column
     if len(places) != 1:
-        raise unknown_column(name, schema.names, parameter)
+        raise unknown_column(name, schema.names)
     kind: pa.DataType = schema.field(places[0]).type
     return kind
 
