@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from windrow.errors import DataError
+from windrow.errors import DataError, QueryError
 from windrow.semantics.scalars.casting import cast
 
 NOON = datetime(2024, 2, 29, 12, 0, 0, 500_000, tzinfo=timezone.utc)
@@ -66,3 +66,10 @@ def test_what_does_not_fit(value: Any, target: str) -> None:
     message = rf"^`cast` must be a value that fits the type {target}, got {given}\. Hint: filter such rows out first"
     with pytest.raises(DataError, match=message):
         cast(value, target)
+
+
+def test_an_unknown_type() -> None:
+    with pytest.raises(
+        QueryError, match=r"^`cast` must name a known type \(one of boolean, .*\), got money\. Hint: say"
+    ):
+        cast(1, "money")

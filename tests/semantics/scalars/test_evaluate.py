@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from windrow.errors import QueryError
 from windrow.semantics.scalars.evaluate import _LAZY, _STRICT, evaluate, like, substring
 from windrow.semantics.scalars.expressions import FUNCTIONS, Call, Column, Expression, Literal
 
@@ -125,6 +126,17 @@ def test_columns_come_from_the_row() -> None:
 def test_parts_of_a_timestamp(expected: int, function: str) -> None:
     microseconds = (NOON - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
     assert [expected] * 3 == [call(function, value) for value in (NOON, NOON.replace(tzinfo=None), microseconds)]
+
+
+@pytest.mark.parametrize(
+    ("message", "expression"),
+    [
+        (r"^`pric` must be a column of the row \(one of price, ts\)\. Hint: check the spelling", Column("pric")),
+    ],
+)
+def test_errors(message: str, expression: Expression) -> None:
+    with pytest.raises(QueryError, match=message):
+        evaluate(expression, {"price": 1, "ts": 2})
 
 
 @pytest.mark.parametrize(

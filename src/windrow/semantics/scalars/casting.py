@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from windrow.errors import DataError
+from windrow.errors import DataError, QueryError
 from windrow.semantics.scalars.arithmetic import INT64
 from windrow.semantics.scalars.moments import in_utc, microseconds, moment, parse_moment
 
@@ -90,5 +90,9 @@ CASTS: dict[str, Callable[[Any], Any]] = {
 
 
 def cast(value: Any, target: str) -> Any:
-    """The value (not NULL) as the type of that name; plans with any other are refused before."""
+    """The value (not NULL) as the type of that name."""
+    if target not in CASTS:
+        raise QueryError(
+            "must name a known type", parameter="cast", value=target, allowed=tuple(CASTS), hint="say CAST(x AS BIGINT)"
+        )
     return CASTS[target](value)

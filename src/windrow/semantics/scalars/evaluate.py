@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cmp_to_key, lru_cache
 from typing import Any, TypeAlias
 
+from windrow.errors import QueryError
 from windrow.semantics.scalars import arithmetic
 from windrow.semantics.scalars.casting import cast, to_string
 from windrow.semantics.scalars.expressions import Column, Expression, Literal
@@ -35,11 +36,19 @@ def evaluate(expression: Expression, row: _Row) -> Any:
     if isinstance(expression, Literal):
         return expression.value
     if isinstance(expression, Column):
-        return row[expression.name]
+        return _column(expression.name, row)
     if expression.function in _LAZY:
         return _LAZY[expression.function](expression.arguments, row)
     values = [evaluate(argument, row) for argument in expression.arguments]
     return None if None in values else _STRICT[expression.function](*values)
+
+
+def _column(name: str, row: _Row) -> Any:
+    if name not in row:
+        raise QueryError(
+            "must be a column of the row", parameter=name, allowed=tuple(row), hint="check the spelling of the column"
+        )
+    return row[name]
 
 
 def _kleene(arguments: _Arguments, row: _Row, *, decides: bool) -> bool | None:
