@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import scalars, scalars_of
 from windrow.aggregates.kinds.base import Custom, Integers, Values
-from windrow.operators.kernels.panes.assign import pane_numbers, pane_slots
+from windrow.operators.kernels.panes.assign import pane_slots
 from windrow.operators.late.judging import below
 from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.changes import Saved, nested, under
@@ -67,9 +67,7 @@ class PanedWid(NumberedWindows):
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def panes_of(self, times: Integers) -> Integers:
-        panes = np.empty(len(times), np.int64)
-        pane_numbers(times, self.window.origin, self.pane, panes)
-        return panes
+        return (times - self.window.origin) // self.pane
 
     def starts_of(self, panes: Integers) -> Integers:
         """The least time in each pane."""

@@ -27,13 +27,6 @@ def pane_slots(times, codes, base, size, groups, out):
 
 
 @kernel
-def pane_numbers(times, origin, size, out):
-    """`out[i]` = floor((times[i] - origin) / size), for any times."""
-    for i in range(len(times)):
-        out[i] = (times[i] - origin) // size
-
-
-@kernel
 def compress(values, selected, out):
     """Copy the selected values to the front of `out`, one longer than `values`; returns how many.
 
