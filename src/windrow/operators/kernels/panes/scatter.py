@@ -19,12 +19,6 @@ def add_rows(adds, slots):
 
 
 @kernel
-def add_valid(adds, column, slots, valid):
-    for i in range(len(slots)):
-        adds[slots[i], column] += valid[i]
-
-
-@kernel
 def add_integers(adds, column, slots, values, valid):
     for i in range(len(slots)):
         if len(valid) == 0 or valid[i]:

@@ -16,7 +16,7 @@ from windrow.aggregates.sums import Counted, Squared, Summed
 from windrow.operators.kernels.panes import scatter
 from windrow.operators.state.columns.base import Lifted, StateColumn
 from windrow.operators.state.columns.sums import FloatSquares, FloatSum, IntegerSquares, IntegerSum
-from windrow.operators.state.keys import from_keys
+from windrow.operators.state.keys import NO_VALIDITY, from_keys
 from windrow.operators.state.kinds import BYTES, MAXS, PAIRS
 
 
@@ -33,10 +33,8 @@ class ValidColumn(StateColumn):
 
     def scatter(self, lifted: Lifted, slots: npt.NDArray[np.int32], adds: Integers) -> None:
         if self.width:
-            if len(lifted.valid):
-                scatter.add_valid(adds, self.offset, slots, lifted.valid)
-            else:
-                scatter.add_integers(adds, self.offset, slots, np.ones(len(slots), np.int64), lifted.valid)
+            valid = lifted.valid if len(lifted.valid) else np.ones(len(slots), np.uint8)
+            scatter.add_integers(adds, self.offset, slots, valid, NO_VALIDITY)
 
     def read(self, adds: Integers) -> Integers:
         return adds[:, self.offset if self.width else 0]
