@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
-from windrow.operators.kernels.panes.cells import mix
+from windrow.operators.kernels.panes.cells import cell_place, mix
 
 
 @kernel
@@ -47,9 +47,7 @@ def weigh_few_rows(panes, codes, least, group_index, cell_index, used, rows, cel
         if rows[group] == least:
             chosen[found] = group
             found += 1
-        at = np.int64(mix(panes[i] * 1_000_003 + codes[i]) & np.uint64(mask))
-        while cell_index[at] >= 0 and (panes[cell_index[at]] != panes[i] or codes[cell_index[at]] != codes[i]):
-            at = (at + 1) & mask
+        at = cell_place(cell_index, panes[i], codes[i], panes, codes)
         if cell_index[at] < 0:
             cell_index[at] = i
             cells[group] += 1

@@ -17,7 +17,7 @@ def mix(word):
 
 
 @inlined
-def _place(index, pane, code, panes, codes):
+def cell_place(index, pane, code, panes, codes):
     """The position in `index` of the cell, or of the free place where it belongs."""
     mask = len(index) - 1
     at = np.int64(mix(pane * 1_000_003 + code) & np.uint64(mask))
@@ -35,7 +35,7 @@ def upsert(new_panes, new_codes, start, index, panes, codes, count, out):
     limit = min(len(panes), len(index) // 2)
     for i in range(start, len(new_panes)):
         code = new_codes[i] if len(new_codes) else 0
-        at = _place(index, new_panes[i], code, panes, codes)
+        at = cell_place(index, new_panes[i], code, panes, codes)
         if index[at] < 0:
             if count == limit:
                 return i, count
@@ -51,7 +51,7 @@ def upsert(new_panes, new_codes, start, index, panes, codes, count, out):
 def rebuild(index, panes, codes, count):
     """Fill an empty index for cells 0..count."""
     for slot in range(count):
-        index[_place(index, panes[slot], codes[slot], panes, codes)] = slot
+        index[cell_place(index, panes[slot], codes[slot], panes, codes)] = slot
 
 
 @kernel
