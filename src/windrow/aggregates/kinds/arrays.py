@@ -72,6 +72,12 @@ def where_present(values: Array, index: Integers, present: npt.NDArray[np.bool_]
     return values.take(arrow(np.where(present, index, 0), null=~present))
 
 
+def spread(starts: Integers, sizes: Integers) -> Integers:
+    """The places of stretches, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)
+
+
 def lists(sizes: Integers, values: Array) -> Array:
     """Consecutive values as lists of these sizes."""
     offsets: Any = arrow(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))

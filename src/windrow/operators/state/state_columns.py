@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Array, Integers, Numbers
+from windrow.aggregates.kinds.arrays import arrow, spread
+from windrow.aggregates.kinds.base import Array, Numbers
 from windrow.operators.state.keys import byte_strings
 from windrow.operators.state.kinds import KINDS, StateKind
 from windrow.operators.state.layout import Table
@@ -85,8 +85,8 @@ def packed_blocks(matrix: npt.NDArray[np.uint8]) -> Array:
     data = np.empty(int(offsets[-1]), np.uint8)
     owner, place = np.nonzero(matrix * sparse[:, None])
     entries = (place.astype("<i4") << 8 | matrix[owner, place]).view(np.uint8)
-    data[_spread(offsets[:-1][sparse], sizes[sparse])] = entries
-    data[_spread(offsets[:-1][~sparse], sizes[~sparse])] = matrix[~sparse].reshape(-1)
+    data[spread(offsets[:-1][sparse], sizes[sparse])] = entries
+    data[spread(offsets[:-1][~sparse], sizes[~sparse])] = matrix[~sparse].reshape(-1)
     buffers: list[Any] = [offsets, data]
     return pa.Array.from_buffers(pa.large_binary(), rows, [None, *map(pa.py_buffer, buffers)])
 
@@ -97,15 +97,8 @@ def unpacked_blocks(array: Array, width: int) -> npt.NDArray[np.uint8]:
     sizes = np.diff(offsets)
     matrix = np.zeros((len(sizes), width), np.uint8)
     sparse = sizes != width
-    matrix[~sparse] = data[_spread(offsets[:-1][~sparse], sizes[~sparse])].reshape(-1, width)
-    entries = data[_spread(offsets[:-1][sparse], sizes[sparse])].view("<i4")
+    matrix[~sparse] = data[spread(offsets[:-1][~sparse], sizes[~sparse])].reshape(-1, width)
+    entries = data[spread(offsets[:-1][sparse], sizes[sparse])].view("<i4")
     owner = np.repeat(np.flatnonzero(sparse), sizes[sparse] // _ENTRY)
     matrix[owner, entries >> 8] = entries & 255
     return matrix
-
-
-def _spread(starts: Integers, sizes: Integers) -> Integers:
-    """The places of stretches, one after the other."""
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - ends + sizes, sizes)

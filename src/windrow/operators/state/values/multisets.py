@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.arrays import arrow, spread
 from windrow.aggregates.kinds.base import Array, Integers, Runs, Values, is_scalar, value_type
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.rows import multisets as kernels
@@ -143,7 +143,7 @@ class ValueCodes:
         last = np.searchsorted(multiset.codes, codes, side="right")
         sizes = last - first
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        index = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, sizes)
+        index = spread(first, sizes)
         keys, counts = multiset.keys[index], multiset.counts[index]
         if self.direct:
             return offsets, array_from_keys(keys, self.kind), counts

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import numbers_of, tabled
+from windrow.aggregates.kinds.arrays import numbers_of, spread, tabled
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.panes.adaptive import number_answers
 from windrow.operators.kernels.panes.assign import pane_slots
@@ -68,9 +68,7 @@ class KeptBlock:
         """Where the rows are, window by window."""
         if len(self.lows) == 1:
             return slice(int(self.lows[0]), int(self.highs[0]))
-        sizes = self.highs - self.lows
-        places: Integers = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - self.lows, sizes)
-        return places
+        return spread(self.lows, self.highs - self.lows)
 
 
 @dataclass(frozen=True)

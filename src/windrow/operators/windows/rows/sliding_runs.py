@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.holistic import Collect
-from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.arrays import arrow, spread
 from windrow.aggregates.kinds.base import Array, Custom, Integers, Runs, Values
 from windrow.operators.kernels.rows.extents import slide_distinct, slide_frequent, slide_ranks
 from windrow.operators.kernels.searching import find_runs
@@ -133,16 +133,14 @@ class SlidingRuns(Runs):
     def _in_given_order(self, sizes: Integers, places: Integers, counts: Integers) -> tuple[Integers, Array, Integers]:
         given, starts = np.empty_like(sizes), np.empty_like(sizes)
         given[self._order], starts[self._order] = sizes, np.cumsum(sizes) - sizes
-        _, index = rows_of(starts, starts + given)
+        index = spread(starts, given)
         return given, self._ranked[0].take(arrow(places[index])), counts[index]
 
 
 def rows_of(lows: Integers, highs: Integers) -> tuple[Codes, Integers]:
     """Each row of each extent: the number of the extent, the place of the row."""
     sizes = highs - lows
-    starts = np.cumsum(sizes) - sizes
-    numbers = np.repeat(np.arange(len(lows), dtype=np.int32), sizes)
-    return numbers, np.arange(len(numbers)) - np.repeat(starts - lows, sizes)
+    return np.repeat(np.arange(len(lows), dtype=np.int32), sizes), spread(lows, sizes)
 
 
 class ExtentValues:
