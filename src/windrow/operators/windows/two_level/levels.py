@@ -160,10 +160,6 @@ class Stripe:
         opened, closed = (cells.recoded(cells.codes + np.int32(self.base)) for cells in both)
         return opened, closed
 
-    @property
-    def next_window(self) -> int:
-        return self.wid.timeline.next_window
-
     def resume(self, held: Cells, next_window: int) -> None:
         """Begin where another stood that had these cells in closed panes, all windows before `next_window` reported."""
         if next_window == LEAST:

@@ -239,7 +239,7 @@ class TwoLevel(PanedWid):
         opened, held = self.content()
         opened, held = (cells.recoded(mapping[cells.codes]) for cells in (opened, held))
         stripes = -(-groups // self.size)
-        last = max((stripe.next_window for stripe in self.stripes), default=int(LEAST))
+        last = max((stripe.wid.timeline.next_window for stripe in self.stripes), default=int(LEAST))
         self.fill(opened, held, np.full(stripes, self.asked), np.full(stripes, last))
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
@@ -255,7 +255,9 @@ class TwoLevel(PanedWid):
         """Cells by group, wherever they are, and how far stripes are. All go up first, which changes no answer."""
         opened, held = self.content()
         closings = np.array(self.closings, np.int64).reshape(-1, 2)
-        stripes = np.array([(stripe.done, stripe.next_window) for stripe in self.stripes], np.int64).reshape(-1, 2)
+        stripes = np.array(
+            [(stripe.done, stripe.wid.timeline.next_window) for stripe in self.stripes], np.int64
+        ).reshape(-1, 2)
         return {
             "cells": opened.ordered().table(),
             "held": held.ordered().table(),
