@@ -2,7 +2,7 @@
 
 A message of Kafka holds a JSON object with the columns; the option `value` names one column instead, when writing, or
 is `raw`, when reading, for the columns of Kafka itself. `key` names the column for the key. Other options go to Spark
-as they are, those of Kafka's clients (`security.protocol`) with or without the `kafka.` in front.
+as they are.
 
 Lines of CSV and JSON that cannot be read end the query instead of turning into NULLs; `mode = 'PERMISSIVE'` is Spark's
 own way. CSV has a header.
@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -35,13 +35,12 @@ _READING: Mapping[str, Mapping[str, str]] = {
 }
 _WRITING: Mapping[str, Mapping[str, str]] = {"csv": {"header": "true"}}
 _PLAIN = tuple(name for name in FILES if name != "delta")
-_SPARKS_OWN = ("kafka.", "kafkaConsumer.", "fetchOffset.")
 
 
-def reader(spark: SparkSession, uri: str, options: Mapping[str, Any], schema: pa.Schema | None = None) -> DataFrame:
+def reader(spark: SparkSession, uri: str, schema: pa.Schema | None = None) -> DataFrame:
     """The stream at an address, with the declared columns where there are any, else those that are found."""
-    place = check_source(uri, options, schema)
-    settings = {**_READING.get(place.format, {}), **settings_of(place, options)}
+    place = check_source(uri, schema)
+    settings = {**_READING.get(place.format, {}), **place.options}
     if place.format == "kafka":
         return _read_kafka(spark, place, settings, schema)
     stream = spark.readStream.options(**settings)
@@ -57,7 +56,7 @@ def reader(spark: SparkSession, uri: str, options: Mapping[str, Any], schema: pa
     return stream.options(**only).format(place.format).schema(columns).load(folder)
 
 
-def check_source(uri: str, options: Mapping[str, Any], schema: pa.Schema | None) -> Address:
+def check_source(uri: str, schema: pa.Schema | None) -> Address:
     """What an address stands for; one that cannot be read is refused without asking Spark."""
     place = address(uri, "source")
     if place.format in ("memory", "console"):
@@ -65,7 +64,7 @@ def check_source(uri: str, options: Mapping[str, Any], schema: pa.Schema | None)
             "can only be written to", parameter="source", value=uri, hint="read a table, files, Kafka or rate:"
         )
     if place.format == "kafka":
-        _check_kafka(place, settings_of(place, options).get("value", "json"), schema)
+        _check_kafka(place, place.options.get("value", "json"), schema)
     return place
 
 
@@ -139,10 +138,10 @@ class Output:
         return self.writer.start(self.place.target) if self.place.format in FILES else self.writer.start()
 
 
-def writer(frame: DataFrame, uri: str, options: Mapping[str, Any], *, early: bool = False) -> Output:
+def writer(frame: DataFrame, uri: str, *, early: bool = False) -> Output:
     """The way of a streaming DataFrame to an address: in append mode, early results in update mode."""
     place = address(uri, "output")
-    settings = {**_WRITING.get(place.format, {}), **settings_of(place, options)}
+    settings = {**_WRITING.get(place.format, {}), **place.options}
     if early and place.format in ("table", *FILES):
         raise only_appends(uri)
     mode = "update" if early else "append"
@@ -189,13 +188,3 @@ def as_messages(frame: DataFrame, value: str | None = None, key: str | None = No
 def _message(frame: DataFrame, name: str) -> Column:
     is_binary = frame.schema[name].dataType.typeName() == "binary"
     return named(name) if is_binary else named(name).cast("string")
-
-
-def settings_of(place: Address, options: Mapping[str, Any]) -> dict[str, str]:
-    """Options as text: those that follow from the address, then the user's own."""
-    settings = dict(place.options)
-    for name, value in options.items():
-        is_clients = place.format == "kafka" and "." in name and not name.startswith(_SPARKS_OWN)
-        text = str(value)
-        settings[f"kafka.{name}" if is_clients else name] = text.lower() if isinstance(value, bool) else text
-    return settings

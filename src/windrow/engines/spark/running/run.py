@@ -162,9 +162,9 @@ def _started(
 ) -> list[StreamingQuery]:
     """The queries that write to addresses; with `now` they end when all that is there has been read."""
     assert options.output is not None
-    outputs = [(writer(made.results, options.output, {}, early=early), folder / SPARK)]
+    outputs = [(writer(made.results, options.output, early=early), folder / SPARK)]
     if options.late_output is not None:
-        outputs.append((writer(made.late, options.late_output, {}), folder / LATE_CHECKPOINT))
+        outputs.append((writer(made.late, options.late_output), folder / LATE_CHECKPOINT))
     for output, checkpoint in outputs:
         if output.folder is not None:
             check_output(output.folder, checkpoint)
