@@ -12,7 +12,6 @@ import windrow as wr
 from tests.fake_engine import FakeEngine, Options
 from tests.fake_engine import engine as engine
 from windrow.engines.base import ENGINES, Engine, check_engine, engine_named, home_of, sharing_sets
-from windrow.engines.capabilities import No, Yes
 from windrow.engines.run import Receiver, tagged
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics
@@ -28,17 +27,12 @@ def source_of(rows: pa.Table) -> Source:
 
 
 @pytest.mark.parametrize("name", ["local", "spark"])
-def test_an_engine_has_a_name_options_and_capabilities(name: str) -> None:
+def test_an_engine_has_a_name_and_options(name: str) -> None:
     found = engine_named(name)
     assert (name, found) == (found.name, engine_named(name))
     assert isinstance(found, Engine)
     assert {"batch_rows", "checkpoint", "restore", "statistics", "flush"} <= set(found.option_names)
     assert {"output", "once"}.isdisjoint(found.option_names)
-    assert (
-        Yes("every micro-batch" if name == "spark" else "every so many rows")
-        == found.capabilities["checkpoint and restore"]
-    )
-    assert isinstance(found.capabilities["rate"], No if name == "local" else Yes)
 
 
 def test_engines_are_loaded_when_they_are_used() -> None:

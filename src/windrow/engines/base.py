@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import value_type
-from windrow.engines.capabilities import TABLE, Answer
 from windrow.engines.run import Outcome, Receiver, Requests, Run
 from windrow.engines.watching import watched
 from windrow.errors import ConfigurationError
@@ -57,11 +56,6 @@ class Engine(ABC):
     def option_names(self) -> tuple[str, ...]:
         """What users can set."""
         return tuple(field.name for field in fields(self.options) if not field.metadata.get("inner"))
-
-    @property
-    def capabilities(self) -> dict[str, Answer]:
-        """What this engine answers to each feature that queries may ask for."""
-        return {feature.name: getattr(feature, self.name) for rows in TABLE.values() for feature in rows}
 
     def options_of(self, given: Mapping[str, Any]) -> Any:
         """The options that a user gave, by their names; unknown ones and wrong values are refused."""
