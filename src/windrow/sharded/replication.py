@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import singledispatch
 from typing import TypeAlias
 
 import numpy as np
@@ -27,14 +26,12 @@ ROUNDING = 2.0**-50
 """More than what a double may be off by after an addition, as a part of its value."""
 
 
-@singledispatch
 def places(copies: BandCells | Lanes, data: pa.RecordBatch, count: int) -> Places:
     """The shards of rows, of so many as there are."""
-    raise NotImplementedError(copies, data, count)
+    return _in_bands(copies, data, count) if isinstance(copies, BandCells) else _in_lanes(copies, data, count)
 
 
-@places.register
-def _(copies: BandCells, data: pa.RecordBatch, count: int) -> Places:
+def _in_bands(copies: BandCells, data: pa.RecordBatch, count: int) -> Places:
     values = _numbers(evaluate(copies.value, data))
     if copies.reach is None:
         yield np.arange(len(data)), _shards(_cells(copies, values), count)
@@ -68,8 +65,7 @@ def _shards(cells: Integers, count: int) -> Shards:
     return shards_of([arrow(cells)], len(cells), count)
 
 
-@places.register
-def _(copies: Lanes, data: pa.RecordBatch, count: int) -> Places:
+def _in_lanes(copies: Lanes, data: pa.RecordBatch, count: int) -> Places:
     rows, (lines, columns) = np.arange(len(data)), copies.table(count)
     numbers = [column for column in data.columns if is_scalar(column.type)]
     if copies.side == LEFT:
