@@ -107,9 +107,8 @@ def _save_appended(table: Appended, writer: Writer) -> TableKnown:
 def without(known: Known, keys: Iterable[Key]) -> Known:
     """What is known but for these chunks, which the next save writes again; with a patch goes all of its chunk."""
     gone: dict[str, set[Part]] = {}
-    for name, *part in keys:
-        place, block, patch = part
-        gone.setdefault(name, set()).add((place, block, patch))
+    for key in keys:
+        gone.setdefault(key[0], set()).add(key[1:])
     return {name: table.without(gone[name]) if name in gone else table for name, table in known.items()}
 
 
@@ -117,11 +116,11 @@ def load(chunks: Iterable[tuple[Key, bytes]]) -> tuple[dict[str, pa.Table], Know
     """The tables of saved chunks, and what is known of them."""
     pieces: dict[str, dict[Part, pa.Table]] = {}
     digests: dict[str, dict[Part, bytes]] = {}
-    for (name, *part), body in chunks:
-        place, block, patch = part
-        plain = bytes_of(opened(body, (name, *part), f"the state {name!r}"))
-        pieces.setdefault(name, {})[place, block, patch] = pa.ipc.open_stream(plain).read_all()
-        digests.setdefault(name, {})[place, block, patch] = blake2b(plain, digest_size=16).digest()
+    for key, body in chunks:
+        name, part = key[0], key[1:]
+        plain = bytes_of(opened(body, key, f"the state {name!r}"))
+        pieces.setdefault(name, {})[part] = pa.ipc.open_stream(plain).read_all()
+        digests.setdefault(name, {})[part] = blake2b(plain, digest_size=16).digest()
     tables = {name: pa.concat_tables(_whole_chunks(parts)) for name, parts in pieces.items()}
     return tables, {name: TableKnown(known) for name, known in digests.items()}
 

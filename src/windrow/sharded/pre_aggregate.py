@@ -20,7 +20,7 @@ from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.expressions.tree import evaluate
 from windrow.operators.input.group_promises import Singles
 from windrow.operators.input.input import Input
-from windrow.operators.input.policy import LeadLimit, lead_among_rows, slack_rows_of
+from windrow.operators.input.policy import LeadLimit, lead_among_rows, settle, slack_rows_of
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.rowwise.meld import MeldOperator
@@ -30,7 +30,7 @@ from windrow.physical.division.join_routing import Exchange
 from windrow.physical.nodes import Grid
 from windrow.plan import nodes
 from windrow.plan.checks.nodes import shape_of
-from windrow.semantics.progress.policies import LIMIT, START, AtEnd, External, Punctuation, lead_of
+from windrow.semantics.progress.policies import LIMIT, AtEnd, External, Punctuation, lead_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.sharded.replication import places
@@ -164,8 +164,7 @@ class Task:
             self.stretches.add(times)
         elif wanted:
             trail = np.concatenate([np.array(seen.recent, np.int64), times])
-            settled, recent = trail[:-wanted], trail[-wanted:]
-            seen.before = max(seen.before, int(settled.max()) if len(settled) else START)
+            seen.before, recent = settle(trail, wanted, seen.before)
             seen.recent = recent.tolist()
 
     def _through(self, batch: Batch) -> Batch:
