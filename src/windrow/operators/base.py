@@ -17,14 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.errors import InternalError
 from windrow.operators.state.changes import State
 from windrow.semantics.progress.policies import Punctuation
 
 if TYPE_CHECKING:
-    from windrow.operators.aggregate.early_results import Early
-    from windrow.operators.aggregate.partials import Partials, SharedCells
-    from windrow.operators.aggregate.smoothing import Smoothing
+    from windrow.operators.aggregate.partials import SharedCells
 
 Mask: TypeAlias = npt.NDArray[np.uint8]
 _NO_TIMES: Integers = np.empty(0, np.int64)
@@ -133,10 +130,6 @@ class Operator(ABC):
     counters: Counters
     makes_results: bool = False
     """Whether what comes out are results of its own, not the rows that came in."""
-    early: Early | None = None
-    """What gives open windows, where that is asked for."""
-    smoothing: Smoothing | None = None
-    """What gives answers in slices, where that is asked for."""
 
     @abstractmethod
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -162,13 +155,6 @@ class Operator(ABC):
     @abstractmethod
     def restore(self, tables: dict[str, pa.Table]) -> None:
         """Remember what `state` gave, each table as a whole."""
-
-    def merge(self, partials: Partials | SharedCells) -> Iterable[Element]:
-        """Take in pane cells made of rows elsewhere: what `process` does, for the rows behind them."""
-        raise InternalError("takes no pane cells", parameter=type(self).__name__)
-
-    def witness(self, latest: int) -> None:  # noqa: B027 - says nothing to most
-        """A row of this time came, maybe to another operator that shares the groups of the query with this one."""
 
     def late_rows(self, port: int) -> int:
         """Rows that came in at a port and were late."""

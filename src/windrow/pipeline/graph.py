@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.rowwise.meld import MeldOperator
@@ -94,16 +95,17 @@ class Pipeline:
         """Pane partials of rows that would have come in at this stage."""
         stage.operator.counters.rows_in += partials.rows
         for window, _ in self.takers_of(stage):
+            assert isinstance(window.operator, WindowAggregateOperator)
             self._hand_on(window, window.operator.merge(partials))
 
     def give_early(self, window: Stage) -> None:
-        if window.operator.early is not None:
+        if isinstance(window.operator, WindowAggregateOperator) and window.operator.early is not None:
             self._hand_on(window, window.operator.early.emit())
 
     def resume(self) -> None:
         """A slice of the answers that wait, of each window aggregate that gives them in slices."""
         for stage in self.stages:
-            if stage.operator.smoothing is not None:
+            if isinstance(stage.operator, WindowAggregateOperator) and stage.operator.smoothing is not None:
                 self._hand_on(stage, stage.operator.smoothing.resume())
 
     def go_by(self, clock: Callable[[], float]) -> None:
@@ -155,6 +157,7 @@ def _taken(operator: Operator, element: Element, port: int) -> Iterable[Element]
     if isinstance(element, EarlyRows):
         return operator.set_aside(element, port)
     assert isinstance(element, SharedCells)
+    assert isinstance(operator, WindowAggregateOperator)
     return operator.merge(element)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.aggregate.early_results import Early
+from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, Counters, EarlyRows, GroupPunctuations
 from windrow.operators.input.input import Input
@@ -266,7 +267,7 @@ class Shard:
         for stage, exchange, progress in self._entries():
             if isinstance(exchange.head, WindowAggregate) and exchange.head.early is not None:
                 for window, _ in self.pipeline.takers_of(stage):
-                    if window.operator.early is not None:
+                    if isinstance(window.operator, WindowAggregateOperator) and window.operator.early is not None:
                         yield window.operator.early, window, progress
 
     def _give_early(self) -> None:
@@ -281,7 +282,8 @@ class Shard:
             head = exchange.head
             if isinstance(head, WindowAggregate) and isinstance(head.window, Landmark) and progress.latest != START:
                 for window, _ in self.pipeline.takers_of(stage):
-                    window.operator.witness(progress.latest)
+                    if isinstance(window.operator, WindowAggregateOperator):
+                        window.operator.witness(progress.latest)
 
     def counts(self) -> Outcome:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""

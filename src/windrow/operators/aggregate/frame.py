@@ -172,7 +172,10 @@ class WindowAggregateOperator(Operator):
         return merged(self, partials)
 
     def witness(self, latest: int) -> None:
-        """The last landmark window depends on the rows of all groups. START: there was no row."""
+        """A row of this time came, maybe to another operator that shares the groups of the query with this one.
+
+        The last landmark window depends on the rows of all groups. START: there was no row.
+        """
         if latest != START:
             self.windower.witness(latest)
 
