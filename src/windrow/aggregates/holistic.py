@@ -57,7 +57,7 @@ class Collect(Holistic):
 
 
 class Quantile(Holistic):
-    """Exact, interpolated between the two nearest values."""
+    """Exact, interpolated between the two nearest values; the median where no fraction is given."""
 
     name = "quantile"
     takes_numbers = True
@@ -70,15 +70,12 @@ class Quantile(Holistic):
             self.check_number(q, "must be between 0 and 1", lambda q: 0 <= q <= 1)
 
     def lower_runs(self, runs: Runs, state: State) -> Array:
-        return interpolated(runs, float(state.parameters[0]))
+        return interpolated(runs, *map(float, state.parameters))
 
 
 class Median(Quantile):
     name = "median"
     parameter_names = ()
-
-    def lower_runs(self, runs: Runs, state: State) -> Array:
-        return interpolated(runs, 0.5)
 
 
 class Mode(Holistic):
@@ -124,7 +121,7 @@ class HeavyHitters(TopK):
         return frequencies(runs.most_frequent(most, runs.sizes().astype(np.float64) * share))
 
 
-def interpolated(runs: Runs, fraction: float) -> Array:
+def interpolated(runs: Runs, fraction: float = 0.5) -> Array:
     """The quantile between the two nearest ranks (linear), NULL when there is no value."""
     sizes = runs.sizes()
     position = (np.maximum(sizes, 1) - 1) * fraction
