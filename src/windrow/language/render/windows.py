@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
-
 import pyarrow as pa
 
-from windrow.language.render.expressions import name_sql, string_sql
+from windrow.language.render.expressions import literal_sql, name_sql, string_sql
 from windrow.plan.nodes import Late, Lateness, Strategy, Stream, WindowAggregate
 from windrow.semantics.progress.policies import AtEnd, External, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Domain, in_words
+from windrow.semantics.scalars.moments import moment
 from windrow.semantics.windows.kinds import (
     MOST_EMPTY,
     Emit,
@@ -22,7 +21,6 @@ from windrow.semantics.windows.kinds import (
 )
 
 _DAY = 86_400_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def window_sql(window: Window, domain: Domain) -> str:
@@ -56,8 +54,7 @@ def origin_sql(origin: int, domain: Domain) -> str:
         return ""
     if domain is Domain.INTEGER or abs(origin) < _DAY:
         return f" ORIGIN {units_sql(origin, domain)}"
-    moment = _EPOCH + timedelta(microseconds=origin)
-    return f" ORIGIN TIMESTAMP '{moment.isoformat(sep=' ')}'"
+    return f" ORIGIN {literal_sql(moment(origin))}"
 
 
 def settings_sql(node: WindowAggregate) -> list[str]:
