@@ -12,6 +12,9 @@ from windrow.errors import ConfigurationError
 from windrow.generate.checks import above_zero
 from windrow.generate.rows import Ints
 
+_OPEN = 64
+"""Groups of one size that fill up at the same time, so that their rows are mixed."""
+_SIZES = (1, 15, 300)
 Sampler: TypeAlias = Callable[[int], Ints]
 """The keys of the next so many rows."""
 
@@ -60,36 +63,25 @@ class SkewedGroups:
             )
 
     def sampler(self, keys: int, rng: np.random.Generator) -> Sampler:
-        return _GroupSampler(self, rng)
+        """Deals the rows of each size out to `_OPEN` groups at a time, then goes on to new ones.
 
+        The key of group `g` of size class `c` is `3 * g + c`, so that classes never meet.
+        """
+        edges, dealt = np.array([self.small, self.small + self.medium]), [0, 0, 0]
 
-_OPEN = 64
-"""Groups of one size that fill up at the same time, so that their rows are mixed."""
-_SIZES = (1, 15, 300)
+        def sample(rows: int) -> Ints:
+            classes = np.searchsorted(edges, rng.random(rows), side="right")
+            picks = rng.integers(0, _OPEN, rows)
+            found = np.empty(rows, np.int64)
+            for kind, size in enumerate(_SIZES):
+                chosen = np.flatnonzero(classes == kind)
+                serial = dealt[kind] + np.arange(len(chosen))
+                dealt[kind] += len(chosen)
+                group = serial if size == 1 else serial // (size * _OPEN) * _OPEN + picks[chosen]
+                found[chosen] = 3 * group + kind
+            return found
 
-
-class _GroupSampler:
-    """Deals the rows of each size out to `_OPEN` groups at a time, then goes on to new ones.
-
-    The key of group `g` of size class `c` is `3 * g + c`, so that classes never meet.
-    """
-
-    def __init__(self, groups: SkewedGroups, rng: np.random.Generator) -> None:
-        self.edges = np.array([groups.small, groups.small + groups.medium])
-        self.rng = rng
-        self.dealt = [0, 0, 0]
-
-    def __call__(self, rows: int) -> Ints:
-        classes = np.searchsorted(self.edges, self.rng.random(rows), side="right")
-        picks = self.rng.integers(0, _OPEN, rows)
-        keys = np.empty(rows, np.int64)
-        for kind, size in enumerate(_SIZES):
-            chosen = np.flatnonzero(classes == kind)
-            serial = self.dealt[kind] + np.arange(len(chosen))
-            self.dealt[kind] += len(chosen)
-            group = serial if size == 1 else serial // (size * _OPEN) * _OPEN + picks[chosen]
-            keys[chosen] = 3 * group + kind
-        return keys
+        return sample
 
 
 Skew: TypeAlias = Uniform | Zipf | SkewedGroups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -38,35 +38,13 @@ class TableSource(Source):
 
 
 @dataclass(frozen=True)
-class Once:
-    """Hands out its reader one time, because what was read from it is gone."""
-
-    name: str
-    reader: pa.RecordBatchReader
-    used: list[bool] = field(default_factory=list)
-
-    def __call__(self) -> pa.RecordBatchReader:
-        if self.used:
-            raise SourceError(
-                "can be read only once, because it is a reader",
-                parameter=self.name,
-                hint="give a table, or a new reader for every run",
-            )
-        self.used.append(True)
-        return self.reader
-
-
-@dataclass(frozen=True)
 class ReaderSource(Source):
     """The batches of an Arrow stream, taken one at a time."""
 
     export: Callable[[], pa.RecordBatchReader]
     label: str
     total_rows: int | None = None
-
-    @property
-    def is_live(self) -> bool:
-        return isinstance(self.export, Once)
+    is_live: bool = False
 
     def describe(self) -> str:
         return self.label
@@ -88,9 +66,19 @@ def open_table(table: pa.Table, *, name: str, schema: pa.Schema | None, label: s
 
 
 def open_reader(reader: pa.RecordBatchReader, *, name: str, schema: pa.Schema | None) -> ReaderSource:
-    """The source for an Arrow reader, which can run one time."""
-    label = "Arrow reader"
-    return ReaderSource(name, declared(reader.schema, schema, name, label), Once(name, reader), label)
+    """The source for an Arrow reader, which can run one time, because what was read from it is gone."""
+    label, readers = "Arrow reader", [reader]
+
+    def export() -> pa.RecordBatchReader:
+        if not readers:
+            raise SourceError(
+                "can be read only once, because it is a reader",
+                parameter=name,
+                hint="give a table, or a new reader for every run",
+            )
+        return readers.pop()
+
+    return ReaderSource(name, declared(reader.schema, schema, name, label), export, label, is_live=True)
 
 
 def open_exporter(data: Any, *, name: str, schema: pa.Schema | None) -> ReaderSource:

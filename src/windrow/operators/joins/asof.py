@@ -22,7 +22,7 @@ from windrow.operators.expressions.values import decoded, in_types_of, settled
 from windrow.operators.joins.base import SIDES, AnyJoin
 from windrow.operators.joins.progress import met_by
 from windrow.operators.state.groups import NO_CODES, Codes, Groups
-from windrow.operators.state.keys import ordered_keys, present, validity
+from windrow.operators.state.keys import ordered_keys, present
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.row_store import RowStore
 from windrow.plan.checks.joins import conditions, schema_of
@@ -220,8 +220,7 @@ def _ranks(column: Array) -> list[Integers]:
     column = decoded(column)
     if pa.types.is_nested(column.type):
         return []
-    valid = validity(column)
-    present = valid.astype(np.int64) if len(valid) else np.ones(len(column), np.int64)
+    known = present(column)
     if pa.types.is_floating(column.type) and not pa.types.is_float16(column.type):
         keys = ordered_keys(column.fill_null(0.0))
     elif pa.types.is_null(column.type):
@@ -229,7 +228,7 @@ def _ranks(column: Array) -> list[Integers]:
     else:
         ranked = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
         keys = ranked.to_numpy(zero_copy_only=False).astype(np.int64)
-    return [present, np.where(present > 0, keys, 0)]
+    return [known.astype(np.int64), np.where(known, keys, 0)]
 
 
 def superseded(rows: RowBlock, bound: int) -> npt.NDArray[np.bool_]:

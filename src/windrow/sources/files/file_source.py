@@ -166,7 +166,8 @@ class FileReader(ElementReader):
         self.number, self.row, ahead = _place_of(source, position)
         """The file at hand, and how many of its rows are done."""
         self.look: Look | None = None
-        self.before = hashlib.sha256()
+        self.before = _digest(())
+        """How the files before it look, as they were when they were read."""
         self.start = position or {"rows": 0}
         self.batches = self._read()
         super().__init__(behind(self.batches, position_of(ahead), source), position)
@@ -183,19 +184,17 @@ class FileReader(ElementReader):
         self.batches.close()
 
     def _read(self) -> Generator[pa.RecordBatch, None, None]:
-        _note_all(self.before, self.source.files[: self.number])
-        for number in range(self.number, len(self.source.files)):
-            path = self.source.files[number]
+        files = self.source.files
+        self.before = _digest(files[: self.number])
+        for number in range(self.number, len(files)):
+            path = files[number]
             with _explained(path, self.source.kind, self.source.name, lambda: self.rows):
-                self._turn_to(number, look_of(path))
+                look = look_of(path)
+                if self.look is not None:
+                    _note(self.before, files[self.number], self.look)
+                    self.number, self.row = number, 0
+                self.look = look
                 yield from self._file(path)
-
-    def _turn_to(self, number: int, look: Look) -> None:
-        if number > self.number:
-            if self.look is not None:
-                _note(self.before, self.source.files[self.number], self.look)
-            self.number, self.row = number, 0
-        self.look = look
 
     def _file(self, path: Path) -> Iterator[pa.RecordBatch]:
         found = self.source.format.schema(path)
@@ -259,10 +258,9 @@ def _place_of(source: FileSource, position: Position | None) -> tuple[int, int, 
 def last_place(source: FileSource) -> Position:
     """A position in the last file, which says of this and all others how they look."""
     *others, path = source.files
-    before = hashlib.sha256()
     with _explained(path, source.kind, source.name):
         size, modified = look_of(path)
-        _note_all(before, tuple(others))
+        before = _digest(others)
     place = {"file": path.name, "number": len(others), "size": size, "modified": modified}
     return {**place, "before": _short(before)}
 
@@ -274,10 +272,9 @@ def refuse_changed(source: FileSource, position: Position) -> None:
     if path is None or path.name != name:
         is_there = any(path.name == name for path in source.files)
         raise _changed(source, name, "there are others before it than there were" if is_there else "it is not there")
-    before = hashlib.sha256()
     try:
         size, modified = look_of(path)
-        _note_all(before, source.files[:number])
+        before = _digest(source.files[:number])
     except OSError as error:
         raise _changed(source, error.filename or name, reason_of(error)) from error
     if size != position["size"]:
@@ -297,9 +294,11 @@ def _changed(source: FileSource, file: str, what: str) -> SourceError:
     )
 
 
-def _note_all(digest: hashlib._Hash, files: tuple[Path, ...]) -> None:
+def _digest(files: Sequence[Path]) -> hashlib._Hash:
+    digest = hashlib.sha256()
     for path in files:
         _note(digest, path, look_of(path))
+    return digest
 
 
 def _note(digest: hashlib._Hash, path: Path, look: Look) -> None:

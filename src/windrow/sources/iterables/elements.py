@@ -43,13 +43,10 @@ class Feed:
             if self.one_pass:
                 self.seen.append(element)
             if not isinstance(element, Punctuation):
-                return self._schema_of(element)
+                if isinstance(element, Mapping):
+                    raise self._unknown("its rows are dicts")
+                return as_table(element, self.name).schema
         raise self._unknown("it has no batch")
-
-    def _schema_of(self, element: Any) -> pa.Schema:
-        if isinstance(element, Mapping):
-            raise self._unknown("its rows are dicts")
-        return as_table(element, self.name).schema
 
     def _unknown(self, reason: str) -> SourceError:
         return SourceError(
