@@ -4,9 +4,10 @@
 
 Two processes, one a checkout, hand a baton to each other before every timed piece, so that only one works at a time
 and both meet the same noise. A line is a piece: the seconds it took in each, and how many times as fast it became, the
-median over the rounds with the least and the greatest. A piece is found again by the order of the measurements and its
-name, so that a benchmark that asks other questions in the two checkouts cannot be compared; what has no partner is
-counted. Ctrl-C shows what has been measured so far.
+median over the rounds with the least and the greatest; `best` is the ratio of the quickest rounds, which noise touches
+least. A piece is found again by the order of the measurements and its name, so that a benchmark that asks other
+questions in the two checkouts cannot be compared; what has no partner is counted. Ctrl-C shows what has been measured
+so far.
 """
 
 from __future__ import annotations
@@ -173,21 +174,31 @@ def _started(file: Path, pipes: tuple[int, int], rounds: int, out: Path, *, firs
         )
 
 
-def compared(before: Pieces, after: Pieces) -> list[tuple[str, float, float, list[float]]]:
-    """Each piece that both have: its median seconds before and after, and the ratios of its rounds, in order.
+@dataclass(frozen=True)
+class Compared:
+    """What a piece took in the two checkouts, round by round.
 
-    >>> compared({"1 sum": [2.0, 4.0, 3.0], "2 old": [1.0]}, {"1 sum": [1.0, 4.0, 2.0]})
-    [('1 sum', 3.0, 2.0, [1.0, 1.5, 2.0])]
+    >>> sums = Compared("1 sum", [2.0, 4.0, 3.0], [1.0, 4.0, 2.0])
+    >>> sums.ratios, sums.best
+    ([1.0, 1.5, 2.0], 2.0)
     """
-    return [
-        (name, statistics.median(before[name]), statistics.median(seconds), sorted(_ratios(before[name], seconds)))
-        for name, seconds in after.items()
-        if before.get(name)
-    ]
+
+    name: str
+    before: Sequence[float]
+    after: Sequence[float]
+
+    @property
+    def ratios(self) -> list[float]:
+        return sorted(old / new for old, new in zip(self.before, self.after, strict=False))
+
+    @property
+    def best(self) -> float:
+        return min(self.before) / min(self.after)
 
 
-def _ratios(before: Sequence[float], after: Sequence[float]) -> list[float]:
-    return [old / new for old, new in zip(before, after, strict=False)]
+def compared(before: Pieces, after: Pieces) -> list[Compared]:
+    """Each piece that both have."""
+    return [Compared(name, before[name], seconds) for name, seconds in after.items() if before.get(name)]
 
 
 def main() -> None:
@@ -201,15 +212,20 @@ def main() -> None:
     asked = parser.parse_args()
     for name in asked.benchmarks:
         before, after = pieces_of_both([asked.checkout.resolve(), HERE.parent], name, asked.rounds)
-        found = compared(before, after)
         rows = [
-            [piece, duration(old), duration(new), f"{statistics.median(all_):.2f}x ({all_[0]:.2f}..{all_[-1]:.2f})"]
-            for piece, old, new, all_ in found
+            [
+                piece.name,
+                duration(statistics.median(piece.before)),
+                duration(statistics.median(piece.after)),
+                f"{statistics.median(piece.ratios):.2f}x ({piece.ratios[0]:.2f}..{piece.ratios[-1]:.2f})",
+                f"{piece.best:.2f}x",
+            ]
+            for piece in compared(before, after)
         ]
         alone = len(before.keys() ^ after.keys())
         table(
             f"{name}: {asked.rounds} rounds; {alone} pieces without a partner",
-            ["piece", "there", "here", "faster"],
+            ["piece", "there", "here", "faster", "best"],
             rows,
         )
 
