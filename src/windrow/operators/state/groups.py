@@ -234,35 +234,22 @@ class Groups:
         return codes
 
     def _column_codes(self, place: int, array: Array) -> Codes:
+        """Of a dictionary, by the codes of its entries: batches that share the dictionary share the work."""
         if not isinstance(array, pa.DictionaryArray):
             return in_order(self.columns[place], array)
-        if self._is_mostly_idle(place, array):
-            return in_order(self.columns[place], array.dictionary_decode())
-        table = self._dictionary_codes(place, array.dictionary)
+        known, table = self._dictionaries[place]
+        if known is None or memory_of(known) != memory_of(array.dictionary):
+            if len(array.dictionary) > COMPACT_ABOVE + len(array):  # most entries would be groups without a row
+                return in_order(self.columns[place], array.dictionary_decode())
+            table = self.columns[place].encode(array.dictionary)
+            self._dictionaries[place] = array.dictionary, table
+        indices = array.indices
         if array.null_count:
-            nothing = self.columns[place].encode(pa.array([None], self.kinds[place]))
-            table = np.concatenate([table, nothing])
-            indices = np.asarray(array.indices.fill_null(len(table) - 1))
-        else:
-            indices = np.asarray(array.indices)
+            table = np.concatenate([table, self.columns[place].encode(pa.array([None], self.kinds[place]))])
+            indices = indices.fill_null(len(table) - 1)
         out = np.empty(len(array), np.int32)
-        look_up(table, indices, out)
+        look_up(table, np.asarray(indices), out)
         return out
-
-    def _is_mostly_idle(self, place: int, array: pa.DictionaryArray[Any, Any]) -> bool:
-        """Whether most entries of a new dictionary cannot occur: they would be groups without a row."""
-        known, _ = self._dictionaries[place]
-        if len(array.dictionary) <= COMPACT_ABOVE + len(array):
-            return False
-        return known is None or memory_of(known) != memory_of(array.dictionary)
-
-    def _dictionary_codes(self, place: int, dictionary: Array) -> Codes:
-        """Codes of a dictionary's entries; batches that share the dictionary share the work."""
-        known, codes = self._dictionaries[place]
-        if known is None or memory_of(known) != memory_of(dictionary):
-            codes = self.columns[place].encode(dictionary)
-            self._dictionaries[place] = dictionary, codes
-        return codes
 
     def decode(self, codes: Codes) -> list[Array]:
         """The key columns of groups. Windows that follow each other often have the same groups: kept for the next."""
