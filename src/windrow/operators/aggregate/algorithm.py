@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
 from math import gcd
 from typing import TypeAlias
 
@@ -14,12 +13,16 @@ from windrow.operators.aggregate.grouping import Grouping
 from windrow.operators.base import Batch
 from windrow.operators.late.bounds import Bounds
 from windrow.operators.state.layout import Table
+from windrow.operators.windows.adaptive.windower import AdaptWid
 from windrow.operators.windows.base import Closed, Windower
+from windrow.operators.windows.buffer import Buffer
 from windrow.operators.windows.extents import first_windows, last_windows
 from windrow.operators.windows.grouped_rows import GroupedRows, Pending
+from windrow.operators.windows.panes import PanedWid
 from windrow.operators.windows.rows.counted_rows import CountedRows
 from windrow.operators.windows.rows.per_row import PerRow
 from windrow.operators.windows.sessions.windower import SessionWindows
+from windrow.operators.windows.wid import Wid
 from windrow.physical.costs import Constants, Statistics
 from windrow.physical.planner import Choice, choose
 from windrow.plan.nodes import Late, Strategy, WindowAggregate
@@ -56,9 +59,12 @@ def windowing_of(
             return SessionWindows(window, plan, bounds, within if node.late is Late.REVISE else None)
         if isinstance(window, SlideByTuple):
             return PerRow(node, window, plan)
-        algorithm = import_module(f"windrow.operators.windows.{strategy.value}")
-        made: Windower = algorithm.make(window, plan, threads=threads, keep=within)
-        return made
+        if strategy is Strategy.PANES:
+            return PanedWid(window, plan, threads=threads, keep=within)
+        if strategy is Strategy.BUFFER:
+            return Buffer(window, plan)
+        assert isinstance(window, Sliding)
+        return AdaptWid(window, plan) if strategy is Strategy.ADAPTIVE else Wid(window, plan)
 
     return bounds, grouping.rows, make
 

@@ -8,5 +8,5 @@ either. `adaptive` is panes for the groups that are worth it and packed rows for
 `two_level` closes windows in slices. `sessions` puts the rows of a batch into sessions among themselves, then merges
 these with the open ones. `rows` are windows that end with rows, or count them.
 
-A strategy (`plan.nodes.Strategy`) is the module of that name here, or the room; its `make` gives the algorithm.
+A strategy (`plan.nodes.Strategy`) is the module of that name here, or the room.
 """

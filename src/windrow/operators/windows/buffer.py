@@ -120,7 +120,3 @@ class Buffer(RowWise):
     @property
     def nbytes(self) -> int:
         return self.rows.nbytes + self.rows_kept.nbytes
-
-
-def make(window: Sliding | Landmark, plan: Plan, **_: int) -> Buffer:
-    return Buffer(window, plan)

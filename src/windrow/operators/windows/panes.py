@@ -311,7 +311,3 @@ class PanedWid(NumberedWindows):
         if first == START:
             first = self.first_pane // self.slide_panes + 1
         return max(0, (self.last_pane + self.range_panes) // self.slide_panes - first + 1)
-
-
-def make(window: Sliding | Landmark, plan: Plan, *, threads: int, keep: int) -> PanedWid:
-    return PanedWid(window, plan, threads=threads, keep=keep)

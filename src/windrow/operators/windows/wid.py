@@ -110,7 +110,3 @@ class Wid(RowWise):
     @property
     def nbytes(self) -> int:
         return self.cells.nbytes + self.rows_kept.nbytes
-
-
-def make(window: Sliding, plan: Plan, **_: int) -> Wid:
-    return Wid(window, plan)

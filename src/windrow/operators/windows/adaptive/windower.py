@@ -348,7 +348,3 @@ class AdaptWid(PanedWid):
     @property
     def nbytes(self) -> int:
         return super().nbytes + self.kept.nbytes + self.standings.nbytes + self.pending.nbytes
-
-
-def make(window: Sliding, plan: Plan, **_: int) -> AdaptWid:
-    return AdaptWid(window, plan)
