@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.operators.base import Mask
 from windrow.operators.expressions.values import Array, Datum, decoded, is_scalar, pc
+from windrow.operators.state.keys import stored
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 from windrow.semantics.scalars.moments import microseconds, parse_moment
 
@@ -49,14 +50,6 @@ def _unpacked(buffer: Any, offset: int, rows: int) -> Mask:
     first, skip = divmod(offset, 8)
     packed = np.frombuffer(buffer, np.uint8, offset=first)
     return np.unpackbits(packed, count=skip + rows, bitorder="little")[skip:]
-
-
-def stored(array: Array) -> npt.NDArray[Any]:
-    """The numbers of a column without copying, times as int64; NULL slots hold anything."""
-    data: Any = array.buffers()[1]
-    dtype: Any = np.int64 if pa.types.is_timestamp(array.type) else array.type.to_pandas_dtype()
-    values: npt.NDArray[Any] = np.frombuffer(data, dtype, count=array.offset + len(array))
-    return values[array.offset :]
 
 
 def places(column: Any) -> npt.NDArray[Any]:

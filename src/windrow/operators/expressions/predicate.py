@@ -11,9 +11,10 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import memory_of
 from windrow.errors import DataError, QueryError
 from windrow.operators.base import Mask
-from windrow.operators.expressions.masks import only_valid, places, stored, threshold, truths
+from windrow.operators.expressions.masks import only_valid, places, threshold, truths
 from windrow.operators.expressions.tree import compute, entries, evaluate
 from windrow.operators.kernels.panes import assign as panes
+from windrow.operators.state.keys import stored
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import Family, family_of, name_of
 from windrow.semantics.scalars.expressions import Call, Expression, columns_of

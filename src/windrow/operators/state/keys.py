@@ -48,21 +48,21 @@ def as_int64(array: Array) -> Integers:
         top = pc.max(array).as_py()
         if top is not None and top >> 63:
             raise DataError("must fit into 64 bits with a sign", parameter="value", value=top)
-    numbers = _buffer(array)
+    numbers = stored(array)
     return numbers if numbers.dtype == np.int64 else numbers.astype(np.int64)
 
 
-def _buffer(array: Array) -> Numbers:
-    """The values without copying, NULL slots included."""
+def stored(array: Array) -> Numbers:
+    """The numbers of a column without copying, times as int64; NULL slots hold anything."""
     data: Any = array.buffers()[1]
-    dtype: np.dtype[Any] = np.dtype(array.type.to_pandas_dtype())
+    dtype: np.dtype[Any] = np.dtype(np.int64 if pa.types.is_timestamp(array.type) else array.type.to_pandas_dtype())
     if data is None:
         return np.zeros(len(array), dtype)
     return np.frombuffer(data, dtype, count=len(array) + array.offset)[array.offset :]
 
 
 def as_float64(array: Array) -> npt.NDArray[np.float64]:
-    numbers = _buffer(array)
+    numbers = stored(array)
     return numbers if numbers.dtype == np.float64 else numbers.astype(np.float64)
 
 
@@ -90,7 +90,7 @@ def float_keys(values: npt.NDArray[np.float64]) -> Integers:
 def ordered_keys(array: Array) -> Integers:
     """Keys whose integer order is the order of the values."""
     if pa.types.is_uint64(array.type):
-        return (_buffer(array) ^ _TOP).view(np.int64)
+        return (stored(array) ^ _TOP).view(np.int64)
     return float_keys(as_float64(array)) if pa.types.is_floating(array.type) else as_int64(array)
 
 
