@@ -38,17 +38,14 @@ class WaitingRows(RowStore):
         below = whole["place"] < bound
         self.blocks = _with_run(staying, _sorted(whole, ~below))
         self._apart = len(self.blocks)
-        return self._released(whole, below)
+        return _sorted(whole, below, by_group=self.by_group)
 
     def take_groups(self, bounds: Integers) -> RowBlock:
         """Remove and return the rows below the bounds of their groups, `bounds[code]`."""
         whole = self.content()
         below = whole["place"] < bounds[whole["code"]]
         self.replace(whole.take(np.flatnonzero(~below)))
-        return self._released(whole, below)
-
-    def _released(self, rows: RowBlock, chosen: Mask) -> RowBlock:
-        return _sorted(rows, chosen, by_group=self.by_group)
+        return _sorted(whole, below, by_group=self.by_group)
 
     def content(self) -> RowBlock:
         """All rows; those of equal times in order of arrival."""
