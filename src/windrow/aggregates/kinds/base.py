@@ -79,44 +79,39 @@ class Custom(Part):
     aggregate: Aggregate
 
 
-class Runs:
+class Runs(ABC):
     """For each result i, the values `values[offsets[i]:offsets[i + 1]]`, each `counts` times, in order.
 
-    An operator may give a subclass that answers without listing the values.
+    What can be answered without listing the values, a subclass does.
     """
 
-    def __init__(self, offsets: Integers, values: Array, counts: Integers) -> None:
-        self._listed = offsets, values, counts
-
+    @property
+    @abstractmethod
     def listed(self) -> tuple[Integers, Array, Integers]:
-        return self._listed
+        """Offsets, values and counts."""
 
     @property
     def offsets(self) -> Integers:
-        return self.listed()[0]
+        return self.listed[0]
 
     @property
     def values(self) -> Array:
-        return self.listed()[1]
+        return self.listed[1]
 
     @property
     def counts(self) -> Integers:
-        return self.listed()[2]
+        return self.listed[2]
 
+    @abstractmethod
     def sizes(self) -> Integers:
         """How many rows each result has, multiplicities included."""
-        cumulated = self._cumulated()
-        return cumulated[self.offsets[1:]] - cumulated[self.offsets[:-1]]
-
-    def _cumulated(self) -> Integers:
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
 
     def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The `ranks[i]`-th smallest number of result i (0-based) and the next one; anything where there is none."""
         numbers = np.asarray(self.values.cast(pa.float64(), safe=False))
         if len(numbers) == 0:
             return np.zeros(len(ranks)), np.zeros(len(ranks))
-        cumulated = self._cumulated()
+        cumulated = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
         start = cumulated[self.offsets[:-1]] + ranks
         at, after = (np.searchsorted(cumulated, start + step, side="right") - 1 for step in (0, 1))
         return numbers[np.minimum(at, len(numbers) - 1)], numbers[np.minimum(after, len(numbers) - 1)]

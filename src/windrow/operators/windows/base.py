@@ -19,7 +19,7 @@ from windrow.operators.state.changes import State
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
-from windrow.operators.state.values.multisets import KeptValues, Multiset, ValueCodes
+from windrow.operators.state.values.multisets import GroupRuns, KeptValues, Multiset, ValueCodes
 from windrow.operators.windows.grouped_rows import GroupedRows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Plan:
 
         def runs(part: Values) -> Runs:
             sizes = self.layout.read(OneColumn(part.argument, COUNTED), state)
-            return self.values[part].runs(multisets(part), codes, sizes)
+            return GroupRuns(self.values[part], multisets(part), codes, sizes)
 
         return self.lower_runs(codes, runs, customs)
 

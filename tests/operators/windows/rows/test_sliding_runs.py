@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.aggregates.kinds.base import Runs, Values
+from windrow.aggregates.kinds.base import Array, Integers, Runs, Values
 from windrow.operators.state.values.multisets import ValueCodes
 from windrow.operators.windows.rows import sliding_runs
 from windrow.operators.windows.rows.sliding_runs import SlidingRuns
@@ -18,6 +19,20 @@ from windrow.semantics.scalars.expressions import Column
 
 NUMBERS: tuple[pa.DataType, list[Any]] = (pa.int64(), [-3, 0, 7, 7, 9, 1 << 40])
 TEXTS: tuple[pa.DataType, list[Any]] = (pa.string(), ["b", "a", "", "zz", "a"])
+
+
+class Listed(Runs):
+    """The values of other runs, of which only their list is asked."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.given = runs.listed
+
+    @property
+    def listed(self) -> tuple[Integers, Array, Integers]:
+        return self.given
+
+    def sizes(self) -> Integers:
+        return np.array([self.counts[a:b].sum() for a, b in pairwise(self.offsets.tolist())], np.int64)
 
 
 @st.composite
@@ -35,7 +50,7 @@ def groups_of_windows(draw: st.DrawFn, kind: pa.DataType, values: list[Any]) -> 
     keys = codes.keys(pa.array(rows, kind), np.zeros(start, np.int64))
     lows, highs = np.array(draw(st.permutations(extents))).T
     sliding = SlidingRuns(codes, keys, lows, highs)
-    return sliding, Runs(*sliding.listed())
+    return sliding, Listed(sliding)
 
 
 @pytest.mark.parametrize(("kind", "values"), [NUMBERS, TEXTS], ids=["numbers", "texts"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -133,12 +134,8 @@ class ValueCodes:
             self.known, mapping = found
             kept.renumber(mapping.astype(np.int64))
 
-    def runs(self, multiset: Multiset, codes: Codes, sizes: Integers) -> Runs:
-        """For each wanted group its runs, in value order (or time order); `sizes` are its numbers of values."""
-        return GroupRuns(self, multiset, codes, sizes)
-
     def listed(self, multiset: Multiset, codes: Codes) -> tuple[Integers, Array, Integers]:
-        """Offsets, values and counts of the wanted groups."""
+        """Offsets, values and counts of the wanted groups, in value order (or time order)."""
         first = np.searchsorted(multiset.codes, codes, side="left")
         last = np.searchsorted(multiset.codes, codes, side="right")
         sizes = last - first
@@ -147,11 +144,8 @@ class ValueCodes:
         keys, counts = multiset.keys[index], multiset.counts[index]
         if self.direct:
             return offsets, array_from_keys(keys, self.kind), counts
-        return self._decoded(offsets, keys, counts)
-
-    def _decoded(self, offsets: Integers, keys: Integers, counts: Integers) -> tuple[Integers, Array, Integers]:
         values, rank = self.ranked(keys)
-        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        owner = np.repeat(np.arange(len(codes)), sizes)
         place = np.lexsort((rank, owner))
         return offsets, values.take(arrow(rank[place])), counts[place]
 
@@ -177,12 +171,10 @@ class GroupRuns(Runs):
         self._multiset = multiset
         self._codes = codes
         self._sizes = sizes
-        self._known: tuple[Integers, Array, Integers] | None = None
 
+    @cached_property
     def listed(self) -> tuple[Integers, Array, Integers]:
-        if self._known is None:
-            self._known = self._values.listed(self._multiset, self._codes)
-        return self._known
+        return self._values.listed(self._multiset, self._codes)
 
     def sizes(self) -> Integers:
         return self._sizes

@@ -43,11 +43,8 @@ class SlidingRuns(Runs):
     def sizes(self) -> Integers:
         return self._highs - self._lows
 
-    def listed(self) -> tuple[Integers, Array, Integers]:
-        return self._all_values
-
     @cached_property
-    def _all_values(self) -> tuple[Integers, Array, Integers]:
+    def listed(self) -> tuple[Integers, Array, Integers]:
         numbers, rows = rows_of(self._lows, self._highs)
         multiset = Multiset.of(numbers, self._keys[rows])
         return self._values.listed(multiset, np.arange(len(self._lows), dtype=np.int32))
