@@ -8,7 +8,6 @@ last one still joins. Late rows do not come here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -105,31 +104,31 @@ class Sessions:
             lambda part: self._multiset(part, spans, leave),
             lambda part: self._states(part, spans, leave),
         )
-        answers = Cells(np.arange(len(cells)), spans.codes, cells)
-        return Closed(answers, lowered, starts=spans.starts, ends=spans.lasts + self.gap)
+        answers = Cells(np.arange(len(cells)), spans["code"], cells)
+        return Closed(answers, lowered, starts=spans["place"], ends=spans["last"] + self.gap)
 
-    def _multiset(self, part: Values, spans: Spans, leave: bool) -> Multiset:
+    def _multiset(self, part: Values, spans: RowBlock, leave: bool) -> Multiset:
         """The values of each session, under its number."""
         log = self.rows_kept.logs[part]
         rows = log.content()
-        inside, number = spans.rows(rows["code"], rows["place"])
+        inside, number = _rows_in(spans, rows["code"], rows["place"])
         if leave:
             log.replace(rows.take(_without(len(rows), inside)))
         return Multiset.of(number.astype(np.int32), rows["key"][inside])
 
-    def _states(self, part: Custom, spans: Spans, leave: bool) -> tuple[Codes, CustomState]:
+    def _states(self, part: Custom, spans: RowBlock, leave: bool) -> tuple[Codes, CustomState]:
         """The states of each session that has any, under its number."""
         cells = self.rows_kept.customs[part]
-        inside, number = spans.rows(cells.codes, cells.places)
+        inside, number = _rows_in(spans, cells.codes, cells.places)
         labels, state = cells.state.take(inside).reduced(number)
         if leave:
             self.rows_kept.customs[part] = cells.keep(_without(len(cells.codes), inside))
         return labels.astype(np.int32), state
 
     @property
-    def spans(self) -> Spans:
-        """Those that are open."""
-        return Spans(self.open["code"], self.open["place"], self.open["last"])
+    def spans(self) -> RowBlock:
+        """Those that are open, without their state."""
+        return RowBlock({name: self.open[name] for name in ("code", "place", "last")})
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.open = converting(convert)(self.open)
@@ -177,34 +176,15 @@ class RevisedSessions(Sessions):
         yield closed.by_end()
 
 
-@dataclass(frozen=True)
-class Spans:
-    """The groups, first and last values of sessions, sorted by (code, start)."""
-
-    codes: Codes
-    starts: Integers
-    lasts: Integers
-
-    def take(self, chosen: npt.NDArray[np.bool_]) -> Spans:
-        return Spans(self.codes[chosen], self.starts[chosen], self.lasts[chosen])
-
-    def lowest(self) -> Spans:
-        """The earliest session of each group that has any."""
-        return self.take(np.diff(self.codes, prepend=-1) != 0)
-
-    def highest(self) -> Spans:
-        """The latest session of each group that has any."""
-        return self.take(np.diff(self.codes, append=-1) != 0)
-
-    def rows(self, codes: Codes, times: Integers) -> tuple[Integers, Integers]:
-        """The rows that lie in these sessions, and the session of each. Only rows of their groups are sorted."""
-        concerned = np.zeros(max(int(codes.max(initial=0)), int(self.codes.max(initial=0))) + 1, np.bool_)
-        concerned[self.codes] = True
-        some = np.flatnonzero(concerned[codes])
-        some = some[np.lexsort((times[some], codes[some]))]
-        owners = np.empty(len(some), np.int64)
-        assign_rows(codes[some], times[some], self.codes, self.starts, self.lasts, owners)
-        return some[owners >= 0], owners[owners >= 0]
+def _rows_in(spans: RowBlock, codes: Codes, times: Integers) -> tuple[Integers, Integers]:
+    """The rows that lie in these sessions, and the session of each. Only rows of their groups are sorted."""
+    concerned = np.zeros(max(int(codes.max(initial=0)), int(spans["code"].max(initial=0))) + 1, np.bool_)
+    concerned[spans["code"]] = True
+    some = np.flatnonzero(concerned[codes])
+    some = some[np.lexsort((times[some], codes[some]))]
+    owners = np.empty(len(some), np.int64)
+    assign_rows(codes[some], times[some], spans["code"], spans["place"], spans["last"], owners)
+    return some[owners >= 0], owners[owners >= 0]
 
 
 def _without(size: int, leaving: Integers) -> npt.NDArray[np.bool_]:

@@ -20,9 +20,10 @@ from windrow.operators.late.judging import Missed, Verdicts, below
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.values.value_rows import ValueLog
+from windrow.operators.store.row_block import RowBlock
 from windrow.operators.windows.base import Closed, Plan, Windower
 from windrow.operators.windows.grouped_rows import GroupedRows
-from windrow.operators.windows.sessions.open_sessions import RevisedSessions, Sessions, Spans
+from windrow.operators.windows.sessions.open_sessions import RevisedSessions, Sessions
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Session
 
@@ -105,7 +106,7 @@ class SessionWindows(Windower):
         moved = bounds > self.judging.bounds
         yield from revised.report(bounds, moved)
         spans, over = revised.spans, revised.over(bounds)
-        self.judging.advance(bounds, spans.take(over & moved[spans.codes]), spans.take(~over))
+        self.judging.advance(bounds, spans.take(over & moved[spans["code"]]), spans.take(~over))
 
     # Groups and state
 
@@ -177,18 +178,19 @@ class SessionFloors:
         self.lasts = np.concatenate([self.lasts, np.full(len(fresh), START)])
         self.bounds = np.concatenate([self.bounds, fresh])
 
-    def advance(self, bounds: Integers, closed: Spans, still_open: Spans) -> None:
+    def advance(self, bounds: Integers, closed: RowBlock, still_open: RowBlock) -> None:
         """Bounds of the stream have moved, which closed some sessions and left others open."""
         bounds = self.final(bounds)
         lowest = bounds.copy()
-        first = still_open.lowest()
-        lowest[first.codes] = np.minimum(lowest[first.codes], first.starts)
+        first = still_open.take(np.diff(still_open["code"], prepend=-1) != 0)  # the earliest of each group
+        lowest[first["code"]] = np.minimum(lowest[first["code"]], first["place"])
         lowest[bounds == END] = END
         np.maximum(self.floors, _lowered(lowest, self.gap), out=self.floors)
         self.bounds = bounds
-        last = closed.highest()
-        self.firsts[last.codes], self.lasts[last.codes] = last.starts, last.lasts
-        self.floors[last.codes] = np.maximum(self.floors[last.codes], last.lasts + self.gap + 1)
+        last = closed.take(np.diff(closed["code"], append=-1) != 0)  # the latest of each group
+        codes = last["code"]
+        self.firsts[codes], self.lasts[codes] = last["place"], last["last"]
+        self.floors[codes] = np.maximum(self.floors[codes], last["last"] + self.gap + 1)
 
     def missed(self, times: Integers, codes: Codes) -> Missed:
         """What late rows are late for: the session reported last, or what each of them is by itself."""
