@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Aggregate, Array, Integers, Kind, Numbers, OneColumn, Parameters, Part, State
-from windrow.aggregates.kinds.columns import Hashes, Sketch, Stored
+from windrow.aggregates.kinds.columns import Hashes, Sketch
 from windrow.semantics.oracle.sketch import RARITY, precision_for
 from windrow.semantics.scalars.expressions import Expression
 
@@ -43,14 +42,6 @@ class HyperLogLog(Sketch):
         return hashes >> np.uint64(64 - self.precision), RARITY + 1 - bits
 
 
-@dataclass(frozen=True)
-class Cardinality(OneColumn):
-    """About how many different values went into a sketch. Value: int64 array."""
-
-    def read(self, rows: Integers, stored: Stored) -> Any:
-        return estimates(super().read(rows, stored), self.column.width(pa.null()))
-
-
 class ApproxDistinct(Aggregate):
     name = "approx_distinct"
     differential = False
@@ -65,10 +56,12 @@ class ApproxDistinct(Aggregate):
             self.check_number(parameters[0], rule, lambda error: LEAST_ERROR <= error <= MOST_ERROR)
 
     def parts(self, argument: Expression | None, argument_type: Kind, parameters: Parameters) -> tuple[Part, ...]:
-        return (Cardinality(argument, HyperLogLog(precision_for(*parameters))),)
+        return (OneColumn(argument, HyperLogLog(precision_for(*parameters))),)
 
     def lower(self, state: State, parts: tuple[Part, ...]) -> Array:
-        return arrow(state.get(parts[0]))
+        (part,) = parts
+        assert isinstance(part, OneColumn)
+        return arrow(estimates(state.get(part), part.column.width(pa.null())))
 
 
 def estimates(counts: Integers, size: int) -> Integers:
