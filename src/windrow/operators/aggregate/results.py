@@ -154,7 +154,7 @@ class LastReported:
         values = (column[0].as_py() for column in self.grouping.groups.decode(code))
         group = "".join(f", {name} = {value!r}" for name, value in zip(names, values, strict=True))
         rule = "must fill no more than {:,} windows between two rows of a group"
-        raise _too_many(self.node, "EMIT EMPTY", rule, number, (first, last), self.kind, group)
+        raise self._too_many("EMIT EMPTY", rule, number, (first, last), group)
 
     def refuse_leap(self, windows: Integers, last: int) -> None:
         """The same for landmark windows, all of which are reported up to the last row, of whatever group.
@@ -171,29 +171,23 @@ class LastReported:
         if after - before - 1 > self.node.most_empty:
             window = self.node.window
             assert isinstance(window, Landmark)
-            rule, ends = (
-                "must have no row that is more than {:,} windows ahead of all before it",
-                (before + 1, after - 1),
-            )
-            shown = end_of(window, ends[0]), end_of(window, ends[1])
-            raise _too_many(self.node, "RANGE UNBOUNDED", rule, after - before - 1, shown, self.kind)
+            rule = "must have no row that is more than {:,} windows ahead of all before it"
+            ends = end_of(window, before + 1), end_of(window, after - 1)
+            raise self._too_many("RANGE UNBOUNDED", rule, after - before - 1, ends)
+
+    def _too_many(self, asked: str, rule: str, number: int, ends: tuple[int, int], group: str = "") -> DataError:
+        shown = [str(pa.scalar(end, pa.int64()).cast(self.kind)) for end in ends]
+        what = "empty ones" if asked == "EMIT EMPTY" else "without a row of their own"
+        return DataError(
+            rule.format(self.node.most_empty),
+            parameter=asked,
+            value=f"{number:,} {what}, which end from {shown[0]} to {shown[1]}{group}",
+            hint="where a wrong clock made the gap, LEAD 1 HOUR in CREATE STREAM (lead='1 h') sets its rows aside; "
+            f"to have them all, say EMIT EMPTY UP TO {number} (emit('empty', most={number}))",
+        )
 
     @property
     def earliest(self) -> int | None:
         """The earliest of them; None when no group was reported."""
         known = self.windows[self.windows != START]
         return int(known.min()) if len(known) else None
-
-
-def _too_many(
-    node: WindowAggregate, asked: str, rule: str, number: int, ends: tuple[int, int], kind: pa.DataType, group: str = ""
-) -> DataError:
-    shown = [str(pa.scalar(end, pa.int64()).cast(kind)) for end in ends]
-    what = "empty ones" if asked == "EMIT EMPTY" else "without a row of their own"
-    return DataError(
-        rule.format(node.most_empty),
-        parameter=asked,
-        value=f"{number:,} {what}, which end from {shown[0]} to {shown[1]}{group}",
-        hint="where a wrong clock made the gap, LEAD 1 HOUR in CREATE STREAM (lead='1 h') sets its rows aside; "
-        f"to have them all, say EMIT EMPTY UP TO {number} (emit('empty', most={number}))",
-    )
