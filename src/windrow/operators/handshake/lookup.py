@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.aggregates.kinds.arrays import spread
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.handshake.blocks import Block, BlockRows, Unsigned
 from windrow.operators.handshake.chain import PAIRS, Outlet
@@ -37,8 +38,7 @@ class Order:
         end = np.searchsorted(self.values, high, side="right")
         counts = np.where(high < low, len(self.values) - start + end, end - start)
         probes = np.repeat(np.arange(len(probing)), counts)
-        within = np.arange(len(probes)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return probes, self.rows[(start[probes] + within) % max(len(self.values), 1)]
+        return probes, self.rows[spread(start, counts) % max(len(self.values), 1)]
 
 
 class Lookup(Scan):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, concatenated
+from windrow.aggregates.kinds.arrays import arrow, concatenated, spread
 from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.joins.encoding import Encoded, Encoder, Probes
 from windrow.operators.joins.scales import Scale
@@ -109,8 +109,8 @@ class Laid:
             order = _order(probes.lows[-1][owners]) if layout.bands else np.arange(len(owners))
             order = _grouped(words, order, layout)
             owners, words = owners[order], words[order] if len(words) else words
-        spread = sort or layout.strips is not None
-        return Laid(owners, words, *_ends(probes.take(owners) if spread else probes, layout))
+        is_same = not sort and layout.strips is None
+        return Laid(owners, words, *_ends(probes if is_same else probes.take(owners), layout))
 
     def meeting(self, run: SortedRun) -> tuple[int, int]:
         """Where, of probes in order of time, those begin and end that can meet rows of a run."""
@@ -133,8 +133,7 @@ def _spread(probes: Probes, strips: Strips) -> tuple[Integers, Numbers]:
     start, end = strips.cells(probes.lows[0]), strips.cells(probes.highs[0])
     counts = np.where(probes.lows[0] > probes.highs[0], 0, end - start + 1)
     owners = np.repeat(np.arange(len(probes)), counts)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return owners, strip_words(start[owners] + within)
+    return owners, strip_words(spread(start, counts))
 
 
 @dataclass(frozen=True)

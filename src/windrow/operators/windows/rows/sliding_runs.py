@@ -45,9 +45,9 @@ class SlidingRuns(Runs):
 
     @cached_property
     def listed(self) -> tuple[Integers, Array, Integers]:
-        numbers, rows = rows_of(self._lows, self._highs)
-        multiset = Multiset.of(numbers, self._keys[rows])
-        return self._values.listed(multiset, np.arange(len(self._lows), dtype=np.int32))
+        numbers, sizes = np.arange(len(self._lows), dtype=np.int32), self.sizes()
+        multiset = Multiset.of(np.repeat(numbers, sizes), self._keys[spread(self._lows, sizes)])
+        return self._values.listed(multiset, numbers)
 
     @cached_property
     def _order(self) -> Integers:
@@ -108,7 +108,10 @@ class SlidingRuns(Runs):
         step = max(1, FOUND // width)
         pieces = [self._frequent(slice(a, a + step), width, least) for a in range(0, len(least), step)]
         sizes, places, counts = (np.concatenate(column) for column in zip(*pieces, strict=True))
-        return self._in_given_order(sizes, places, counts)
+        given, starts = np.empty_like(sizes), np.empty_like(sizes)
+        given[self._order], starts[self._order] = sizes, np.cumsum(sizes) - sizes
+        index = spread(starts, given)
+        return given, self._ranked[0].take(arrow(places[index])), counts[index]
 
     def _frequent(
         self, piece: slice, width: int, least: npt.NDArray[np.float64]
@@ -126,18 +129,6 @@ class SlidingRuns(Runs):
         slide_frequent(places, lows, highs, least[self._order[piece]], counts, best, sizes, found[0], found[1])
         chosen = np.arange(width) < sizes[:, None]
         return sizes, found[0][chosen], found[1][chosen]
-
-    def _in_given_order(self, sizes: Integers, places: Integers, counts: Integers) -> tuple[Integers, Array, Integers]:
-        given, starts = np.empty_like(sizes), np.empty_like(sizes)
-        given[self._order], starts[self._order] = sizes, np.cumsum(sizes) - sizes
-        index = spread(starts, given)
-        return given, self._ranked[0].take(arrow(places[index])), counts[index]
-
-
-def rows_of(lows: Integers, highs: Integers) -> tuple[Codes, Integers]:
-    """Each row of each extent: the number of the extent, the place of the row."""
-    sizes = highs - lows
-    return np.repeat(np.arange(len(lows), dtype=np.int32), sizes), spread(lows, sizes)
 
 
 class ExtentValues:
