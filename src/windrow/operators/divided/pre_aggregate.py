@@ -66,7 +66,8 @@ class PreAggregatedOperator(DividedOperator):
         if len(batch) == 0:
             return
         count = min(len(self.lows), max(1, len(batch) // LEAST_ROWS))
-        parts = list(zip(self.lows, _slices(batch, count), strict=False))
+        cuts = [len(batch) * i // count for i in range(count + 1)]
+        parts = list(zip(self.lows, (batch.slice(*ends) for ends in pairwise(cuts)), strict=False))
         each(lambda part: part[0].add(part[1]), parts, self.threads)
         self.waiting += len(batch)
         # What comes of late rows leaves at once, so that cells that wait never hold a result back.
@@ -107,9 +108,3 @@ class PreAggregatedOperator(DividedOperator):
         for element in self._merge():
             raise InternalError("must not give anything before it is asked", parameter=type(element).__name__)
         return super().state()
-
-
-def _slices(batch: Batch, count: int) -> list[Batch]:
-    """The batch in as many stretches, of about as many rows each."""
-    cuts = [len(batch) * i // count for i in range(count + 1)]
-    return [batch.slice(start, end) for start, end in pairwise(cuts)]

@@ -13,13 +13,11 @@ from windrow.errors import DataError, QueryError
 from windrow.operators.base import Mask
 from windrow.operators.expressions.masks import only_valid, places, threshold, truths
 from windrow.operators.expressions.tree import compute, entries, evaluate
-from windrow.operators.kernels.panes import assign as panes
+from windrow.operators.kernels.panes.assign import look_up
 from windrow.operators.state.keys import stored
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import Family, family_of, name_of
 from windrow.semantics.scalars.expressions import Call, Expression, columns_of
-
-_look_up: Any = panes.look_up
 
 
 class Predicate:
@@ -121,5 +119,5 @@ class _Verdicts:
             same = stored(column.indices) == self.only
             return only_valid(same.view(np.uint8), column.indices)
         chosen = np.empty(len(column), np.uint8)
-        _look_up(self.table, places(column), chosen)
+        look_up(self.table, places(column), chosen)
         return chosen

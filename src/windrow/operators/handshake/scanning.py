@@ -31,8 +31,6 @@ CODED = 2
 STEPS = 5
 """Typical bounds are about 2 to the power of this wide, in steps."""
 _ALL = (1 << 16) - 1
-_scan_one: Any = kernels.scan_one
-_scan_two: Any = kernels.scan_two
 
 
 def shift_for(widths: Unsigned) -> int:
@@ -171,7 +169,7 @@ class Scan:
         bounds: list[Codes] = []
         for code, low, width, shift in zip(codes, probing.lows, probing.widths, shifts, strict=False):
             bounds += [code, *coded_bounds(low, width, shift)]
-        scan = _scan_one if len(codes) == 1 else _scan_two
+        scan: Any = kernels.scan_one if len(codes) == 1 else kernels.scan_two
         at = np.zeros(2, np.int64)
         while at[0] < len(times):
             found = scan(*bounds, times, probing.firsts, probing.lasts, at, self.probes, self.places)

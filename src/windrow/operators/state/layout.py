@@ -92,14 +92,11 @@ class Argument:
         self.registers: list[RegisterColumns] = []
         self.forms: set[str] = set()
         """What some column wants of the values: "numbers", "keys", their "times"."""
-        self._add(COUNTED)
+        self.need(COUNTED)
 
-    def need(self, part: Part) -> None:
-        for declared in part.columns:
-            if declared not in self.columns:
-                self._add(declared)
-
-    def _add(self, declared: Columns) -> None:
+    def need(self, declared: Columns) -> None:
+        if declared in self.columns:
+            return
         column = self.columns[declared] = column_for(declared, self.kind)
         self.forms.update(column.needs)
         if column.kind is ADDS:
@@ -138,8 +135,8 @@ class Layout:
         for call, kind, parts in zip(self.calls, self.types, self.parts, strict=True):
             if call.argument is not None and kind is not None:
                 argument = self.arguments.setdefault(call.argument, Argument(kind))
-                for part in parts:
-                    argument.need(part)
+                for declared in (columns for part in parts for columns in part.columns):
+                    argument.need(declared)
         self.columns = [column for argument in self.arguments.values() for column in argument.columns.values()]
         self.adding = [column for argument in self.arguments.values() for column in argument.adding]
         self._place()
