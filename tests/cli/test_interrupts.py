@@ -28,7 +28,7 @@ def once(metrics):
     print(sorted(found), all(path in private for path in Path(tempfile.gettempdir()).iterdir()), flush=True)
     os.killpg(0, signal.SIGINT)  # while the next micro-batch runs
 
-progress.plain_report = lambda *_: once
+progress.Reporting.__call__ = lambda _, metrics: once(metrics)
 main()
 """
 

@@ -58,7 +58,7 @@ def test_early_rows_are_told_where_there_are_any() -> None:
 
 def test_plain_lines_come_every_few_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     clock = iter([0.0, 1.0, 5.0, 6.0, 10.5])
-    report = progress.plain_report(Domain.INTEGER, clock=lambda: next(clock))
+    report = progress.Reporting(Domain.INTEGER, clock=lambda: next(clock))
     for rows in (1, 2, 3, 4):
         report(metrics(rows_in=rows))
     lines = capsys.readouterr().err.splitlines()

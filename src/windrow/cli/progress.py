@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +19,6 @@ from windrow.semantics.windows.kinds import Sliding
 if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
     from windrow.query import Query
-
-Report: TypeAlias = "Callable[[Metrics], None]"
 
 PLAIN_SECONDS = 5.0
 """A log that nobody watches wants few lines."""
@@ -105,54 +103,44 @@ def native_line(plan: Node, metrics: Metrics) -> str | None:
     )
 
 
-def plain_report(domain: Domain, clock: Callable[[], float] = monotonic) -> Report:
-    """A report that writes a line to standard error every few seconds."""
-    started = last = clock()
-
-    def report(metrics: Metrics) -> None:
-        nonlocal last
-        now = clock()
-        if now - last >= PLAIN_SECONDS:
-            last = now
-            click.echo(describe(metrics, domain, now - started), err=True)
-
-    return report
-
-
 class Reporting:
-    """A report that draws a line on a terminal until someone else writes there; from then on it writes plain lines."""
+    """A report that draws a line on a terminal until someone else writes there.
 
-    def __init__(self, drawn: Report, plain: Report, stop_drawing: Callable[[], None] = lambda: None) -> None:
-        self._report = drawn
-        self._plain = plain
-        self._stop_drawing = stop_drawing
+    From then on, and where nobody watches, it writes a plain line every few seconds.
+    """
+
+    def __init__(self, domain: Domain, bar: Any = None, task: int = 0, clock: Callable[[], float] = monotonic) -> None:
+        self._domain = domain
+        self._bar, self._task = bar, task
+        self._clock = clock
+        self._started = self._last = clock()
 
     def __call__(self, metrics: Metrics) -> None:
-        self._report(metrics)
+        now = self._clock()
+        if self._bar is None and now - self._last < PLAIN_SECONDS:
+            return
+        text = describe(metrics, self._domain, now - self._started)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=metrics.rows_in, description=text)
+        else:
+            self._last = now
+            click.echo(text, err=True)
 
     def make_way(self) -> None:
         """Someone else is about to write to the terminal."""
-        if self._report is not self._plain:
-            self._report = self._plain
-            self._stop_drawing()
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
 
 @contextmanager
 def reporting(domain: Domain, total_rows: int | None, doing: str = "") -> Iterator[Reporting]:
     """A report for the time of a run; what it drew on a terminal is gone afterwards."""
-    plain = plain_report(domain)
     if not sys.stderr.isatty():
-        yield Reporting(plain, plain)
+        yield Reporting(domain)
         return
     with progress_bar(total_rows) as bar:
-        task = bar.add_task(doing, total=total_rows)
-        started = monotonic()
-
-        def report(metrics: Metrics) -> None:
-            text = describe(metrics, domain, monotonic() - started)
-            bar.update(task, completed=metrics.rows_in, description=text)
-
-        yield Reporting(report, plain, bar.stop)
+        yield Reporting(domain, bar, bar.add_task(doing, total=total_rows))
 
 
 @contextmanager
