@@ -68,39 +68,23 @@ BINARY = ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "and", "or",
 
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys(BINARY, (2, 2)),
-    "not": (1, 1),
-    "neg": (1, 1),
-    "is_null": (1, 1),
+    **dict.fromkeys(("not", "neg", "is_null"), (1, 1)),
     "in": (2, None),  # needle, then literals
     "case": (2, None),  # condition, value, condition, value, ..., [else]
     "cast": (2, 2),  # value, Literal(type name: boolean, bigint, double, string, timestamp)
     "coalesce": (1, None),
     "nullif": (2, 2),
-    "greatest": (1, None),
-    "least": (1, None),
-    "abs": (1, 1),
-    "sign": (1, 1),
+    **dict.fromkeys(("greatest", "least"), (1, None)),
+    **dict.fromkeys(("abs", "sign"), (1, 1)),
     "round": (1, 2),
-    "floor": (1, 1),
-    "ceil": (1, 1),
-    "sqrt": (1, 1),
-    "exp": (1, 1),
-    "ln": (1, 1),
+    **dict.fromkeys(("floor", "ceil", "sqrt", "exp", "ln"), (1, 1)),
     "power": (2, 2),
-    "lower": (1, 1),
-    "upper": (1, 1),
-    "trim": (1, 1),
-    "length": (1, 1),
+    **dict.fromkeys(("lower", "upper", "trim", "length"), (1, 1)),
     "substring": (2, 3),  # 1-based start, optional length
     "replace": (3, 3),
     "starts_with": (2, 2),
     "concat": (1, None),
-    "year": (1, 1),
-    "month": (1, 1),
-    "day": (1, 1),
-    "hour": (1, 1),
-    "minute": (1, 1),
-    "second": (1, 1),
+    **dict.fromkeys(("year", "month", "day", "hour", "minute", "second"), (1, 1)),
 }
 """Every scalar function with its least and greatest number of arguments (None: no limit)."""
 
