@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from windrow.semantics.oracle.arrival import Arrival, Group
-from windrow.semantics.progress.lateness import Verdict, judge
+from windrow.semantics.progress.lateness import Past, Verdict, judge
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import (
     RowsWindow,
@@ -18,7 +18,6 @@ from windrow.semantics.windows.kinds import (
     closes_at,
     partition_of,
 )
-from windrow.semantics.windows.session import Past
 
 
 @dataclass

@@ -147,7 +147,7 @@ class SessionWindows(Windower):
 
 
 class SessionFloors:
-    """Which rows are too late for a session: `semantics.windows.session.Past` of all groups, on whole arrays.
+    """Which rows are too late for a session: `semantics.progress.lateness.Past` of all groups, on whole arrays.
 
     By the code of a group: the bound in force (that of the stream less `within`), the value below which rows are late,
     the session reported last. Of groups without an open session it is kept only while the bound is not two gaps past
