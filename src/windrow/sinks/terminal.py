@@ -45,11 +45,12 @@ class TerminalSink(Sink):
 
     def __init__(self, schema: pa.Schema, *, limit: int | None = LIMIT, stream: IO[str] | None = None) -> None:
         self.schema = schema
+        self.numeric = [is_number(field.type) for field in schema]
         self.limit = limit
         with writable():
             self.stream = stream or _standard_output()
         self.kept: list[pa.RecordBatch] = []
-        self.rows = 0
+        self.rows = self.shown = 0
         self.is_open = True
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -58,6 +59,7 @@ class TerminalSink(Sink):
         if room and batch.num_rows:
             with writable():
                 self.take(fitted(batch.slice(0, room), self.schema))
+            self.shown += min(room, batch.num_rows)
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Rows that are to be shown."""
@@ -65,13 +67,19 @@ class TerminalSink(Sink):
 
     def finish(self) -> None:
         """All rows came."""
-        show(pa.Table.from_batches(self.kept, schema=self.schema), self.rows, self.stream)
+        table = pa.Table.from_batches(self.kept, schema=self.schema)
+        columns = [cells(column.combine_chunks()) for column in table.columns]
+        if self.stream.isatty():
+            _show_rich(self.schema.names, columns, self.numeric, self.stream)
+        else:
+            self.stream.write(aligned(self.schema.names, columns, self.numeric))
 
     def close(self) -> None:
         if self.is_open:
             self.is_open = False
             with writable():
                 self.finish()
+                self.stream.write(more_rows(self.rows, self.shown))
                 self.stream.flush()
 
     def abort(self) -> None:
@@ -87,41 +95,21 @@ class LiveTerminalSink(TerminalSink):
 
     def __init__(self, schema: pa.Schema, *, limit: int | None = None, stream: IO[str] | None = None) -> None:
         super().__init__(schema, limit=limit, stream=stream)
-        self.numeric = [is_number(field.type) for field in schema]
         self.widths = [len(name) for name in schema.names]
-        self.shown = 0
 
     def take(self, batch: pa.RecordBatch) -> None:
         columns = [cells(column) for column in batch.columns]
         self.widths = [max(width, *map(len, column)) for width, column in zip(self.widths, columns, strict=True)]
-        if not self.shown:
-            self._head()
-        self.shown += batch.num_rows
-        self.stream.write("".join(self._line(row) for row in zip(*columns, strict=True)))
+        self._print(list(zip(*columns, strict=True)))
         self.stream.flush()
 
-    def _head(self) -> None:
-        rules = tuple("-" * width for width in self.widths)
-        self.stream.write(self._line(tuple(self.schema.names)) + self._line(rules))
-
-    def _line(self, row: tuple[str, ...]) -> str:
-        return line(row, self.widths, self.numeric) + "\n"
-
     def finish(self) -> None:
-        if not self.shown:
-            self._head()
-        self.stream.write(more_rows(self.rows, self.shown))
+        self._print([])
 
-
-def show(table: pa.Table, rows: int, stream: IO[str]) -> None:
-    """Print a table that holds the first of `rows` rows."""
-    columns = [cells(column.combine_chunks()) for column in table.columns]
-    numeric = [is_number(field.type) for field in table.schema]
-    if stream.isatty():
-        _show_rich(table.schema.names, columns, numeric, stream)
-    else:
-        stream.write(aligned(table.schema.names, columns, numeric))
-    stream.write(more_rows(rows, table.num_rows))
+    def _print(self, rows: list[tuple[str, ...]]) -> None:
+        """Below the header, which comes before the first rows."""
+        head = [] if self.shown else [tuple(self.schema.names), tuple("-" * width for width in self.widths)]
+        self.stream.write(lines([*head, *rows], self.widths, self.numeric))
 
 
 def more_rows(rows: int, shown: int) -> str:
@@ -137,10 +125,8 @@ def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
-def cells(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> list[str]:
+def cells(array: pa.Array[Any]) -> list[str]:
     """What a person reads for each value; null is NULL."""
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     if isinstance(array.type, pa.TimestampType):
         return _times(array)
     if pa.types.is_floating(array.type):
@@ -176,13 +162,14 @@ def aligned(names: list[str], columns: list[list[str]], numeric: list[bool]) -> 
     """
     widths = [max(map(len, (name, *column))) for name, column in zip(names, columns, strict=True)]
     rows = [tuple(names), tuple("-" * width for width in widths), *zip(*columns, strict=True)]
-    return "".join(line(row, widths, numeric) + "\n" for row in rows)
+    return lines(rows, widths, numeric)
 
 
-def line(row: tuple[str, ...], widths: list[int], numeric: list[bool]) -> str:
-    """One row of a table: numbers at the right of their column, everything else at the left."""
-    parts = zip(row, widths, numeric, strict=True)
-    return "  ".join(text.rjust(width) if right else text.ljust(width) for text, width, right in parts).rstrip()
+def lines(rows: list[tuple[str, ...]], widths: list[int], numeric: list[bool]) -> str:
+    """A line for each row: numbers at the right of their column, everything else at the left."""
+    columns = [(width, str.rjust if right else str.ljust) for width, right in zip(widths, numeric, strict=True)]
+    padded = ([pad(text, width) for text, (width, pad) in zip(row, columns, strict=True)] for row in rows)
+    return "".join("  ".join(row).rstrip() + "\n" for row in padded)
 
 
 def _show_rich(names: list[str], columns: list[list[str]], numeric: list[bool], stream: IO[str]) -> None:
