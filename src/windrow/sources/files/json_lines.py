@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -54,10 +53,12 @@ class JsonLines(Format):
         explicit = pa.schema([pa.field(field.name, _read_as(field.type)) for field in wanted])
         whole = not self.declared and set(found.names) == set(wanted.names)
         try:
-            with _after(path, skip_rows) as (content, ahead):
-                if content is not None:
-                    with _open(content, explicit, "error" if whole else "ignore") as reader:
-                        yield from dropped(reader, ahead)
+            with _unpacked(path) as lines:
+                is_passed = _pass_over(lines, skip_rows) if skip_rows else False
+                if is_passed and not _has_more(lines):
+                    return
+                with _open(lines if is_passed else path, explicit, "error" if whole else "ignore") as reader:
+                    yield from dropped(reader, 0 if is_passed else skip_rows)
         except pa.ArrowInvalid as error:
             unknown = _first_unknown(path, frozenset(found.names)) if "unexpected field" in str(error) else None
             raise (_explained(path, error) if unknown is None else _refused(path, *unknown)) from error
@@ -75,23 +76,16 @@ def _open(
     )
 
 
-@contextmanager
-def _after(path: Path, rows: int) -> Iterator[tuple[Path | IO[bytes] | None, int]]:
-    """What follows so many rows, or None for nothing, and how many rows at its beginning are still to be dropped."""
-    if rows == 0:
-        yield path, 0
-        return
-    with _unpacked(path) as lines:
-        is_there = _pass_over(lines, rows)
-        yield (path, rows) if is_there is None else (lines if is_there else None, 0)
-
-
-def _pass_over(lines: Any, rows: int) -> bool | None:
-    """Pass over rows, found by their lines alone: whether something follows; None where a line may hold several."""
+def _pass_over(lines: Any, rows: int) -> bool:
+    """Pass over rows, found by their lines alone: not where a line may hold several."""
     while rows and (line := lines.readline()):
         if line.find(b"{", 1) > 0 and _SEVERAL.search(line):
-            return None
+            return False
         rows -= not line.isspace()
+    return True
+
+
+def _has_more(lines: Any) -> bool:
     while (rest := lines.peek(1)).isspace():
         lines.read(len(rest))
     return bool(rest)
