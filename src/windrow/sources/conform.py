@@ -110,15 +110,11 @@ def _times(array: pa.Array[Any], kind: pa.TimestampType[Any, Any]) -> pa.Array[A
     if pa.types.is_integer(array.type):
         raise TypeError("an integer has no time unit")
     if pa.types.is_string(array.type):
-        array = _parse_times(array, kind.unit)
+        try:
+            array = _read_times(array, kind.unit)
+        except pa.ArrowInvalid:  # more decimals than the unit holds
+            array = _read_times(array, "ns")
     return cast("pa.Array[Any]", pc.cast(array, kind))
-
-
-def _parse_times(array: pa.Array[Any], unit: Any) -> pa.Array[Any]:
-    try:
-        return _read_times(array, unit)
-    except pa.ArrowInvalid:  # more decimals than the unit holds
-        return _read_times(array, "ns")
 
 
 def _read_times(array: pa.Array[Any], unit: Any) -> pa.Array[Any]:
