@@ -101,34 +101,52 @@ class IterableSource(Source):
         return table
 
 
-class CheckedPromises:
-    """Takes note of the times of a source's rows and of what it promises, and refuses what cannot be meant.
+class _Converting:
+    """Batches and punctuations of an iterable from its elements, in order; an error has how many rows came before.
 
-    A number next to a timestamp column is in microseconds. One in another unit lies decades before all rows and would
-    close nothing, or far behind them and would make all rows late.
+    Takes note of the times of rows and of what is promised, and refuses what cannot be meant. A number next to a
+    timestamp column is in microseconds. One in another unit lies decades before all rows and would close nothing, or
+    far behind them and would make all rows late.
     """
 
-    def __init__(self, name: str, time: str | None, schema: pa.Schema) -> None:
-        self.name = name
-        self.time = time
-        self.kind: pa.DataType | None = schema.field(time).type if time in schema.names else None
+    def __init__(self, source: IterableSource, batch_rows: int) -> None:
+        self.source = source
+        self.batch_rows = batch_rows
+        self.used = 0
+        names = source.schema.names
+        self.kind: pa.DataType | None = source.schema.field(source.time).type if source.time in names else None
         self.latest: int | None = None
         self.promised: int | None = None
 
-    def note(self, batch: pa.RecordBatch) -> None:
+    def __call__(self, element: Any) -> Iterator[Element]:
+        if isinstance(element, Punctuation):
+            yield self._checked(element)
+            return
+        try:
+            for batch in self.source.table(element, self.used).to_batches(max_chunksize=self.batch_rows):
+                if batch.num_rows:
+                    fitted = conform(batch, self.source.schema, f"the {_LABEL}", self.source.name)
+                    self.used += fitted.num_rows
+                    self._note(fitted)
+                    yield fitted
+        except SourceError as error:
+            error.used = error.used or self.used
+            raise
+
+    def _note(self, batch: pa.RecordBatch) -> None:
         if isinstance(self.kind, pa.TimestampType) and (self.promised is not None or self.latest is None):
-            times = batch.column(str(self.time)).cast(pa.timestamp("us", self.kind.tz), safe=False)
+            times = batch.column(str(self.source.time)).cast(pa.timestamp("us", self.kind.tz), safe=False)
             self.latest = pc.max(times.cast(pa.int64())).as_py()
             self._check()
 
-    def checked(self, punctuation: Punctuation) -> Punctuation:
+    def _checked(self, punctuation: Punctuation) -> Punctuation:
         """The punctuation, in the units of the time."""
         if punctuation.is_moment and self.kind is not None and not isinstance(self.kind, pa.TimestampType):
             raise DataError(
-                f"must be a number, because {self.time} of {self.name} is one",
+                f"must be a number, because {self.source.time} of {self.source.name} is one",
                 parameter="punctuation",
                 value=str(moment(punctuation.value)),
-                hint=f"give the least value of {self.time} that may still come",
+                hint=f"give the least value of {self.source.time} that may still come",
             )
         if not punctuation.is_moment:
             self.promised = punctuation.value
@@ -144,36 +162,11 @@ class CheckedPromises:
             meant = value * more // less
             if not _LONG_AGO <= value < _FAR and _RECENT <= meant < _FAR:
                 raise DataError(
-                    f"must be in microseconds since 1970, like {self.time} of {self.name}",
+                    f"must be in microseconds since 1970, like {self.source.time} of {self.source.name}",
                     parameter="punctuation",
                     value=f"{value}, which would be {moment(meant).replace(tzinfo=None)} in {unit}",
                     hint="give a datetime, as in wr.Punctuation(datetime(2024, 1, 31, tzinfo=timezone.utc))",
                 )
-
-
-class _Converting:
-    """Batches and punctuations of an iterable from its elements, in order; an error has how many rows came before."""
-
-    def __init__(self, source: IterableSource, batch_rows: int) -> None:
-        self.source = source
-        self.batch_rows = batch_rows
-        self.promises = CheckedPromises(source.name, source.time, source.schema)
-        self.used = 0
-
-    def __call__(self, element: Any) -> Iterator[Element]:
-        if isinstance(element, Punctuation):
-            yield self.promises.checked(element)
-            return
-        try:
-            for batch in self.source.table(element, self.used).to_batches(max_chunksize=self.batch_rows):
-                if batch.num_rows:
-                    fitted = conform(batch, self.source.schema, f"the {_LABEL}", self.source.name)
-                    self.used += fitted.num_rows
-                    self.promises.note(fitted)
-                    yield fitted
-        except SourceError as error:
-            error.used = error.used or self.used
-            raise
 
 
 def refuse_more(found: pa.Schema, known: frozenset[str], name: str) -> None:
