@@ -15,7 +15,6 @@ import socket
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeAlias
@@ -69,33 +68,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forget)
 
 
-@dataclass(frozen=True)
-class Holder:
+def _note() -> bytes:
     """Who has a lock, as the lock file has it."""
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    command = shlex.join(sys.argv)[:_COMMAND_LENGTH]
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now, "command": command}).encode()
 
-    pid: int
-    host: str
-    since: str
-    command: str
 
-    @staticmethod
-    def here() -> Holder:
-        now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return Holder(os.getpid(), socket.gethostname(), now, shlex.join(sys.argv)[:_COMMAND_LENGTH])
-
-    @staticmethod
-    def read(path: Path) -> Holder | None:
-        """None where that is not in the file: it is of another program, or its holder is just writing it."""
-        try:
-            with path.open("rb") as file:
-                return Holder(**json.loads(file.read(_NOTE_LENGTH)))
-        except (OSError, ValueError, TypeError):
-            return None
-
-    def __str__(self) -> str:
-        own = self.host == socket.gethostname()
-        who = "this process" if own and self.pid == os.getpid() else f"process {self.pid}"
-        return f"{who} on {'this machine' if own else self.host} since {self.since} ({self.command})"
+def _holder(path: Path) -> str:
+    """Who has a lock; not known where that is not in the file: it is of another program, or just being written."""
+    try:
+        with path.open("rb") as file:
+            note = json.loads(file.read(_NOTE_LENGTH))
+        pid, host, since, command = note["pid"], note["host"], note["since"], note["command"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return "another run"
+    own = host == socket.gethostname()
+    who = "this process" if own and pid == os.getpid() else f"process {pid}"
+    return f"{who} on {'this machine' if own else host} since {since} ({command})"
 
 
 class CheckpointLock:
@@ -115,7 +105,7 @@ class CheckpointLock:
             _held[self._mine] = handle
             with suppress(OSError):  # who has it is a courtesy: on a full disk the lock holds all the same
                 os.ftruncate(handle, 0)
-                os.write(handle, json.dumps(asdict(Holder.here())).encode())
+                os.write(handle, _note())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -145,9 +135,8 @@ class CheckpointLock:
         return (status.st_dev, status.st_ino), handle
 
     def _refused(self) -> ConfigurationError:
-        holder = Holder.read(self.path)
         return ConfigurationError(
-            f"must be used by one run at a time; {holder or 'another run'} has it",
+            f"must be used by one run at a time; {_holder(self.path)} has it",
             parameter="checkpoint",
             value=str(self.folder),
             hint="wait for that run to end or stop it, or give this one a folder of its own",
