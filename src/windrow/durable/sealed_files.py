@@ -81,15 +81,6 @@ class Sealing(io.RawIOBase):
         return Seal(self.size, self.checksum.hexdigest())
 
 
-@contextmanager
-def _durable(path: Path) -> Iterator[IO[bytes]]:
-    """A new file, whose content is on the disk when the block ends; its name is when its folder was made durable."""
-    with path.open("wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def make_durable(folder: Path) -> None:
     """Have the names in a folder on the disk before going on: a power cut must not undo it."""
     handle = os.open(folder, os.O_RDONLY)
@@ -101,9 +92,11 @@ def make_durable(folder: Path) -> None:
 
 @contextmanager
 def write_sealed(path: Path) -> Iterator[Sealing]:
-    """A new file that is on the disk when the block ends; then it has its seal."""
-    with _durable(path) as file:
+    """A new file, on the disk with its seal when the block ends; its name is when its folder was made durable."""
+    with path.open("wb") as file:
         yield Sealing(file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_stream(path: Path, batches: Sequence[pa.RecordBatch]) -> Seal:
@@ -159,7 +152,7 @@ def write_json(path: Path, content: Any) -> None:
     """
     body = b'"content": ' + json.dumps(content, indent=1).encode() + b"}\n"
     draft = path.with_name(f"{path.name}.draft")
-    with _durable(draft) as file:
+    with write_sealed(draft) as file:
         file.write(_first_line(body) + body)
     draft.replace(path)
     make_durable(path.parent)
