@@ -31,13 +31,12 @@ class Fault(click.ClickException):
 
     exit_code = 1
 
-    @classmethod
-    def of(cls, error: Exception) -> Fault:
+    def __init__(self, error: Exception) -> None:
         kind = type(error).__module__.partition(".")[0]
         who = "Spark failed" if kind in ("pyspark", "py4j") else "Windrow has a fault, which is not yours"
         first = next(iter(str(error).strip().splitlines()), "")
         what = f"{type(error).__name__}: {first}" if first else type(error).__name__
-        return cls(f"{who} ({what.rstrip('.')}). {_where(error)}")
+        super().__init__(f"{who} ({what.rstrip('.')}). {_where(error)}")
 
 
 def _where(error: Exception) -> str:
@@ -84,13 +83,13 @@ def clear_endings() -> Iterator[None]:
         except KeyboardInterrupt as interrupt:
             raise Interrupted(interrupt) from interrupt
         except InternalError as error:
-            raise Fault.of(error) from error
+            raise Fault(error) from error
         except WindrowError as error:
             raise UserMistake("\n".join([str(error), *getattr(error, "__notes__", ())])) from error
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
-            raise Fault.of(error) from error
+            raise Fault(error) from error
 
 
 @contextmanager
