@@ -37,10 +37,6 @@ def open_source(data: Any, *, name: str = "stream", schema: pa.Schema | None = N
         from windrow.sources.files.file_source import open_files
 
         return open_files(data, name=name, schema=schema, dictionary=dictionary)
-    return _open_memory(data, name, schema)
-
-
-def _open_memory(data: Any, name: str, schema: pa.Schema | None) -> Source:
     from windrow.sources import memory
     from windrow.sources.iterables import elements as iterables
 
