@@ -83,11 +83,6 @@ def warning_lines(queries: Sequence[Query], done: Sequence[Metrics]) -> list[str
     return lines
 
 
-def strategy_lines(metrics: Metrics) -> list[str]:
-    """Which strategies ran, and why."""
-    return [f"strategy {strategy}: {'; '.join(reasons)}" for strategy, *reasons in metrics.strategies]
-
-
 def native_line(plan: Node, metrics: Metrics) -> str | None:
     """What Spark's own sliding window would have done with the same rows, where that differs."""
     windows = [node.window for node in walk(plan) if isinstance(node, WindowAggregate)]

@@ -162,7 +162,7 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
 
 def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     """Run queries to their sinks, report on the way; close with the account of the rows of each, and what was lost."""
-    from windrow.cli.progress import closing_line, native_line, strategy_lines, warning_lines
+    from windrow.cli.progress import closing_line, native_line, warning_lines
     from windrow.physical.explain.notes import week_notes
 
     queries = [_adjusted(query, settings) for query in queries]
@@ -173,8 +173,9 @@ def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metr
     else:
         done = _run_to_the_end(queries, settings)
     for query, metrics in zip(queries, done, strict=True):
-        for line in (closing_line(metrics), *strategy_lines(metrics)):
-            click.echo(line, err=True)
+        click.echo(closing_line(metrics), err=True)
+        for strategy, *reasons in metrics.strategies:
+            click.echo(f"strategy {strategy}: {'; '.join(reasons)}", err=True)
         if settings["engine"] == "spark" and (native := native_line(query.plan, metrics)):
             click.echo(native, err=True)
     for line in warning_lines(queries, done):
