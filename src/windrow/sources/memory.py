@@ -84,10 +84,7 @@ def open_reader(reader: pa.RecordBatchReader, *, name: str, schema: pa.Schema | 
 def open_exporter(data: Any, *, name: str, schema: pa.Schema | None) -> ReaderSource:
     """The source for any object that has the Arrow stream interface, asked anew for every run."""
     label = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
-
-    def export() -> pa.RecordBatchReader:
-        return pa.RecordBatchReader.from_stream(data)
-
+    export = partial(pa.RecordBatchReader.from_stream, data)
     rows = getattr(data, "height", None)  # polars knows; len() of a lazy relation would run its query
     total = rows if isinstance(rows, int) else None
     return ReaderSource(name, declared(export().schema, schema, name, label), export, label, total)
