@@ -6,11 +6,11 @@ Everything that holds state goes through the matrices of a table kind by kind; a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Numbers
 from windrow.operators.kernels.panes import cells
@@ -26,6 +26,8 @@ class StateKind:
     """What its columns are called in saved tables and on the wire."""
     dtype: type[np.integer[Any]]
     neutral: int
+    combine: Callable[..., None]
+    """Combine rows into the cells with these slots: `(slots, rows, cells)`."""
     together: tuple[int, ...] = (0,)
     """As many entries as columns are compared as one: kernels are compiled for that number."""
 
@@ -34,23 +36,23 @@ class StateKind:
         """Its rows are blocks of small numbers, saved as one column."""
         return np.dtype(self.dtype).itemsize < 8
 
-    def combine(self, slots: npt.NDArray[Any], rows: Numbers, held: Numbers) -> None:
-        """Combine rows into the cells with these slots."""
-        if self is ADDS:
-            cells.combine_adds(slots, rows, held)
-        else:
-            cells.combine_greatest(slots, rows, held, self.together)
-
     def empty(self, rows: int, width: int) -> Numbers:
         if self.neutral == 0:  # pages that nobody touches take no memory
             return np.zeros((rows, width), self.dtype)
         return np.full((rows, width), self.neutral, self.dtype)
 
 
-ADDS = StateKind("add", np.int64, 0)
-MAXS = StateKind("max", np.int64, int(LEAST))
-PAIRS = StateKind("pair", np.int64, int(LEAST), together=(0, 0))
-BYTES = StateKind("byte", np.uint8, 0)
-"""The kernels reset to the least int64, which is 0 in an unsigned column: the least there too."""
+def _greatest(name: str, dtype: type[np.integer[Any]]) -> StateKind:
+    """Each column keeps the greatest; of 64 bits with a sign, or fewer without.
+
+    The kernels reset to the least int64, which is 0 in an unsigned column: the least there too.
+    """
+    return StateKind(name, dtype, int(np.iinfo(dtype).min), cells.combine_maxs)
+
+
+ADDS = StateKind("add", np.int64, 0, cells.combine_adds)
+MAXS = _greatest("max", np.int64)
+PAIRS = StateKind("pair", np.int64, int(LEAST), cells.combine_pairs, together=(0, 0))
+BYTES = _greatest("byte", np.uint8)
 KINDS = ADDS, MAXS, PAIRS, BYTES
 """In the order in which they stand in tables."""

@@ -78,10 +78,17 @@ def keep_greater(one, i, other, k, out, row, together):
 
 
 @kernel
-def combine_greatest(slots, rows, state, together):
-    """The same where the greatest is kept."""
+def combine_maxs(slots, rows, maxs):
+    """The same where each column keeps the greatest."""
     for i in range(len(slots)):
-        keep_greater(rows, i, state, slots[i], state, slots[i], together)
+        keep_greater(rows, i, maxs, slots[i], maxs, slots[i], (0,))
+
+
+@kernel
+def combine_pairs(slots, rows, pairs):
+    """The same where two columns keep the greatest pair."""
+    for i in range(len(slots)):
+        keep_greater(rows, i, pairs, slots[i], pairs, slots[i], (0, 0))
 
 
 @kernel
