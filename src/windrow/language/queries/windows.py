@@ -20,14 +20,8 @@ from windrow.plan.types.kinds import Shape
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.windows.kinds import Align, RowsWindow, SlideBy, SlideByTuple, Window
 
-_PARAMETERS = {
-    "range": "RANGE",
-    "slide": "SLIDE",
-    "gap": "GAP",
-    "origin": "ORIGIN",
-    "by": "SATTR",
-    "order_by": "ORDER BY",
-}
+_PARAMETERS = {"by": "SATTR", "order_by": "ORDER BY"}
+"""The parts of a clause that parameters are called otherwise than."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ class WindowReader:
         try:
             window = self._checked(spec, inclusive=clause.over)
         except WindrowError as error:
-            part = clause.part(_PARAMETERS.get(error.parameter or "", ""))
+            part = clause.part(_PARAMETERS.get(error.parameter or "", str(error.parameter).upper()))
             raise error.at((part or clause).where) from None
         return PlacedWindow(window, partition, clause.where)
 
