@@ -21,8 +21,7 @@ from windrow.operators.joins.in_order import InOrderJoinOperator
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.rowwise.distinct import DupElim
 from windrow.operators.rowwise.meld import MeldOperator
-from windrow.operators.rowwise.project import ProjectOperator
-from windrow.operators.rowwise.select import SelectOperator
+from windrow.operators.rowwise.select_project import ProjectOperator, SelectOperator
 from windrow.operators.rowwise.sort import SortOperator
 from windrow.physical import nodes
 from windrow.physical.how import How

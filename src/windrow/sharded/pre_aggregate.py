@@ -24,8 +24,7 @@ from windrow.operators.input.policy import LeadLimit, lead_among_rows, settle, s
 from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.rowwise.meld import MeldOperator
-from windrow.operators.rowwise.project import ProjectOperator
-from windrow.operators.rowwise.select import SelectOperator
+from windrow.operators.rowwise.select_project import ProjectOperator, SelectOperator
 from windrow.physical.division.join_routing import Exchange
 from windrow.physical.nodes import Grid
 from windrow.plan import nodes

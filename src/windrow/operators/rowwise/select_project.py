@@ -1,17 +1,34 @@
-"""Project: new columns from expressions. Punctuations pass."""
+"""Select marks the rows for which a predicate is true, Project makes new columns of expressions. Punctuations pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Array
 from windrow.operators.base import Batch, Element, GroupPunctuations, Stateless
+from windrow.operators.expressions.predicate import Predicate
 from windrow.operators.expressions.tree import evaluate
 from windrow.plan.nodes import renamed_columns
 from windrow.semantics.scalars.expressions import Expression
+
+
+class SelectOperator(Stateless):
+    """Rows that do not pass are counted as filtered."""
+
+    def __init__(self, predicate: Expression) -> None:
+        super().__init__()
+        self.predicate = Predicate(predicate)
+
+    def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
+        chosen = self.predicate.mask(batch.data, batch.selected)
+        before = len(batch) if batch.selected is None else int(np.count_nonzero(batch.selected))
+        self.counters.rows_in += before
+        self.counters.filtered += before - int(np.count_nonzero(chosen))
+        yield replace(batch, selected=chosen)
 
 
 class ProjectOperator(Stateless):
