@@ -78,7 +78,7 @@ def run_model(query: wr.Query, **options: Any) -> tuple[list[dict[str, Any]], tu
     """The answer by the contract of circuits, and rows in, late and filtered."""
     asked = asked_of([query.plan])
     (read,) = (node for node in nodes.each(make(prune_together([query.plan]))) if isinstance(node, nodes.Read))
-    whole = read_whole(read, query.sources["s"], Requests())
+    whole = read_whole([read], query.sources, Requests())[0]["s"]
     plan = plan_circuit([query.plan], sized(asked, {"s": whole}, CircuitOptions(**options)))
     assert isinstance(plan, AggregatePlan)
     fed = feed(plan, whole.times, whole.promises, {name: whole.column(name) for name in plan.columns})

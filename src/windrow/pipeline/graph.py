@@ -15,9 +15,11 @@ import pyarrow as pa
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
+from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import MeldOperator
+from windrow.pipeline.metrics import SourceMetrics, known
 from windrow.semantics.progress.lateness import Account
-from windrow.semantics.progress.policies import Punctuation
+from windrow.semantics.progress.policies import END, External, Punctuation
 
 Deliver: TypeAlias = Callable[[pa.RecordBatch], None]
 
@@ -189,6 +191,21 @@ def _first_ports(stage: Stage, end: End) -> Iterator[tuple[Stage, int]]:
             yield above, port
             if not above.operator.makes_results:
                 yield from _first_ports(above, end)
+
+
+def progress_of(source: Input) -> SourceMetrics:
+    """How far a source is."""
+    counted, disorder = source.counters, source.disorder
+    kind = "punctuation" if isinstance(source.policy, External) else "row"
+    return SourceMetrics(
+        counted.rows_in,
+        known(source.high),
+        known(source.bound),
+        source.bound == END,
+        counted.early,
+        disorder.behind,
+        disorder.jump(counted.rows_in, source.slack, kind),
+    )
 
 
 def state_bytes(stages: Iterable[Stage]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ from windrow.operators.base import Batch, EarlyRows
 from windrow.operators.input.input import Input
 from windrow.physical import nodes
 from windrow.pipeline.build import operator_of
-from windrow.pipeline.metrics import SourceMetrics, known
-from windrow.plan.nodes import Stream
+from windrow.pipeline.graph import progress_of
+from windrow.pipeline.metrics import SourceMetrics
 from windrow.semantics.progress.policies import END, START, External, Punctuation
 from windrow.sources.base import BATCH_ROWS, Source
 
@@ -43,52 +43,32 @@ class WholeStream:
         return found.cast(kind) if found.type != kind else found
 
 
-def read_whole(read: nodes.Read, source: Source, requests: Requests) -> WholeStream:
-    """A stream to its end."""
-    stage = operator_of(read)[1]
-    assert isinstance(stage, Input)
-    taken = _Taken(read.asked, stage)
-    for _, element in _elements({read.asked.name: (source, stage)}, requests):
-        taken.take(element)
-    return taken.whole()
-
-
-def read_by_arrival(
-    reads: tuple[nodes.Read, nodes.Read], sources: Mapping[str, Source], requests: Requests
-) -> tuple[tuple[WholeStream, WholeStream], list[tuple[int, int]]]:
-    """Two streams in the order in which every engine in this process reads them: runs of a side and so many rows."""
-    stages = [operator_of(read)[1] for read in reads]
-    names = [read.asked.name for read in reads]
-    taken: list[_Taken] = []
-    given: dict[str, tuple[Source, Input]] = {}
-    for read, stage in zip(reads, stages, strict=True):
-        assert isinstance(stage, Input)
-        taken.append(_Taken(read.asked, stage))
-        given[read.asked.name] = sources[read.asked.name], stage
+def read_whole(
+    reads: Sequence[nodes.Read], sources: Mapping[str, Source], requests: Requests
+) -> tuple[dict[str, WholeStream], list[tuple[int, int]]]:
+    """Streams to their end by name, and the order in which every engine in this process reads them: runs of a side and
+    so many rows.
+    """
+    taken = {read.asked.name: _Taken(read) for read in reads}
+    readings = {name: Reading(sources[name].open(batch_rows=BATCH_ROWS), one.stage) for name, one in taken.items()}
+    sides = {name: side for side, name in enumerate(taken)}
     turns: list[tuple[int, int]] = []
-    for name, element in _elements(given, requests):
-        side = names.index(name)
-        count = taken[side].take(element)
-        if count:
-            turns.append((side, count))
-    return (taken[0].whole(), taken[1].whole()), turns
-
-
-def _elements(
-    given: Mapping[str, tuple[Source, Input]], requests: Requests
-) -> Iterator[tuple[str, pa.RecordBatch | Punctuation]]:
-    readings = {name: Reading(source.open(batch_rows=BATCH_ROWS), stage) for name, (source, stage) in given.items()}
     with closing(interleaved(readings)) as elements:
-        for one in elements:
+        for name, element in elements:
             requests.heed()
-            yield one
+            count = taken[name].take(element)
+            if count:
+                turns.append((sides[name], count))
+    return {name: one.whole() for name, one in taken.items()}, turns
 
 
 class _Taken:
     """What was read of one stream so far."""
 
-    def __init__(self, stream: Stream, stage: Input) -> None:
-        self.stream = stream
+    def __init__(self, read: nodes.Read) -> None:
+        stage = operator_of(read)[1]
+        assert isinstance(stage, Input)
+        self.stream = read.asked
         self.stage = stage
         self.rows: list[pa.RecordBatch] = []
         self.times: list[Integers] = []
@@ -120,11 +100,4 @@ class _Taken:
         if len(times) and not isinstance(self.stream.policy, External) and self.stage.grid is not None:
             promises = promises_of(self.stream.policy, self.stage.slack, times)
         schema = self.rows[0].schema if self.rows else self.stream.schema
-        return WholeStream(pa.Table.from_batches(self.rows, schema), times, promises, self._metrics())
-
-    def _metrics(self) -> SourceMetrics:
-        stage, counted = self.stage, self.stage.counters
-        kind = "punctuation" if isinstance(self.stream.policy, External) else "row"
-        jump = stage.disorder.jump(counted.rows_in, stage.slack, kind)
-        high = known(stage.high)
-        return SourceMetrics(counted.rows_in, high, None, True, counted.early, stage.disorder.behind, jump)
+        return WholeStream(pa.Table.from_batches(self.rows, schema), times, promises, progress_of(self.stage))

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from windrow.engines.hardware.finishing import finish
 from windrow.engines.hardware.options import HardwareOptions
-from windrow.engines.hardware.reading import WholeStream, read_by_arrival, read_whole
-from windrow.engines.hardware.simulating import Simulated, simulate_aggregate, simulate_join
+from windrow.engines.hardware.reading import WholeStream, read_whole
+from windrow.engines.hardware.simulating import Simulated, arrivals, simulate
 from windrow.engines.hardware.sizing import sized
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.errors import ConfigurationError, DataError, InternalError, WindrowWarning
@@ -96,15 +96,15 @@ def run_circuit(
     narrow = {name: sources[name].select(columns) for name, columns in wanted.items()}
     if isinstance(asked, JoinRows):
         return _run_join(plans, asked, reads, narrow, options, requests)
-    streams = {reads[0].asked.name: read_whole(reads[0], narrow[reads[0].asked.name], requests)}
+    streams, _ = read_whole(reads[:1], narrow, requests)
     plan = plan_circuit(plans, sized(asked, streams, options))
     assert isinstance(plan, AggregatePlan)
     whole = streams[plan.stream.name]
     fed = feed(plan, whole.times, whole.promises, {name: whole.column(name) for name in plan.columns})
-    simulated = simulate_aggregate(plan.design, fed.elements, options, requests, _reporter(report, len(whole)))
+    simulated = simulate(plan.design, fed.elements.words(plan.design), options, requests, _reporter(report, len(whole)))
     check_counters(plan, simulated, options)
-    causes = simulated.causes
-    answers = tuple(answer_of(plan, fed, simulated.results, causes, place) for place in range(len(plans)))
+    results, causes = simulated.trace.results, simulated.causes
+    answers = tuple(answer_of(plan, fed, results, causes, place) for place in range(len(plans)))
     return CircuitRun(plan, streams, simulated, answers, fed)
 
 
@@ -116,14 +116,14 @@ def _run_join(
     options: HardwareOptions,
     requests: Requests,
 ) -> CircuitRun:
-    first, second = (next(read for read in reads if read.asked == stream) for stream in asked.streams)
-    sides, turns = read_by_arrival((first, second), sources, requests)
-    streams = {stream.name: whole for stream, whole in zip(asked.streams, sides, strict=True)}
+    both = [next(read for read in reads if read.asked == stream) for stream in asked.streams]
+    streams, turns = read_whole(both, sources, requests)
     plan = plan_circuit(plans, sized(asked, streams, options))
     assert isinstance(plan, JoinPlan)
-    simulated = simulate_join(plan, sides, turns, options, requests)
+    words = arrivals(plan, [streams[stream.name] for stream in asked.streams], turns)
+    simulated = simulate(plan.design, words, options, requests)
     check_counters(plan, simulated, options)
-    return CircuitRun(plan, streams, simulated, (pairs_of(plan, simulated.results),))
+    return CircuitRun(plan, streams, simulated, (pairs_of(plan, simulated.trace.results),))
 
 
 def _reporter(report: Report | None, rows: int) -> Callable[[float], None] | None:

@@ -17,7 +17,7 @@ from windrow.errors import InternalError
 from windrow.hardware.circuits.top import circuit_of
 from windrow.hardware.deep_expressions import deep_expressions
 from windrow.hardware.design import AggregateDesign, CircuitAlgorithm, Design
-from windrow.hardware.feeding import Elements, packed_rows
+from windrow.hardware.feeding import packed_rows
 from windrow.hardware.packing import Words, pack
 from windrow.hardware.planning.joins import JoinPlan
 from windrow.hardware.simulate.simulation import Simulation, Simulator
@@ -36,14 +36,9 @@ class Simulated:
 
     design: Design
     trace: Trace
-    elements: int
     seconds: float
     """That the cycles took, without making the simulator."""
     note: str = ""
-
-    @property
-    def results(self) -> Words:
-        return self.trace.results
 
     @property
     def causes(self) -> Integers:
@@ -66,30 +61,7 @@ class Simulated:
         return [word, *reasons, *([self.note] if self.note else [])]
 
 
-def simulate_aggregate(
-    design: AggregateDesign,
-    elements: Elements,
-    options: HardwareOptions,
-    requests: Requests,
-    share: Share | None = None,
-) -> Simulated:
-    """A whole stream through the circuit of window aggregates."""
-    return _simulated(design, elements.words(design), options, requests, share)
-
-
-def simulate_join(
-    plan: JoinPlan,
-    sides: tuple[WholeStream, WholeStream],
-    turns: Sequence[tuple[int, int]],
-    options: HardwareOptions,
-    requests: Requests,
-    share: Share | None = None,
-) -> Simulated:
-    """Two streams in turns through the circuit of a join."""
-    return _simulated(plan.design, _arrivals(plan, sides, turns), options, requests, share)
-
-
-def _arrivals(plan: JoinPlan, sides: tuple[WholeStream, WholeStream], turns: Sequence[tuple[int, int]]) -> Words:
+def arrivals(plan: JoinPlan, sides: Sequence[WholeStream], turns: Sequence[tuple[int, int]]) -> Words:
     """Rows of both sides in the order in which they came, and the end behind them."""
     layouts = plan.design.left, plan.design.right
     widest = max(plan.design.left.bits, plan.design.right.bits, 1)
@@ -111,35 +83,26 @@ def _arrivals(plan: JoinPlan, sides: tuple[WholeStream, WholeStream], turns: Seq
     return np.concatenate([*pieces, last])
 
 
-def _simulated(
-    design: Design, words: Words, options: HardwareOptions, requests: Requests, share: Share | None
+def simulate(
+    design: Design, words: Words, options: HardwareOptions, requests: Requests, share: Share | None = None
 ) -> Simulated:
+    """All elements through a circuit."""
     backend = Simulator(options.simulator)
     if backend is Simulator.AUTO and len(words) < FEW:
         backend = Simulator.PYTHON
-    with deep_expressions():
-        return _run(Simulation(circuit_of(design), backend=backend), design, words, options, requests, share)
-
-
-def _run(
-    simulation: Simulation,
-    design: Design,
-    words: Words,
-    options: HardwareOptions,
-    requests: Requests,
-    share: Share | None,
-) -> Simulated:
 
     def progress(_: int, taken: int) -> None:
         requests.heed()
         if share is not None:
             share(taken / len(words))
 
-    started = perf_counter()
-    trace = simulation.run(words, progress=progress, vcd=options.vcd)
+    with deep_expressions():
+        simulation = Simulation(circuit_of(design), backend=backend)
+        started = perf_counter()
+        trace = simulation.run(words, progress=progress, vcd=options.vcd)
     if trace.ended is not Ended.DONE and options.variant == "repaired":
         raise InternalError(
             f"came to no end after {trace.cycles} cycles ({trace.ended.value}) and {len(trace.taken)} elements",
             parameter="circuit",
         )
-    return Simulated(design, trace, len(words), perf_counter() - started, simulation.said)
+    return Simulated(design, trace, perf_counter() - started, simulation.said)

@@ -24,11 +24,20 @@ from windrow.operators.input.input import Input
 from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.how import EAGER, Flush, How, flush_of
 from windrow.pipeline.build import build
-from windrow.pipeline.graph import Deliver, End, Stage, account_of, lost_rows, state_bytes, waiting_and_evicted
-from windrow.pipeline.metrics import Metrics, SourceMetrics, known, percentiles, slowest
+from windrow.pipeline.graph import (
+    Deliver,
+    End,
+    Stage,
+    account_of,
+    lost_rows,
+    progress_of,
+    state_bytes,
+    waiting_and_evicted,
+)
+from windrow.pipeline.metrics import Metrics, known, percentiles, slowest
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
-from windrow.semantics.progress.policies import END, START, External, Punctuation
+from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sources.base import TICK_SECONDS, Source
 
@@ -231,7 +240,7 @@ class Runner:
         accounts = [account_of(end, sum(stage.operator.counters.rows_in for stage in end.entries)) for end in ends]
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
-        sources = {o.name: _progress_of(o) for o in inputs}
+        sources = {o.name: progress_of(o) for o in inputs}
         middle, last_hundredth = percentiles(self.latencies, 0.5, 0.99)
         return Metrics(
             rows_in=sum(account.rows_in for account in accounts),
@@ -272,20 +281,6 @@ def _seconds(wait: str | timedelta | None) -> float | None:
 
 def _flush(options: LocalOptions) -> Flush:
     return flush_of(options.flush, options.flush_rows, options.flush_windows, options.flush_cells)
-
-
-def _progress_of(source: Input) -> SourceMetrics:
-    counted, disorder = source.counters, source.disorder
-    kind = "punctuation" if isinstance(source.policy, External) else "row"
-    return SourceMetrics(
-        counted.rows_in,
-        known(source.high),
-        known(source.bound),
-        source.bound == END,
-        counted.early,
-        disorder.behind,
-        disorder.jump(counted.rows_in, source.slack, kind),
-    )
 
 
 def _narrowed(source: Source, columns: list[str]) -> Source:
