@@ -209,9 +209,9 @@ def _bound(plan: Node, sources: Mapping[str, Source]) -> dict[str, Source]:
 
 
 ENGINES: dict[str, str | Engine] = {
-    "local": "windrow.engines.local.engine",
+    "local": "windrow.engines.local.run",
     "spark": "windrow.engines.spark.engine",
-    "hardware": "windrow.engines.hardware.engine",
+    "hardware": "windrow.engines.hardware.run",
 }
 """The engines by their names; those that were not used yet by the modules that have them as `ENGINE`.
 

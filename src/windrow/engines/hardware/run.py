@@ -10,6 +10,7 @@ from functools import partial, reduce
 
 import pyarrow as pa
 
+from windrow.engines.base import Engine
 from windrow.engines.hardware.finishing import finish
 from windrow.engines.hardware.options import HardwareOptions
 from windrow.engines.hardware.reading import WholeStream, read_whole
@@ -183,3 +184,14 @@ def metrics_of(done: CircuitRun, plan: Node) -> Metrics:
         sources=sources,
         strategies=[done.simulated.summary],
     )
+
+
+class HardwareEngine(Engine):
+    """Feeds streams to circuits, cycle by cycle."""
+
+    name = "hardware"
+    options = HardwareOptions
+    run = staticmethod(run)
+
+
+ENGINE = HardwareEngine()

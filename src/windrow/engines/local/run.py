@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.durable.folder_lock import CheckpointLock
-from windrow.engines.base import within
+from windrow.engines.base import Engine, within
 from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
@@ -306,3 +306,14 @@ def run(
             each = (replace(runner.metrics_of(end), elapsed=done[-1].elapsed) for end in runner.pipeline.ends)
             found.update(zip(places, each, strict=True))
     return [found[place] for place in range(len(plans))], reduce(Metrics.plus, done)
+
+
+class LocalEngine(Engine):
+    """Pushes elements through the operators in this process."""
+
+    name = "local"
+    options = LocalOptions
+    run = staticmethod(run)
+
+
+ENGINE = LocalEngine()
