@@ -13,8 +13,8 @@ import pytest
 import windrow as wr
 from tests.hardware.reference import expected, result_words, stream_of
 from windrow.engines.hardware.comparing import DIGITS
-from windrow.engines.hardware.finishing import finish
 from windrow.engines.hardware.reading import read_whole
+from windrow.engines.hardware.run import finish
 from windrow.engines.hardware.sizing import sized
 from windrow.engines.run import Requests
 from windrow.errors import ConfigurationError, DataError
@@ -85,8 +85,8 @@ def run_model(query: wr.Query, **options: Any) -> tuple[list[dict[str, Any]], tu
     truth = expected(plan.design, stream_of(plan.design, fed.elements))
     causes = np.array([*(place for place, *_ in truth.given), len(fed.elements) - 1])
     batches: list[pa.RecordBatch] = []
-    rows = plan.queries[0].rows
-    finish(rows.node, rows.above, answer_of(plan, fed, result_words(plan.design, truth.given), causes), batches.append)
+    answer = answer_of(plan, fed, result_words(plan.design, truth.given), causes)
+    finish(plan.queries[0].rows, answer, batches.append)
     table, counters = pa.Table.from_batches(batches, query.schema), truth.counters
     return table.to_pylist(), (counters["rows"], counters["late"], counters["filtered"])
 

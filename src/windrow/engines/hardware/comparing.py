@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.base import engine_named
-from windrow.engines.hardware.finishing import finish
-from windrow.engines.hardware.run import CircuitRun
+from windrow.engines.hardware.run import CircuitRun, finish
 from windrow.engines.run import Receiver, Requests
-from windrow.hardware.planning.joins import JoinPlan
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Node
 from windrow.plan.types.kinds import in_order
@@ -44,18 +41,12 @@ def compare(done: CircuitRun, plans: Sequence[Node], sources: Mapping[str, Sourc
     found: list[list[pa.RecordBatch]] = [[] for _ in plans]
     receiver = Receiver(lambda query, batch: found[query].append(batch))
     local.run(list(plans), sources, receiver, local.options(), Requests())
-    return [
-        _compared(_table(plan, answer_batches(done, place)), _table(plan, found[place]))
-        for place, plan in enumerate(plans)
-    ]
-
-
-def answer_batches(done: CircuitRun, place: int) -> list[pa.RecordBatch]:
-    """The whole answer of one query, with what is done in software."""
-    asked = done.plan.rows if isinstance(done.plan, JoinPlan) else done.plan.queries[place].rows
-    batches: list[pa.RecordBatch] = []
-    finish(asked.node, asked.above, done.answers[place], batches.append)
-    return batches
+    compared = []
+    for place, plan in enumerate(plans):
+        given: list[pa.RecordBatch] = []
+        finish(done.asked(place), done.answers[place], given.append)
+        compared.append(_compared(_table(plan, given), _table(plan, found[place])))
+    return compared
 
 
 def _table(plan: Node, batches: Sequence[pa.RecordBatch]) -> pa.Table:
@@ -69,22 +60,22 @@ def _compared(circuit: pa.Table, software: pa.Table) -> Compared:
         return Compared(circuit.num_rows, software.num_rows, 0, 0)
     names = [f"c{i}" for i in range(circuit.num_columns)]
     counted = [
-        _rounded(table).rename_columns(names).append_column("side", pa.array([sign] * table.num_rows, pa.int64()))
+        _rounded(table, names).append_column("side", pa.array([sign] * table.num_rows, pa.int64()))
         for table, sign in ((circuit, 1), (software, -1))
     ]
     summed = pa.concat_tables(counted).group_by(names).aggregate([("side", "sum")])["side_sum"].to_numpy()
     return Compared(circuit.num_rows, software.num_rows, int(-summed[summed < 0].sum()), int(summed[summed > 0].sum()))
 
 
-def _rounded(table: pa.Table) -> pa.Table:
-    """Floats to as many digits as both sides must have."""
+def _rounded(table: pa.Table, names: list[str]) -> pa.Table:
+    """Floats to as many digits as both sides must have, and columns under these names."""
     columns = []
     for column in table.columns:
         if pa.types.is_floating(column.type):
             texts = [None if v is None else f"{v:.{DIGITS - 1}e}" for v in column.to_pylist()]
             column = pa.chunked_array([pa.array(texts, pa.string())])
         columns.append(column)
-    return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
+    return pa.table(columns, names=names)
 
 
 @dataclass(frozen=True)
@@ -107,21 +98,11 @@ def cycles_of(done: CircuitRun) -> Cycles:
 
 
 def _latency(done: CircuitRun) -> tuple[int, int, int] | None:
-    if isinstance(done.plan, JoinPlan) or done.fed is None:
+    """The cycles since the last promise before each result, which let its window close."""
+    if done.fed is None:
         return None
-    given = _since_promise(done)
-    if len(given) == 0:
-        return None
-    return int(given.min()), int(np.median(given)), int(given.max())
-
-
-def _since_promise(done: CircuitRun) -> npt.NDArray[np.int64]:
-    """For each result the cycles since the last promise before it, which let its window close."""
-    assert done.fed is not None
-    trace, elements = done.simulated.trace, done.fed.elements
-    promises = np.flatnonzero(elements.punctuation)
+    trace, promises = done.simulated.trace, np.flatnonzero(done.fed.elements.punctuation)
     taken = trace.taken[promises[promises < len(trace.taken)]]
-    results = len(trace.given) - 1  # the last one only says that nothing follows
-    place = np.searchsorted(taken, trace.given[:results], side="left") - 1
-    waited = trace.given[:results] - taken[np.maximum(place, 0)]
-    return waited.astype(np.int64)
+    given = trace.given[:-1]  # the last one only says that nothing follows
+    waited = given - taken[np.maximum(np.searchsorted(taken, given, side="left") - 1, 0)]
+    return (int(waited.min()), int(np.median(waited)), int(waited.max())) if len(waited) else None

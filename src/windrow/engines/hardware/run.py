@@ -11,7 +11,6 @@ from functools import partial, reduce
 import pyarrow as pa
 
 from windrow.engines.base import Engine
-from windrow.engines.hardware.finishing import finish
 from windrow.engines.hardware.options import HardwareOptions
 from windrow.engines.hardware.reading import WholeStream, read_whole
 from windrow.engines.hardware.simulating import Simulated, arrivals, simulate
@@ -22,16 +21,21 @@ from windrow.hardware.answers import answer_of, pairs_of
 from windrow.hardware.feeding import Fed, feed
 from windrow.hardware.planning.joins import JoinPlan, JoinRows
 from windrow.hardware.planning.plan import AggregatePlan, CircuitPlan, asked_of, check_plans, plan_circuit
+from windrow.hardware.planning.windows import WindowRows
 from windrow.hardware.tools import require_hardware
+from windrow.operators.base import Batch
 from windrow.physical import nodes
 from windrow.physical.make import make
+from windrow.pipeline.build import build
 from windrow.pipeline.metrics import Metrics
-from windrow.plan.checks.nodes import loses_unasked
+from windrow.plan.checks.nodes import loses_unasked, shape_of
 from windrow.plan.columns import columns_read, prune_together
-from windrow.plan.nodes import Node
+from windrow.plan.nodes import Node, Stream, map_inputs
+from windrow.semantics.progress.policies import END, Punctuation
 from windrow.sources.base import Source
 
 Report = Callable[[Metrics], None]
+NAME = "circuit"
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class CircuitRun:
     """Of each query, before what is done in software."""
     fed: Fed | None = None
     """What went into a circuit for aggregates."""
+
+    def asked(self, place: int = 0) -> WindowRows | JoinRows:
+        """What a query asks of the circuit, and what lies above that."""
+        return self.plan.rows if isinstance(self.plan, JoinPlan) else self.plan.queries[place].rows
 
 
 def run(
@@ -74,8 +82,7 @@ def _run_one(
 ) -> Metrics:
     started = time.perf_counter()
     done = run_circuit([plan], sources, options, requests, report)
-    asked = done.plan.rows if isinstance(done.plan, JoinPlan) else done.plan.queries[0].rows
-    results = finish(asked.node, asked.above, done.answers[0], give)
+    results = finish(done.asked(), done.answers[0], give)
     metrics = replace(metrics_of(done, plan), results=results, elapsed=time.perf_counter() - started)
     if report is not None:
         report(metrics)
@@ -127,6 +134,30 @@ def _run_join(
     return CircuitRun(plan, streams, simulated, (pairs_of(plan, simulated.trace.results),))
 
 
+def finish(asked: WindowRows | JoinRows, batch: pa.RecordBatch, give: Callable[[pa.RecordBatch], None]) -> int:
+    """Give the answer of a query from the results of its circuit; how many rows it has.
+
+    What lies above the circuit is done in software: HAVING, projections, order.
+    """
+    if not asked.above:
+        if len(batch):
+            give(batch)
+        return len(batch)
+    shape = shape_of(asked.node)
+    assert shape.time is not None
+    plan: Node = Stream(NAME, shape.schema, shape.time)
+    for node in asked.above:
+        below = plan
+        plan = map_inputs(node, lambda _, below=below: below)  # type: ignore[misc]
+    pipeline = build(plan)
+    (end,) = pipeline.ends
+    end.on_result = give
+    pipeline.push(NAME, Batch.unread(batch))
+    pipeline.push(NAME, Punctuation(END))
+    pipeline.resume()
+    return end.results
+
+
 def _reporter(report: Report | None, rows: int) -> Callable[[float], None] | None:
     """Tells of a share of the elements as of rows."""
     if report is None:
@@ -171,7 +202,6 @@ def metrics_of(done: CircuitRun, plan: Node) -> Metrics:
     rows = sum(source.rows for source in sources.values())
     early = sum(source.early for source in sources.values()) + counted.get("early", 0)
     late, filtered = counted.get("late", 0), counted.get("filtered", 0)
-    asked = done.plan.rows if isinstance(done.plan, JoinPlan) else done.plan.queries[0].rows
     highs = [source.high for source in sources.values() if source.high is not None]
     return Metrics(
         rows_in=rows,
@@ -179,7 +209,7 @@ def metrics_of(done: CircuitRun, plan: Node) -> Metrics:
         rows_late=late,
         rows_filtered=filtered,
         rows_early=early,
-        rows_lost=late + early if loses_unasked(asked.node, plan) else 0,
+        rows_lost=late + early if loses_unasked(done.asked().node, plan) else 0,
         high_watermark=max(highs, default=None),
         sources=sources,
         strategies=[done.simulated.summary],
