@@ -32,7 +32,7 @@ def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str,
     for name in settings:
         if name not in SETTINGS:
             raise ConfigurationError("is not a setting of to_spark", parameter=name, allowed=SETTINGS)
-    session = session_of(query.sources) or SparkOptions(spark=spark).session()
+    session = session_of(query.sources, SparkOptions(spark=spark))
     return frames(session, [query.plan], query.sources, Settings(**settings))[0]
 
 

@@ -81,20 +81,15 @@ class SparkOptions(Settings):
         if self.restore and not self.checkpoint:
             raise ConfigurationError("needs a folder", parameter="checkpoint", hint="give checkpoint='folder'")
 
-    def session(self) -> SparkSession:
-        if self.spark is None:
-            return embedded(shards=self.shards, memory=self.memory)
-        check(self.spark)
-        return self.spark
 
-
-def session_of(sources: Mapping[str, Source]) -> SparkSession | None:
-    """The session that the query's DataFrames live in."""
-    for source in sources.values():
-        if isinstance(source, FrameSource):
-            check(source.frame.sparkSession)
-            return source.frame.sparkSession
-    return None
+def session_of(sources: Mapping[str, Source], options: SparkOptions) -> SparkSession:
+    """The session that the query's DataFrames live in, else the one given, else an embedded one."""
+    theirs = (source.frame.sparkSession for source in sources.values() if isinstance(source, FrameSource))
+    spark = next(theirs, options.spark)
+    if spark is None:
+        return embedded(shards=options.shards, memory=options.memory)
+    check(spark)
+    return spark
 
 
 def run(
@@ -129,7 +124,7 @@ def _run(
 ) -> list[Metrics]:
     started = time.perf_counter()
     with clear_words(), working_folder(options.checkpoint, restore=options.restore) as folder:
-        spark = session_of(sources) or options.session()
+        spark = session_of(sources, options)
         settings = replace(options, spool=folder / "spool")
 
         def work() -> list[Metrics]:
