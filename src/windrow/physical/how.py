@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from windrow.errors import ConfigurationError
 from windrow.physical.costs import MEASURED, Constants, Statistics
@@ -40,15 +41,16 @@ class Flush:
 EAGER = Flush()
 
 
-def flush_of(when: str, rows: int, windows: int, cells: int) -> Flush:
-    """What options say, or an error that names the one that is wrong."""
+def flush_of(options: Any) -> Flush:
+    """What the options of an engine say, or an error that names the one that is wrong."""
     ways = tuple(way.value for way in When)
-    if when not in ways:
-        raise ConfigurationError("must be a way to flush", parameter="flush", value=when, allowed=ways)
-    for name, value in (("flush_rows", rows), ("flush_windows", windows), ("flush_cells", cells)):
+    if options.flush not in ways:
+        raise ConfigurationError("must be a way to flush", parameter="flush", value=options.flush, allowed=ways)
+    sizes = {name: getattr(options, name) for name in ("flush_rows", "flush_windows", "flush_cells")}
+    for name, value in sizes.items():
         if value < 1:
             raise ConfigurationError("must be at least 1", parameter=name, value=value)
-    return Flush(When(when), rows, windows, cells)
+    return Flush(When(options.flush), *sizes.values())
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class LocalOptions:
                 raise ConfigurationError("must be a whole number of at least 1", parameter=name, value=value)
             if value is not None and value >= 1 << 62:
                 raise ConfigurationError("must be below 2^62", parameter=name, value=value)
-        _flush(self)
+        flush_of(self)
         _seconds(self.batch_wait)
         if (self.checkpoint_every or self.restore) and not self.checkpoint:
             raise ConfigurationError(
@@ -129,7 +129,7 @@ class Runner:
             options.statistics,
             calibrated(),
             trial=shards == 1,
-            flush=_flush(options),
+            flush=flush_of(options),
             shards=shards,
         )
 
@@ -277,10 +277,6 @@ def _seconds(wait: str | timedelta | None) -> float | None:
             "must be a length of time, or None", parameter="batch_wait", value=str(wait), hint="write it like '50 ms'"
         )
     return amount.resolve(Domain.TIME, "batch_wait") / 1e6
-
-
-def _flush(options: LocalOptions) -> Flush:
-    return flush_of(options.flush, options.flush_rows, options.flush_windows, options.flush_cells)
 
 
 def _narrowed(source: Source, columns: list[str]) -> Source:

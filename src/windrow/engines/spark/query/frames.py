@@ -24,7 +24,7 @@ from windrow.engines.spark.running.observing import OBSERVED, observed_as
 from windrow.engines.spark.session.shard_count import keep_shard_count, shard_count, shard_keys
 from windrow.engines.spark.session.worker import settle
 from windrow.errors import UnsupportedError
-from windrow.physical.how import EAGER, Flush, When, flush_of
+from windrow.physical.how import EAGER, When, flush_of
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.bundle import Bundle, Reading, bundled
 from windrow.sharded.pre_aggregate import PreAggregation, bodies_of
@@ -58,10 +58,6 @@ class Settings:
     flush_rows: int = EAGER.rows
     flush_windows: int = EAGER.windows
     flush_cells: int = EAGER.cells
-
-    @property
-    def flushing(self) -> Flush:
-        return flush_of(self.flush, self.flush_rows, self.flush_windows, self.flush_cells)
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,7 @@ def frames(
     if static and len(static) < len(names):
         _refuse_mix(static)
     # Of static frames Spark itself makes the panes of each window.
-    flush = settings.flushing
+    flush = flush_of(settings)
     panes = not static and flush.when is When.EAGER
     if not static:
         keep_shard_count(spark)
