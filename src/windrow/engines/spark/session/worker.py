@@ -8,14 +8,10 @@ from dataclasses import replace
 import pyarrow as pa
 
 from windrow.engines.local.compiling import small_data
-from windrow.operators.late.judging import late_columns
-from windrow.physical.make import make_divided
-from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Node, WindowAggregate
 from windrow.sharded import chunks
-from windrow.sharded.bundle import Bundle, Shards
-from windrow.sharded.pre_aggregate import PreAggregation, bodies_of
-from windrow.sharded.shard import Job
+from windrow.sharded.bundle import Reading, Shards, bundled
+from windrow.sharded.pre_aggregate import bodies_of
 
 _SHARDS = (2, 0)
 _settled: list[bool] = []
@@ -28,25 +24,20 @@ def compile_two_levels(plan: Node) -> None:
     """
     assert isinstance(plan, (WindowAggregate, Join))
     for asked in (plan, replace(plan, late=Late.DROP)):
-        (divided,), shape = make_divided([asked]), shape_of(asked)
-        job = Job(divided, _SHARDS, shape.answer, late_columns(asked), shape.time)
-        shard = Shards(Bundle((job,)), 0)
+        bundle, readings = bundled([asked], _SHARDS)
+        shard = Shards(bundle, 0)
         for half in (small_data().slice(0, 32), small_data().slice(32)):
-            list(shard.run(_bodies(job, half)))
+            list(shard.run(body for reading in readings for body in _bodies(reading, half)))
             store: dict[chunks.Key, bytes] = {}
             chunks.save(shard.tables(), {}, store)
-            again = Shards(Bundle((job,)), 0)
+            again = Shards(bundle, 0)
             again.restore(shard.facts(), chunks.load(store.items())[0])
             shard = again
 
 
-def _bodies(job: Job, data: pa.Table) -> list[bytes]:
-    bodies: list[bytes] = []
-    for place, exchange in enumerate(job.divided.exchanges):
-        batches = data.select(exchange.stream.schema.names).to_batches()
-        sent = bodies_of([PreAggregation(exchange, place, job.shards)], batches)
-        bodies += [row["body"] for batch in sent for row in batch.to_pylist()]
-    return bodies
+def _bodies(reading: Reading, data: pa.Table) -> list[bytes]:
+    sent = bodies_of(reading, data.select(reading[0].exchange.stream.schema.names).to_batches())
+    return [row["body"] for batch in sent for row in batch.to_pylist()]
 
 
 def settle() -> None:
