@@ -183,15 +183,13 @@ def _fitting(receiver: Receiver, plans: Sequence[Node]) -> Receiver:
 
 def _reporting(receiver: Receiver, on_progress: Callable[[Metrics], None] | None) -> Receiver:
     """The same, and progress is reported to someone else, too."""
-    first, second = receiver.on_progress, on_progress
-    if first is None or second is None:
-        return replace(receiver, on_progress=first or second)
+    told = [one for one in (receiver.on_progress, on_progress) if one is not None]
 
-    def both(metrics: Metrics) -> None:
-        first(metrics)
-        second(metrics)
+    def tell(metrics: Metrics) -> None:
+        for one in told:
+            one(metrics)
 
-    return replace(receiver, on_progress=both)
+    return replace(receiver, on_progress=tell if told else None)
 
 
 def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
