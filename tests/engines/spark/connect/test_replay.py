@@ -190,7 +190,7 @@ def test_work_is_done_on_the_elements_of_a_piece() -> None:
 
 def run(spark: SparkSession, name: str, source: Source, checkpoint: Path, batch_rows: int) -> list[tuple[Any, ...]]:
     """What a stream that is run until all is read has put into a table."""
-    spark.dataSource.register(replay_class(name, source, SCHEMA, summary, batch_rows=batch_rows))
+    spark.dataSource.register(replay_class(name, SCHEMA, Replay(source, summary, batch_rows)))
     frame = spark.readStream.format(name).load()
     results, place = str(checkpoint / "results"), str(checkpoint / "checkpoint")
     query = frame.writeStream.format("parquet").option("path", results).option("checkpointLocation", place)

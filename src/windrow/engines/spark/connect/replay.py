@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -148,22 +148,13 @@ class ReplayBatch(DataSourceReader):
         return self.replay.read(partition)
 
 
-def replay_class(
-    name: str,
-    source: Source,
-    schema: StructType | str,
-    work: Work,
-    *,
-    batch_rows: int,
-    partitions: int = 1,
-    rate: float | None = None,
-) -> type[DataSource]:
+def replay_class(name: str, schema: StructType | str, replay: Replay) -> type[DataSource]:
     """The format `name` that replays a source: register it, then `readStream.format(name).load()`.
 
-    `schema` is that of the batches `work` gives. `source` and `work` travel to other processes by pickling. Every
+    `schema` is that of the batches its work gives. Source and work travel to other processes by pickling. Every
     span of a stream is a function of its offsets, and the last one has `ends`, with rows or without.
     """
-    replay = Replay(source, LoadedLater(work), batch_rows, partitions, rate)
+    replay = replace(replay, work=LoadedLater(replay.work))
 
     class ReplaySource(DataSource):  # defined in here so that it travels by value, with what it replays
         @classmethod

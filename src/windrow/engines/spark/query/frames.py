@@ -15,7 +15,7 @@ from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.base import INNER
 from windrow.engines.spark.connect.end_of_stream import check_closing, end_class
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.engines.spark.connect.replay import replay_class
+from windrow.engines.spark.connect.replay import Replay, replay_class
 from windrow.engines.spark.query.native_panes import native_panes, why_not_native
 from windrow.engines.spark.query.processor import ShardProcessor
 from windrow.engines.spark.query.saved_shards import run_whole
@@ -178,10 +178,8 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
 
     name = f"windrow_{uuid4().hex}"
     partitions = settings.partitions or len(shard_keys_of(spark))
-    made = replay_class(
-        name, source, BODIES, work, batch_rows=settings.batch_rows, partitions=partitions, rate=settings.rate
-    )
-    spark.dataSource.register(made)
+    replay = Replay(source, work, settings.batch_rows, partitions, settings.rate)
+    spark.dataSource.register(replay_class(name, BODIES, replay))
     return spark.readStream.format(name).load()
 
 
