@@ -6,8 +6,8 @@ Two processes, one a checkout, hand a baton to each other before every timed pie
 and both meet the same noise. A line is a piece: the seconds it took in each, and how many times as fast it became, the
 median over the rounds with the least and the greatest; `best` is the ratio of the quickest rounds, which noise touches
 least. A piece is found again by the order of the measurements and its name, so that a benchmark that asks other
-questions in the two checkouts cannot be compared; what has no partner is counted. Ctrl-C shows what has been measured
-so far.
+questions in the two checkouts cannot be compared; what has no partner is counted. Other libraries, which are the same
+in both, do not run. Ctrl-C shows what has been measured so far.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+RIVALS = ("duckdb", "polars", "numpy", "bins")
+"""How the names of works begin that are not ours."""
 Pieces = dict[str, list[float]]
 
 
@@ -86,15 +88,18 @@ class Timing:
         self.baton.hand_over()
 
     def _naming(self, side_by_side: Callable[..., Any]) -> Callable[..., Any]:
-        def named(works: Mapping[str, Callable[[], object]], *others: Any, **more: Any) -> Any:
+        def named(works: Mapping[str, Callable[[], object]], repeats: int = self.rounds, *_: Any, **__: Any) -> Any:
             self.measured += 1
-            self.names = {id(work): f"{self.measured} {name}" for name, work in works.items()}
-            return side_by_side(works, *others, **more)
+            ours = {name: work for name, work in works.items() if not name.startswith(RIVALS)}
+            self.names = {id(work): f"{self.measured} {name}" for name, work in ours.items()}
+            return side_by_side({name: ours.get(name, _nothing) for name in works}, repeats)
 
         return named
 
     def _timing(self, timed: Callable[..., float]) -> Callable[..., float]:
         def measured(work: Callable[[], object]) -> float:
+            if work is _nothing:
+                return timed(work)
             self._next()
             seconds = timed(work)
             self.pieces[self.names.get(id(work), "?")].append(seconds)
@@ -115,6 +120,10 @@ class Timing:
             return progress
 
         return measured
+
+
+def _nothing() -> None:
+    """Stands in for a rival."""
 
 
 def inside(file: Path, pipes: tuple[int, int], rounds: int, out: Path, *, first: bool) -> None:

@@ -52,6 +52,13 @@ def test_pieces_take_turns_and_the_longer_benchmark_goes_on_alone(tmp_path: Path
     assert ["a", "b", "a", "b", "a", "b", "b"] == (tmp_path / "order").read_text().split()
 
 
+def test_other_libraries_do_not_run(tmp_path: Path) -> None:
+    works = "side_by_side({'windrow': work, 'duckdb 1 thread': None}, 1, same=len)"
+    folders = [checkout(tmp_path / name, works) for name in "ab"]
+    assert [{"1 windrow": [1.5]}] * 2 == pieces_of_both(folders, "sample", 1)
+    assert ["a", "b"] == (tmp_path / "order").read_text().split()
+
+
 def test_a_benchmark_that_fails_is_shown(tmp_path: Path) -> None:
     folders = [checkout(tmp_path / "a", "pass"), checkout(tmp_path / "b", "raise ValueError('no rows')")]
     with pytest.raises(SystemExit, match=r"^sample failed\n(.|\n)*ValueError: no rows\n$"):

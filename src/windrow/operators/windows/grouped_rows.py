@@ -36,7 +36,7 @@ class GroupedRows:
     partitions: Codes = field(default_factory=lambda: NO_CODES)
     """For windows of rows, the partition that each counts in."""
     data: pa.RecordBatch | None = None
-    """For windows of rows, those that are to wait: they have their partition as their code, and are not lifted."""
+    """For windows of rows, which are lifted when they count; those that wait have their partition as their code."""
 
     def __len__(self) -> int:
         return len(self.times)

@@ -20,8 +20,12 @@ def add_rows(adds, slots):
 
 @kernel
 def add_integers(adds, column, slots, values, valid):
-    for i in range(len(slots)):
-        if len(valid) == 0 or valid[i]:
+    if len(valid):
+        for i in range(len(slots)):
+            if valid[i]:
+                adds[slots[i], column] += values[i]
+    else:
+        for i in range(len(slots)):
             adds[slots[i], column] += values[i]
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from windrow.operators.late.bounds import Bounds, GroupBounds
 
 PIECE = 1 << 16
-"""Rows taken at a time, so that their cells stay in the cache."""
+"""Rows taken at a time, so that they and their cells stay in the cache."""
 
 
 class CountedRows(RowWindows):
@@ -69,34 +69,33 @@ class CountedRows(RowWindows):
         """Rows of a batch as `add` takes them."""
         batch = batch.compact()
         if self.window.order is None:
-            numbers = np.arange(self.arrived, self.arrived + len(batch))
-            self.arrived += len(batch)
-            return self._grouped(Batch(batch.data, numbers))
+            first, self.arrived = self.arrived, self.arrived + len(batch)
+            rows = GroupedRows(np.arange(first, self.arrived), NO_CODES, {}, data=batch.data)
+            rows.__dict__["span"] = first, self.arrived - 1
+            return rows
         codes = self._partitions_of(batch)
         codes = codes if len(codes) else np.zeros(len(batch), np.int32)
         return GroupedRows(batch.times, codes, {}, data=batch.data)
-
-    def _grouped(self, batch: Batch) -> GroupedRows:
-        rows = self.grouping.rows(batch, self.regrow)
-        rows.partitions = rows.codes if self.is_key else self._partitions_of(batch)
-        return rows
 
     def _partitions_of(self, batch: Batch) -> Codes:
         columns = [batch.data.column(place) for place in self.columns]
         return self.partitions.encode(columns) if columns else NO_CODES
 
     def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
-        if self.window.order is None:
-            return self._count(rows)
         assert rows.data is not None
+        if self.window.order is None:
+            return self._count(Batch(rows.data, rows.times))
         self.waiting.append(RowBlock({"place": rows.times, "code": rows.codes}, rows.data))
         return ()
 
-    def _count(self, rows: GroupedRows) -> Iterator[Closed]:
+    def _count(self, batch: Batch) -> Iterator[Closed]:
         """Rows in the order in which they count."""
-        self.reserve(self.partitions.count, self.grouping.count)
-        for start in range(0, len(rows), PIECE):
-            yield from self.count_rows(rows if len(rows) <= PIECE else rows.take(slice(start, start + PIECE)))
+        for start in range(0, len(batch), PIECE):
+            piece = batch.slice(start, min(start + PIECE, len(batch)))
+            rows = self.grouping.rows(piece, self.regrow)
+            rows.partitions = rows.codes if self.is_key else self._partitions_of(piece)
+            self.reserve(self.partitions.count, self.grouping.count)
+            yield from self.count_rows(rows)
 
     def judge(self, rows: GroupedRows, met: Integers, *, consistent: bool) -> Verdicts:
         late = np.ones(len(rows), np.bool_)
@@ -117,7 +116,7 @@ class CountedRows(RowWindows):
 
     def _released(self, rows: RowBlock) -> Iterator[Closed]:
         if len(rows):
-            yield from self._count(self._grouped(Batch(rows.rows, rows["place"])))
+            yield from self._count(Batch(rows.rows, rows["place"]))
 
     def next_end(self, closed: int) -> int:
         if not self.is_promising:
