@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
 
 import numpy as np
 
@@ -48,9 +47,13 @@ def reorder(pieces: Iterable[Rows], disorder: Disorder, rng: np.random.Generator
 
 def with_upcoming(pieces: Iterable[Rows]) -> Iterator[tuple[Rows, int]]:
     """Each piece with the first time of the next one, END for the last."""
-    end: Rows = {}
-    for piece, following in pairwise(chain(pieces, [end])):
-        yield piece, int(following[TIME][0]) if following else END
+    previous: Rows | None = None
+    for piece in pieces:
+        if previous is not None:
+            yield previous, int(piece[TIME][0])
+        previous = piece  # and no longer the one before, whose memory the next piece is made in
+    if previous is not None:
+        yield previous, END
 
 
 def punctuate(arrived: Iterable[Arrived], every: int) -> Iterator[Rows]:

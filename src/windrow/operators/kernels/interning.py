@@ -6,6 +6,9 @@ import numpy as np
 
 from windrow.operators.kernels.compiled import inlined, kernel
 
+BLOCK = 1024
+"""Words that a table gives codes to in one simple loop, which is twice as fast as one that looks at each code."""
+
 
 @inlined
 def _word_place(word, size):
@@ -31,14 +34,19 @@ def _word_code(word, index, stored, count):
 @kernel
 def direct_codes(words, base, table, start, index, stored, count, out):
     """As `intern_words`, of words within a small range by a table, which takes up what it does not have yet."""
-    for i in range(start, len(words)):
-        code = table[words[i] - base]
-        if code < 0:
-            code, count = _word_code(words[i], index, stored, count)
-            if code < 0:
-                return i, count
-            table[words[i] - base] = code
-        out[i] = code
+    for first in range(start, len(words), BLOCK):
+        block, codes, unknown = words[first : first + BLOCK], out[first : first + BLOCK], False
+        for i in range(len(block)):
+            codes[i] = table[block[i] - base]
+            unknown |= codes[i] < 0
+        if not unknown:
+            continue
+        for i in range(len(block)):
+            if codes[i] < 0:
+                code, count = _word_code(block[i], index, stored, count)
+                if code < 0:
+                    return first + i, count
+                codes[i] = table[block[i] - base] = code
     return len(words), count
 
 
