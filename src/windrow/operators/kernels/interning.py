@@ -6,9 +6,6 @@ import numpy as np
 
 from windrow.operators.kernels.compiled import inlined, kernel
 
-BLOCK = 1024
-"""Words that a table gives codes to in one simple loop, which is twice as fast as one that looks at each code."""
-
 
 @inlined
 def _word_place(word, size):
@@ -16,50 +13,38 @@ def _word_place(word, size):
     return np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & (size - 1)
 
 
-@inlined
-def _word_code(word, index, stored, count):
-    """Code of a word, which gets the next one where it is new; -1 when the table is full. Returns (code, count)."""
-    at = _word_place(word, len(index))
-    while index[at] >= 0 and stored[index[at]] != word:
-        at = (at + 1) & (len(index) - 1)
-    if index[at] < 0:
-        if count == min(len(stored), len(index) // 2):
-            return -1, count
-        index[at] = count
-        stored[count] = word
-        count += 1
-    return index[at], count
-
-
 @kernel
-def direct_codes(words, base, table, start, index, stored, count, out):
-    """As `intern_words`, of words within a small range by a table, which takes up what it does not have yet."""
-    for first in range(start, len(words), BLOCK):
-        block, codes, unknown = words[first : first + BLOCK], out[first : first + BLOCK], False
-        for i in range(len(block)):
-            codes[i] = table[block[i] - base]
-            unknown |= codes[i] < 0
-        if not unknown:
-            continue
-        for i in range(len(block)):
-            if codes[i] < 0:
-                code, count = _word_code(block[i], index, stored, count)
-                if code < 0:
-                    return first + i, count
-                codes[i] = table[block[i] - base] = code
-    return len(words), count
+def direct_codes(words, base, table, out):
+    """Codes of words within a small range by a table; returns the first word not in it, or -1."""
+    unknown = -1
+    for i in range(len(words)):
+        code = table[words[i] - base]
+        out[i] = code
+        if code < 0 and unknown < 0:
+            unknown = i
+    return unknown
 
 
 @kernel
 def intern_words(words, valid, null_code, start, index, stored, count, out):
     """Code of each word from `start` on; stops early when the table is full. Returns (row reached, count)."""
+    mask = len(index) - 1
+    limit = min(len(stored), len(index) // 2)
     for i in range(start, len(words)):
         if len(valid) and not valid[i]:
             out[i] = null_code
             continue
-        out[i], count = _word_code(words[i], index, stored, count)
-        if out[i] < 0:
-            return i, count
+        word = words[i]
+        at = _word_place(word, len(index))
+        while index[at] >= 0 and stored[index[at]] != word:
+            at = (at + 1) & mask
+        if index[at] < 0:
+            if count == limit:
+                return i, count
+            index[at] = count
+            stored[count] = word
+            count += 1
+        out[i] = index[at]
     return len(words), count
 
 

@@ -66,9 +66,9 @@ class WordInterner(Interner):
 
     def encode_words(self, words: Integers, valid: npt.NDArray[np.uint8]) -> Codes:
         out = np.empty(len(words), np.int32)
-        if len(valid) or not len(words) or not self._encode_directly(words, out):
-            self._encode(words, out, interning.intern_words, valid, self.null)
-        return out
+        if len(valid) == 0 and len(words) and self._encode_directly(words, out):
+            return out
+        return self._encode_by_hash(words, valid, out)
 
     def _encode_directly(self, words: Integers, out: Codes) -> bool:
         """By a table over the range of the words, when it is small; the table follows the hash.
@@ -88,14 +88,21 @@ class WordInterner(Interner):
             if self.null >= 0:
                 inside[self.null] = False
             self.direct[known[inside]] = np.flatnonzero(inside)
-        self._encode(words, out, interning.direct_codes, self.base, self.direct)
+        unknown = interning.direct_codes(words, self.base, self.direct, out)
+        if unknown >= 0:
+            rest = self._encode_by_hash(words[unknown:], NO_VALIDITY, out[unknown:])
+            self.direct[words[unknown:] - self.base] = rest
         return True
 
-    def _encode(self, words: Integers, out: Codes, kernel: Callable[..., tuple[int, int]], *by: Any) -> None:
-        reached, self.count = kernel(words, *by, 0, self.index, self.stored, self.count, out)
-        while reached < len(words):
+    def _encode_by_hash(self, words: Integers, valid: npt.NDArray[np.uint8], out: Codes) -> Codes:
+        reached = 0
+        while True:
+            reached, self.count = interning.intern_words(
+                words, valid, self.null, reached, self.index, self.stored, self.count, out
+            )
+            if reached == len(words):
+                return out
             self._grow()
-            reached, self.count = kernel(words, *by, reached, self.index, self.stored, self.count, out)
 
     def _grow(self) -> None:
         self.stored = np.concatenate([self.stored, np.zeros(3 * len(self.stored), np.int64)])
