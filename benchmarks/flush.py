@@ -10,11 +10,12 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 from _figures import Figure, Unit
-from _harness import Settings, benchmark, verdict
+from _harness import Settings, benchmark, piece, verdict
 
 import windrow as wr
 from windrow.engines.local import LocalOptions
@@ -76,7 +77,8 @@ def main(settings: Settings) -> None:
     lines = []
     for groups in GROUPS[:-1] if settings.quick else GROUPS:
         for flush in ("eager", "slow", "lazy"):
-            clock, processor = stalls(groups, flush, 2 if settings.quick else MEASURED)
+            work = partial(stalls, groups, flush, 2 if settings.quick else MEASURED)
+            clock, processor = piece(f"{groups:,} groups, {flush}", work)
             p50, p99, most = np.quantile(clock, [0.5, 0.99, 1.0]).tolist()
             figures = [Figure.once(seconds, Unit.SECONDS) for seconds in (p50, p99, most, max(processor))]
             rate = Figure.once(len(clock) * BATCH_ROWS / sum(processor), Unit.RATE)

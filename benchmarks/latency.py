@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 from _figures import Figure, Unit
-from _harness import Settings, benchmark, verdict
+from _harness import Settings, benchmark, piece, verdict
 
 import windrow as wr
 from windrow.engines.local import LocalOptions
@@ -76,7 +77,7 @@ def main(settings: Settings) -> None:
     lines = []
     for ratio in (10, 60):
         latencies(ratio, fed[: len(fed) // 4])
-        seconds, results = latencies(ratio, fed)
+        seconds, results = piece(f"RANGE/SLIDE {ratio}", partial(latencies, ratio, fed))
         p50, p99, most = np.quantile(seconds, [0.5, 0.99, 1.0]).tolist()
         verdicts = verdict(p99, BAR, at_most=True), verdict(p99, GOAL, at_most=True)
         figures = [Figure.once(found, Unit.SECONDS) for found in (min(seconds), p50, p99, most)]

@@ -19,12 +19,15 @@ def timed(work):
     work()
     return 1.5
 
+def piece(name, work):
+    return work()
+
 def side_by_side(works, repeats):
     return {name: [timed(work) for _ in range(repeats)] for name, work in works.items()}
 """
 BENCHMARK = """
 from pathlib import Path
-from _harness import Settings, side_by_side
+from _harness import Settings, piece, side_by_side
 
 def work():
     with Path("../order").open("a") as order:
@@ -57,6 +60,12 @@ def test_other_libraries_do_not_run(tmp_path: Path) -> None:
     folders = [checkout(tmp_path / name, works) for name in "ab"]
     assert [{"1 windrow": [1.5]}] * 2 == pieces_of_both(folders, "sample", 1)
     assert ["a", "b"] == (tmp_path / "order").read_text().split()
+
+
+def test_what_looks_at_the_clock_itself_is_timed_once_a_round(tmp_path: Path) -> None:
+    folders = [checkout(tmp_path / name, "assert piece('flush', lambda: work() or 7) == 7") for name in "ab"]
+    assert [{"1 flush": [1.5] * 3}] * 2 == pieces_of_both(folders, "sample", 3)
+    assert ["a", "b"] * 2 == (tmp_path / "order").read_text().split()[:4]
 
 
 def test_a_benchmark_that_fails_is_shown(tmp_path: Path) -> None:
