@@ -71,7 +71,7 @@ class CountedRows(RowWindows):
         if self.window.order is None:
             first, self.arrived = self.arrived, self.arrived + len(batch)
             rows = GroupedRows(np.arange(first, self.arrived), NO_CODES, {}, data=batch.data)
-            rows.__dict__["span"] = first, self.arrived - 1
+            rows.__dict__["span"] = first, self.arrived - 1  # known without looking at the numbers
             return rows
         codes = self._partitions_of(batch)
         codes = codes if len(codes) else np.zeros(len(batch), np.int32)
