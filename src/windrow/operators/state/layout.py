@@ -18,7 +18,7 @@ from windrow.aggregates.kinds.base import Array, Integers, Numbers, Part, State,
 from windrow.aggregates.kinds.columns import Columns
 from windrow.aggregates.sums import COUNTED
 from windrow.operators.expressions.values import decoded
-from windrow.operators.kernels.panes import scatter
+from windrow.operators.kernels.panes import cells, scatter
 from windrow.operators.state.columns.base import Lifted, StateColumn
 from windrow.operators.state.columns.making import RegisterColumns, column_for
 from windrow.operators.state.hashes import hashes
@@ -52,10 +52,18 @@ class Table:
         for kind, matrix in self.matrices.items():
             matrix[rows] = other.matrices[kind]
 
-    def reset(self, rows: npt.NDArray[Any] | slice) -> None:
+    def reset(self, rows: slice) -> None:
         """Make these rows neutral."""
         for kind, matrix in self.matrices.items():
             matrix[rows] = kind.neutral
+
+    def take_out(self, rows: npt.NDArray[Any]) -> Table:
+        """Take these rows, each of them once, and make them neutral."""
+        shapes = ((kind, (len(rows), matrix.shape[1])) for kind, matrix in self.matrices.items())
+        taken = Table({kind: np.empty(shape, kind.dtype) for kind, shape in shapes})
+        for kind, matrix in self.matrices.items():
+            cells.take_out(rows, kind.neutral, matrix, taken.matrices[kind])
+        return taken
 
     def combine(self, slots: npt.NDArray[Any], other: Table) -> None:
         """Combine the rows of another table of the same columns into these cells."""

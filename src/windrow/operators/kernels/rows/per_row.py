@@ -9,12 +9,10 @@ import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.panes import sliding
+from windrow.operators.kernels.panes.cells import FEW
 
 SILENT, CLOSES, CLOSED, UNCOUNTED = 0, 1, 2, 3
 """What a row does to the window that ends with it: nothing, closes it, has closed it; or that is not known yet."""
-
-FEW = 8
-"""Up to this many columns of state are moved one by one."""
 
 
 @kernel
@@ -74,7 +72,7 @@ def insert_rows(late_times, late_codes, times, codes, count, origins):
 def insert_states(origins, first, late, states):
     """The state of rows along with them: those from `first` on come from `origins`.
 
-    Few columns are moved one after the other: a row of one or two numbers costs ten times as much as the numbers.
+    There is no copy of what moves, so the last ones go first.
     """
     columns = states.shape[1]
     if columns > FEW:

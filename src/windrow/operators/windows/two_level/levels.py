@@ -60,8 +60,7 @@ class LowTable:
 
     def _taken(self, gone: int) -> Cells:
         slots = self._gone[:gone]
-        cells = Cells(self.panes[slots], self.codes[slots], self.state.take(slots))
-        self.state.reset(slots)
+        cells = Cells(self.panes[slots], self.codes[slots], self.state.take_out(slots))
         self.layout.settle(cells.state)
         self.free[self.left : self.left + gone] = slots
         self.left += gone
