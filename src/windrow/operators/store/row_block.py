@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, concatenated, numbers_of
 from windrow.aggregates.kinds.base import Array, Integers
+from windrow.operators.compression import CodedColumn, Nature
 from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
 from windrow.operators.store.packed import Packed, joined
 
-Column: TypeAlias = npt.NDArray[Any] | Packed
+Column: TypeAlias = npt.NDArray[Any] | Packed | CodedColumn
 """One row, or one line of a matrix, for each row."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Chosen: TypeAlias = npt.NDArray[Any] | slice
@@ -26,16 +27,24 @@ _WHOLE = "."
 class RowBlock:
     """Columns of numbers by name, and whole rows in Arrow where these are given back."""
 
-    __slots__ = ("_spans", "columns", "data", "first", "size")
+    __slots__ = ("_spans", "by", "columns", "data", "first", "size")
 
-    def __init__(self, columns: Mapping[str, Column], data: pa.RecordBatch | None = None, first: int = 0) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        data: pa.RecordBatch | None = None,
+        first: int = 0,
+        by: str | None = None,
+    ) -> None:
         self.columns = columns
         self.data = data
         self.first = first
         """The number of its first row, where rows are numbered."""
+        self.by = by
+        """A column by which its rows are known to be sorted."""
         self._spans: dict[str, tuple[int, int]] = {}
         column = next(iter(columns.values()))
-        self.size = column.size if isinstance(column, Packed) else len(column)
+        self.size = len(column) if isinstance(column, np.ndarray) else column.size
 
     def __len__(self) -> int:
         return self.size
@@ -44,12 +53,33 @@ class RowBlock:
         return name in self.columns
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        column = self.columns[name]
-        return column.read() if isinstance(column, Packed) else column
+        return _read(self.columns[name])
 
     def part(self, name: str, rows: Chosen) -> npt.NDArray[Any]:
         """A column of some rows."""
-        return RowBlock({name: _taken(self.columns[name], rows)})[name]
+        return _read(_taken(self.columns[name], rows))
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether columns are in coded blocks, which are shared and never made anew."""
+        return any(isinstance(column, CodedColumn) for column in self.columns.values())
+
+    def sealed(self, natures: Mapping[str, Nature], block_rows: int) -> RowBlock:
+        """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
+        columns = {
+            name: column
+            if isinstance(column, CodedColumn) or (isinstance(column, np.ndarray) and column.ndim == 2)
+            else CodedColumn.of(_read(column), natures.get(name, Nature.INTEGERS), block_rows=block_rows)
+            for name, column in self.columns.items()
+        }
+        return RowBlock(columns, self.data, self.first, self.by)
+
+    def opened(self) -> RowBlock:
+        """The same rows without coded blocks."""
+        if not self.is_sealed:
+            return self
+        columns = {n: c.read() if isinstance(c, CodedColumn) else c for n, c in self.columns.items()}
+        return RowBlock(columns, self.data, self.first, self.by)
 
     @property
     def rows(self) -> pa.RecordBatch:
@@ -62,27 +92,34 @@ class RowBlock:
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(len(self))
             data = None if self.data is None else self.data.slice(start, stop - start)
-            return RowBlock(columns, data, self.first + start)
+            return RowBlock(columns, data, self.first + start, self.by)
         if self.data is None:
             return RowBlock(columns)
         places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         return RowBlock(columns, self.data.take(arrow(places)))
 
+    def sorted_by(self, name: str) -> RowBlock:
+        """The same rows, which are sorted by this column."""
+        return RowBlock(self.columns, self.data, self.first, name)
+
     def having(self, columns: Mapping[str, Column]) -> RowBlock:
         """The same rows with these columns in addition, or in place of those of the same names."""
-        return RowBlock({**self.columns, **columns}, self.data, self.first)
+        by = None if self.by in columns else self.by
+        return RowBlock({**self.columns, **columns}, self.data, self.first, by)
 
     def remapped(self, name: str, mapping: npt.NDArray[Any]) -> RowBlock:
         """The same rows with `mapping[value]` in place of each value of a column."""
-        values = mapping[self[name]]
-        return self.having({name: Packed.of(values) if isinstance(self.columns[name], Packed) else values})
+        column, values = self.columns[name], mapping[self[name]]
+        if isinstance(column, Packed):
+            return self.having({name: Packed.of(values)})
+        return self.having({name: column.like(values) if isinstance(column, CodedColumn) else values})
 
     def without(self, name: str) -> RowBlock:
         return RowBlock({n: column for n, column in self.columns.items() if n != name}, self.data, self.first)
 
     def numbered(self, first: int) -> RowBlock:
         """The same rows, numbered on from here."""
-        return RowBlock(self.columns, self.data, first)
+        return RowBlock(self.columns, self.data, first, self.by)
 
     def packed(self) -> RowBlock:
         """The same rows with each number in as few bytes as the column needs."""
@@ -92,7 +129,7 @@ class RowBlock:
     def sorted(self, by: str) -> RowBlock:
         """By a column, equal values as they are."""
         column = self.columns[by]
-        places = column.offsets if isinstance(column, Packed) else column
+        places = column.offsets if isinstance(column, Packed) else _read(column)
         if len(places) and (places[1:] < places[:-1]).any():
             return self.take(value_order(places) if places.dtype == np.int64 else np.argsort(places, kind="stable"))
         return self
@@ -104,13 +141,17 @@ class RowBlock:
     def search(self, name: str, value: int) -> int:
         """How many rows are below a value of a column by which they are sorted."""
         column = self.columns[name]
-        return column.search(value) if isinstance(column, Packed) else int(column.searchsorted(value))
+        return int(column.searchsorted(value)) if isinstance(column, np.ndarray) else column.search(value)
 
     def span(self, name: str) -> tuple[int, int]:
         """The least and the greatest value of a column; there must be one."""
         if name not in self._spans:
-            values = self[name]
-            self._spans[name] = int(values.min()), int(values.max())
+            column = self.columns[name]
+            if isinstance(column, CodedColumn):
+                self._spans[name] = column.least, column.greatest
+            else:
+                values = self[name]
+                self._spans[name] = int(values.min()), int(values.max())
         return self._spans[name]
 
     @staticmethod
@@ -118,8 +159,7 @@ class RowBlock:
         """Rows of the same columns, one after the other; there must be a block."""
         if len(blocks) == 1:
             return blocks[0]
-        columns: dict[str, Any] = {name: [block.columns[name] for block in blocks] for name in blocks[0].columns}
-        columns = {n: joined(c) if isinstance(c[0], Packed) else np.concatenate(c) for n, c in columns.items()}
+        columns = {name: _joined([block.columns[name] for block in blocks]) for name in blocks[0].columns}
         data = [block.data for block in blocks if block.data is not None]
         return RowBlock(columns, concatenated(data) if data else None, blocks[0].first)
 
@@ -177,8 +217,24 @@ def value_order(values: Integers) -> Integers:
     return keys
 
 
+def _read(column: Column) -> npt.NDArray[Any]:
+    return column if isinstance(column, np.ndarray) else column.read()
+
+
+def _joined(columns: Sequence[Any]) -> Column:
+    """Columns of the same rows' blocks; coded blocks stay as they are where all of them are coded."""
+    if all(isinstance(column, Packed) for column in columns):
+        return joined(columns)
+    if all(isinstance(column, CodedColumn) for column in columns):
+        return CodedColumn.joined(columns)
+    return np.concatenate([_read(column) for column in columns])
+
+
 def _taken(column: Column, rows: Chosen) -> Column:
-    if isinstance(column, Packed):
+    if isinstance(column, CodedColumn) and isinstance(rows, slice):
+        start, stop, _ = rows.indices(column.size)
+        return column.slice(start, stop)
+    if not isinstance(column, np.ndarray):
         return column.take(rows)
     if column.ndim == 1 or isinstance(rows, slice) or rows.dtype == np.bool_:
         return column[rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,10 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.operators.compression import CodedColumn
+from windrow.operators.state.changes import Saved, Stamped, under
 from windrow.operators.store.row_block import Mask, RowBlock
+from windrow.operators.store.sealing import Sealing
 
-Test: TypeAlias = Callable[[RowBlock], Mask | bool]
-"""Which rows of a block are meant; one answer may stand for all of them."""
+Meant: TypeAlias = "Mask | bool | slice"
+Test: TypeAlias = Callable[[RowBlock], Meant]
+"""Which rows of a block are meant: a mask, a stretch of them, or one answer for all."""
 MANY = 8
 """Blocks of about one size that are joined."""
 LARGE = 1 << 16
@@ -23,9 +27,11 @@ LARGE = 1 << 16
 def below(name: str, value: int) -> Test:
     """Rows whose column is below a value; most blocks are not looked into."""
 
-    def test(rows: RowBlock) -> Mask | bool:
+    def test(rows: RowBlock) -> Meant:
         least, most = rows.span(name)
-        return rows[name] < value if least < value <= most else most < value
+        if not least < value <= most:
+            return most < value
+        return slice(rows.search(name, value)) if rows.by == name else rows[name] < value
 
     return test
 
@@ -33,10 +39,12 @@ def below(name: str, value: int) -> Test:
 def between(name: str, start: int, end: int) -> Test:
     """Rows with start <= column < end."""
 
-    def test(rows: RowBlock) -> Mask | bool:
+    def test(rows: RowBlock) -> Meant:
         least, most = rows.span(name)
         if end <= least or most < start or (start <= least and most < end):
             return start <= least and most < end
+        if rows.by == name:
+            return slice(rows.search(name, start), rows.search(name, end))
         values = rows[name]
         return (values >= start) & (values < end)
 
@@ -48,13 +56,14 @@ class RowStore:
 
     Rows are numbered as they come and keep their number until rows between others leave: so they are found again by
     number after the first of them, or whole blocks, were let go. The list of blocks is never changed either, only
-    replaced: another thread may go on reading the one that it has.
+    replaced: another thread may go on reading the one that it has. With a `sealing`, rows that stay go into coded blocks.
     """
 
-    def __init__(self, nothing: RowBlock, *, by: str | None = None) -> None:
+    def __init__(self, nothing: RowBlock, *, by: str | None = None, sealing: Sealing | None = None) -> None:
         """`nothing` has the columns that there are."""
         self.nothing = nothing
         self.by = by
+        self.sealing = sealing
         self.blocks: list[RowBlock] = []
         self.count = 0
         """The number of the next row."""
@@ -81,7 +90,18 @@ class RowStore:
         self.count += len(rows)
         while len(blocks) - self._apart >= MANY and _are_alike(blocks[-MANY:]):
             blocks[-MANY:] = [RowBlock.joined(blocks[-MANY:])]
-        self.blocks = blocks
+        self.blocks = blocks if self.sealing is None or rows.is_sealed else self._sealed(blocks, self.sealing)
+
+    def _sealed(self, blocks: list[RowBlock], sealing: Sealing) -> list[RowBlock]:
+        """The same blocks, those at the end sealed if it is time."""
+        start = len(blocks)
+        while start > self._apart and not blocks[start - 1].is_sealed:
+            start -= 1
+        waiting = sum(map(len, blocks[start:]))
+        if not sealing.wants(waiting, sum(map(len, blocks[:start]))):
+            return blocks
+        first = blocks[start].first
+        return [*blocks[:start], sealing.seal(RowBlock.joined(blocks[start:])).numbered(first)]
 
     def insert(self, rows: RowBlock) -> None:
         """Rows into their places, after those of equal value; costs the rows from the least of them on."""
@@ -109,7 +129,9 @@ class RowStore:
     # Reading
 
     def content(self) -> RowBlock:
-        """All rows in one block, numbered on; costs a copy of all when there are several."""
+        """All rows in one block, numbered on; costs a copy of all when there are several, or coded ones."""
+        if any(block.is_sealed for block in self.blocks):
+            return RowBlock.joined(self.blocks).opened()
         if len(self.blocks) > 1:
             self.blocks, self._forgotten, self._apart = [RowBlock.joined(self.blocks)], 0, 0
         return self.blocks[0] if self.blocks else self.nothing
@@ -119,7 +141,7 @@ class RowStore:
 
     def read(self, start: int, stop: int) -> RowBlock:
         """The rows from one place to another, counted from the first."""
-        return RowBlock.joined(self.parts(start, stop) or [self.nothing])
+        return RowBlock.joined(self.parts(start, stop) or [self.nothing]).opened()
 
     def parts(self, start: int, stop: int) -> list[RowBlock]:
         """The same rows, block by block."""
@@ -171,28 +193,34 @@ class RowStore:
     def where(self, test: Test) -> RowBlock:
         """A copy of some rows."""
         found = [_chosen(block, test(block)) for block in self.blocks]
-        return RowBlock.joined([part for part in found if len(part)] or [self.nothing])
+        return RowBlock.joined([part for part in found if len(part)] or [self.nothing]).opened()
 
     # Rows out
 
     def take(self, test: Test) -> RowBlock:
         """Remove and return some rows."""
+        return RowBlock.joined(self.take_parts(test) or [self.nothing]).opened()
+
+    def take_parts(self, test: Test) -> list[RowBlock]:
+        """Remove and return some rows, block by block."""
         leaving, staying = [], []
         for block in self.blocks:
             found = test(block)
             leaving.append(_chosen(block, found))
-            staying.append(_chosen(block, not found if isinstance(found, bool) else ~found))
+            staying += _others(block, found)
         self._keep(staying)
-        return RowBlock.joined([part for part in leaving if len(part)] or [self.nothing])
+        return [part for part in leaving if len(part)]
 
     def drop(self, test: Test) -> None:
         """Remove some rows."""
-        tested = [(block, test(block)) for block in self.blocks]
-        self._keep([_chosen(block, not found if isinstance(found, bool) else ~found) for block, found in tested])
+        self._keep([part for block in self.blocks for part in _others(block, test(block))])
 
     def _keep(self, parts: list[RowBlock]) -> None:
-        """Only these of its rows; they are numbered anew."""
+        """Only these of its rows; they are numbered anew, unless some may be in coded blocks."""
         if sum(map(len, parts)) == len(self):
+            return
+        if self.sealing is not None:  # coded blocks stay as they are, under their numbers
+            self.blocks, self._apart = [part for part in parts if len(part)], 0
             return
         self.replace(self.nothing)
         for part in parts:
@@ -232,6 +260,32 @@ class RowStore:
         """Hold exactly the rows of a table, numbered on from here."""
         self.replace(self.nothing.like(table), first)
 
+    def saved(self, name: str) -> dict[str, Saved]:
+        """All rows as tables: those in coded blocks as they are, a table for each of their columns, the rest in one.
+
+        Coded blocks never change, so each is saved once. Rows that are not in one count as the last.
+        """
+        rest = RowBlock.joined([self.nothing, *(block for block in self.blocks if not block.is_sealed)])
+        tables: dict[str, Saved] = {name: rest.table()}
+        for block in self.blocks:
+            if block.is_sealed:
+                for column, coded in block.columns.items():
+                    tables[f"{name}.{block.first}.{column}"] = Stamped(coded, coded.table)
+        return tables
+
+    def restore(self, name: str, tables: Mapping[str, pa.Table]) -> None:
+        """Hold exactly the rows that were saved under a name."""
+        self.replace(self.nothing)
+        firsts: dict[int, dict[str, CodedColumn]] = {}
+        for key, table in under(f"{name}.", tables).items():
+            first, _, column = key.partition(".")
+            firsts.setdefault(int(first), {})[column] = CodedColumn.of_table(table)
+        order = "place" if self.by is None else self.by
+        coded = [RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, order) for first, columns in sorted(firsts.items())]
+        self.blocks = coded
+        self.count = coded[-1].first + len(coded[-1]) if coded else 0
+        self.append(self.nothing.like(tables[name]))
+
     @property
     def nbytes(self) -> int:
         return sum(block.nbytes for block in self.blocks)
@@ -240,12 +294,22 @@ class RowStore:
 def _are_alike(blocks: list[RowBlock]) -> bool:
     """Whether blocks are of about one size, small, and nothing between them is gone."""
     first, last = blocks[0], blocks[-1]
+    if any(block.is_sealed for block in blocks):
+        return False
     rows = last.first + len(last) - first.first
     return len(first) <= min(LARGE, MANY * len(last)) and rows == sum(map(len, blocks))
 
 
-def _chosen(block: RowBlock, chosen: Mask | bool) -> RowBlock:
+def _chosen(block: RowBlock, chosen: Meant) -> RowBlock:
     """Some rows of a block, itself when they are all."""
     if isinstance(chosen, bool):
         return block if chosen else block.take(slice(0))
-    return block if chosen.all() else block.take(chosen)
+    return block if not isinstance(chosen, slice) and chosen.all() else block.take(chosen)
+
+
+def _others(block: RowBlock, chosen: Meant) -> list[RowBlock]:
+    """The other rows of a block."""
+    if isinstance(chosen, slice):
+        start, stop, _ = chosen.indices(len(block))
+        return [block.take(slice(start)), block.take(slice(stop, None))]
+    return [_chosen(block, not chosen if isinstance(chosen, bool) else ~chosen).numbered(block.first)]

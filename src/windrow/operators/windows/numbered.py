@@ -161,7 +161,7 @@ class RowWise(NumberedWindows):
 
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
-        self.rows_kept = ValueRows(list(plan.values), plan.custom)
+        self.rows_kept = ValueRows(plan.values, plan.custom, plan.sealing)
         self.high = START
         self.low = END
         self.closed = START

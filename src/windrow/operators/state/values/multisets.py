@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from windrow.aggregates.kinds.arrays import arrow, spread
 from windrow.aggregates.kinds.base import Array, Integers, Runs, Values, is_scalar, value_type
+from windrow.operators.compression import Nature
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.rows import multisets as kernels
 from windrow.operators.state.groups import Codes, Groups
@@ -118,6 +119,11 @@ class ValueCodes:
         self.timed = part.timed
         self.direct = is_scalar(self.kind) and not part.timed
         self.known = Groups([pa.int64(), self.kind] if part.timed else [self.kind])
+
+    @property
+    def nature(self) -> Nature:
+        """What the keys are made from, for who puts them into coded blocks."""
+        return Nature.FLOAT_KEYS if self.direct and pa.types.is_floating(self.kind) else Nature.INTEGERS
 
     def keys(self, array: Array, times: Integers) -> Integers:
         if self.direct:

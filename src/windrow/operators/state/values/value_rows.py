@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
+from windrow.operators.compression import Nature
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.state.values.multisets import Multiset
+from windrow.operators.state.values.multisets import Multiset, ValueCodes
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore, below, between
+from windrow.operators.store.sealing import Sealing
 
 
 class ValueLog(RowStore):
-    """The values of one argument, in the order in which they came."""
+    """The values of one argument; nobody asks for the order of those that share a place."""
 
-    def __init__(self) -> None:
+    def __init__(self, sealing: Sealing | None = None, nature: Nature = Nature.INTEGERS) -> None:
         none = np.empty(0, np.int64)
-        super().__init__(RowBlock({"place": none, "code": NO_CODES, "key": none}))
+        of_values = None if sealing is None else sealing.having({"key": nature}, _by_place)
+        super().__init__(RowBlock({"place": none, "code": NO_CODES, "key": none}), sealing=of_values)
 
     def add(self, places: Integers, codes: Codes, keys: Integers) -> None:
         self.append(RowBlock({"place": places, "code": codes, "key": keys}))
@@ -31,11 +37,19 @@ class ValueLog(RowStore):
         self.remap("key", mapping)
 
 
+def _by_place(rows: RowBlock) -> RowBlock:
+    return rows.sorted("place").sorted_by("place")
+
+
 class ValueRows:
     """For algorithms that do not share panes all rows some open window may need; each is built from its own rows."""
 
-    def __init__(self, values: list[Values], customs: list[Custom]) -> None:
-        self.logs = {part: ValueLog() for part in values}
+    def __init__(
+        self, values: Mapping[Values, ValueCodes], customs: list[Custom], sealing: Sealing | None = None
+    ) -> None:
+        self.values = values
+        self.sealing = sealing
+        self.logs = {part: ValueLog(sealing, codes.nature) for part, codes in values.items()}
         self.customs = {part: CustomCells.nothing(part) for part in customs}
 
     def multiset(self, part: Values, start: int, end: int) -> Multiset:
@@ -45,7 +59,7 @@ class ValueRows:
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> ValueRows:
         """The rows of chosen groups alone."""
-        part = ValueRows(list(self.logs), list(self.customs))
+        part = ValueRows(self.values, list(self.customs), self.sealing)
         for kind, log in self.logs.items():
             part.logs[kind].append(log.where(lambda rows: chosen[rows["code"]]))
         part.customs = {p: cells.keep(chosen[cells.codes]) for p, cells in self.customs.items()}
@@ -68,13 +82,15 @@ class ValueRows:
             log.remap("code", mapping)
         self.customs = {p: cells.remap(mapping) for p, cells in self.customs.items()}
 
-    def saved(self) -> dict[str, pa.Table]:
-        values = {f"values{i}": log.table() for i, log in enumerate(self.logs.values())}
-        return values | {f"custom{i}": cells.table() for i, cells in enumerate(self.customs.values())}
+    def saved(self) -> dict[str, Saved]:
+        tables: dict[str, Saved] = {f"custom{i}": cells.table() for i, cells in enumerate(self.customs.values())}
+        for i, log in enumerate(self.logs.values()):
+            tables |= log.saved(f"values{i}")
+        return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         for i, log in enumerate(self.logs.values()):
-            log.fill(tables[f"values{i}"])
+            log.restore(f"values{i}", tables)
         self.customs = {part: CustomCells.of_table(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
 
     def codes_in_use(self) -> list[Codes]:

@@ -67,7 +67,7 @@ class PerRow(Windower):
         self.has_closed = False
         """Whether rows that wait may have closed a window for their group alone."""
         self.timeline = RowTimeline(self.layout, window.range, shared=shared)
-        self.rows_kept = ValueRows(list(plan.values), plan.custom)
+        self.rows_kept = ValueRows(plan.values, plan.custom, plan.sealing)
         self.counters: Integers = np.zeros(1, np.int64)
         """Rows counted since the last window, of each group; of all groups in the first place when `shared`."""
         asks = node.late is not Late.DROP or window.every > 1 or (shared and node.emit is Emit.EMPTY)

@@ -23,6 +23,7 @@ from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, state_of
 from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.row_store import between
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.progress.policies import END
@@ -37,7 +38,7 @@ class Sessions:
         self.plan = plan
         self.layout = plan.layout
         self.open = self._none()
-        self.rows_kept = ValueRows(list(plan.values), plan.custom)
+        self.rows_kept = ValueRows(plan.values, plan.custom, plan.sealing)
         self.closed = self.spans
         """Those that the last `close` closed."""
 
@@ -110,10 +111,13 @@ class Sessions:
     def _multiset(self, part: Values, spans: RowBlock, leave: bool) -> Multiset:
         """The values of each session, under its number."""
         log = self.rows_kept.logs[part]
-        rows = log.content()
+        if len(spans) == 0:
+            return Multiset.nothing()
+        among = between("place", int(spans["place"].min()), int(spans["last"].max()) + 1)
+        rows = log.take(among) if leave else log.where(among)
         inside, number = _rows_in(spans, rows["code"], rows["place"])
         if leave:
-            log.replace(rows.take(_without(len(rows), inside)))
+            log.append(rows.take(_without(len(rows), inside)))
         return Multiset.of(number.astype(np.int32), rows["key"][inside])
 
     def _states(self, part: Custom, spans: RowBlock, leave: bool) -> tuple[Codes, CustomState]:

@@ -1,0 +1,50 @@
+"""When rows that are kept go into coded blocks, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from windrow.operators.compression import Nature
+from windrow.operators.store.row_block import RowBlock
+from windrow.plan.compression import Compression, CompressionMode
+
+BLOCK_ROWS = 1024
+"""Values of a block, each coded by itself: what one look into a column has to decode."""
+FEW_ROWS = 1 << 14
+"""Rows that stay as they are where nobody asked for blocks: many windows keep no more."""
+LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 16
+"""Rows that are sealed at once: the more there are already, the more may wait."""
+SHARE = 16
+"""Of the rows that are sealed, one in so many may wait."""
+
+
+@dataclass(frozen=True)
+class Sealing:
+    """What becomes of rows that stay: how many wait, in which order they are sealed, and what their numbers are."""
+
+    few: int
+    """Rows that are never sealed."""
+    block_rows: int = BLOCK_ROWS
+    natures: Mapping[str, Nature] = field(default_factory=dict)
+    arrange: Callable[[RowBlock], RowBlock] | None = None
+    """Puts rows into an order in which they take less room, where nobody asks for the order in which they came."""
+
+    def wants(self, waiting: int, sealed: int) -> bool:
+        """Whether it is time to seal the rows that wait."""
+        least = min(LEAST_ROWS, self.block_rows)
+        return waiting >= (max(least, min(MOST_ROWS, sealed // SHARE)) if sealed else max(self.few, least))
+
+    def seal(self, rows: RowBlock) -> RowBlock:
+        return (rows if self.arrange is None else self.arrange(rows)).sealed(self.natures, self.block_rows)
+
+    def having(self, natures: Mapping[str, Nature], arrange: Callable[[RowBlock], RowBlock] | None = None) -> Sealing:
+        """The same for rows of a certain kind."""
+        return replace(self, natures=natures, arrange=arrange)
+
+
+def sealing_of(compression: Compression) -> Sealing | None:
+    """How a query that was asked for with this keeps its rows; None: as they are."""
+    if compression.mode is CompressionMode.OFF:
+        return None
+    return Sealing(0 if compression.mode is CompressionMode.BLOCKS else FEW_ROWS, BLOCK_ROWS)
