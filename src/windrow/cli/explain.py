@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import click
 
-from windrow.cli.texts import read_queries, text_options
+from windrow.cli.texts import compress_option, compressed, read_queries, text_options
 
 
 @click.command("explain")
 @text_options
 @click.option("--engine", type=click.Choice(["local", "spark", "hardware"]), help="Also show how that engine runs it.")
-def command(file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None) -> None:
+@compress_option
+def command(
+    file: str | None, text: str | None, bindings: tuple[str, ...], engine: str | None, compress: str | None
+) -> None:
     """Show how the queries of FILE would be computed, what they share, and why. FILE may be - for standard input.
 
     \b
@@ -21,4 +24,5 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], engin
     """
     from windrow.query import explain
 
-    click.echo(explain(read_queries(file, text, bindings, in_process=engine in ("local", "hardware")), engine))
+    queries = read_queries(file, text, bindings, in_process=engine in ("local", "hardware"))
+    click.echo(explain([compressed(query, compress) for query in queries], engine))

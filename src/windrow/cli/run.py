@@ -12,7 +12,7 @@ import click
 from windrow.cli.circuits import FLAGS, circuit_options, circuit_settings
 from windrow.cli.circuits import NAMES as CIRCUIT_NAMES
 from windrow.cli.exits import Interrupted
-from windrow.cli.texts import read_queries, text_options
+from windrow.cli.texts import compress_option, compressed, read_queries, text_options
 from windrow.errors import ConfigurationError, reason_of
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
     help="How to compute, whatever the text says: auto; for windows panes, wid, adaptive, buffer; for joins index, "
     "scan, handshake, opib.",
 )
+@compress_option
 @click.option("--checkpoint", metavar="DIR", help="Keep the state of the run in DIR.")
 @click.option("--restore", is_flag=True, help="Go on from the last checkpoint in DIR.")
 @click.option("--batch-rows", type=_COUNT, metavar="N", help="Rows a micro-batch; in process, a batch.")
@@ -260,6 +261,7 @@ def _adjusted(query: Query, settings: dict[str, Any]) -> Query:
     from windrow.plan.nodes import Join, Late, WindowAggregate, walk
 
     query = query.strategy(settings["strategy"]) if settings["strategy"] else query
+    query = compressed(query, settings["compress"])
     late = (node.late for node in walk(query.plan) if isinstance(node, (WindowAggregate, Join)))
     return query.late("side") if settings["late"] and all(one is Late.DROP for one in late) else query
 

@@ -27,6 +27,22 @@ def text_options(function: _Command) -> _Command:
     return click.argument("file", required=False)(function)
 
 
+def compress_option(function: _Command) -> _Command:
+    """Sets how rows are kept by everything that keeps rows."""
+    kept = "How kept rows are held, whatever the text says; answers are the same."
+    return click.option("--compress", type=click.Choice(["auto", "off", "blocks"]), help=kept)(function)
+
+
+def compressed(query: Query, mode: str | None) -> Query:
+    """The query with all its windows and joins keeping rows in the mode that a command was given."""
+    from dataclasses import replace
+
+    from windrow.plan.build.queries import change_mode
+    from windrow.plan.compression import CompressionMode
+
+    return query if mode is None else replace(query, plan=change_mode(query.plan, CompressionMode(mode)))
+
+
 def read_queries(
     file: str | None,
     text: str | None,

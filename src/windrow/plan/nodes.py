@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from windrow.plan.compression import LOSSLESS, Compression
 from windrow.semantics.joins import RIGHT, JoinKind, JoinWindow
 from windrow.semantics.progress.policies import AtEnd, Idle, Policy
 from windrow.semantics.scalars.amounts import Amount
@@ -121,6 +122,7 @@ class WindowAggregate:
     early: Amount | None = None
     most_empty: int = MOST_EMPTY
     time: WindowTime = WindowTime.END
+    compression: Compression = LOSSLESS
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,8 @@ class Join:
     late_chosen: bool = field(default=False, compare=False, repr=False, kw_only=True)
     """As for windows."""
     strategy: JoinStrategy = JoinStrategy.AUTO
+    compression: Compression = LOSSLESS
+    """Of a join the mode alone: what it compares and gives stays as it came."""
 
     @property
     def columns(self) -> tuple[JoinedColumn, ...]:

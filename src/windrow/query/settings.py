@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from windrow.errors import QueryError
 from windrow.plan.build.queries import STRATEGIES, Length, choice
+from windrow.plan.compression import Compression, CompressionMode
 from windrow.plan.nodes import JoinStrategy, Late, Lateness, Strategy
 from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.windows.kinds import MOST_EMPTY, Emit
@@ -41,3 +43,23 @@ class WindowSettings:
     def strategy(self: Settable, strategy: Strategy | JoinStrategy | str) -> Settable:
         """How windows are computed ("auto", "wid", "panes", "adaptive", "buffer") or joins ("index", "scan", ...)."""
         return self._set(strategy=choice(STRATEGIES, strategy, "strategy"))
+
+    def compress(
+        self: Settable, mode: CompressionMode | str = "auto", *, within: Mapping[str, float] | None = None
+    ) -> Settable:
+        """How kept rows are held: "auto", "off" or "blocks", which never changes an answer.
+
+        `within` has values rounded, for columns that are named with how far each value may be from the one that came:
+        `within={"price": 0.01}`. What that makes of each answer stands in `explain` and in the result.
+        """
+        bounds = tuple((name, _bound(name, bound)) for name, bound in (within or {}).items())
+        return self._set(compression=Compression(choice(CompressionMode, mode, "compress"), bounds))
+
+
+def _bound(name: str, bound: Any) -> float:
+    if isinstance(bound, (int, float)) and not isinstance(bound, bool):
+        return float(bound)
+    hint = "as in within={'price': 0.01}"
+    raise QueryError(
+        "must be a number in the unit of its column", parameter="within", value=f"{name}: {bound!r}", hint=hint
+    )

@@ -17,6 +17,7 @@ from windrow.plan import nodes as logical
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import value_text
+from windrow.plan.compression import CompressionMode
 from windrow.plan.nodes import JoinStrategy, Late, Strategy, WindowAggregate, WindowTime
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import Domain
@@ -50,7 +51,7 @@ def _join(node: logical.Join, chosen: JoinStrategy) -> str:
     way = "" if chosen is JoinStrategy.INDEX or node.on is None else f" strategy {chosen.value}"
     window = describe_join_window(replace(node, aliases=("left", "right")), shapes_below(node)[0].domain)
     asked = f"{node.kind.value} join, {window}, on {node.on} of ({kinds})"
-    return f"{asked} giving ({given}) time {node.time.value}{way}"
+    return f"{asked} giving ({given}) time {node.time.value}{way}{_held(node.compression.mode)}"
 
 
 def _window(node: WindowAggregate, chosen: Strategy) -> str:
@@ -65,8 +66,13 @@ def _window(node: WindowAggregate, chosen: Strategy) -> str:
     time = "" if node.time is WindowTime.END else f" timed by {node.time.value}"
     return (
         f"{_window_words(node)} by ({keys}) of {calls} on ({kinds}) emit {node.emit.value} {node.lateness.value}"
-        f"{late}{within}{time} strategy {chosen.value}"
+        f"{late}{within}{time} strategy {chosen.value}{_held(node.compression.mode)}"
     )
+
+
+def _held(mode: CompressionMode) -> str:
+    """How rows were asked to be kept."""
+    return "" if mode is CompressionMode.AUTO else f" compress {mode.value}"
 
 
 def _window_words(node: WindowAggregate) -> str:

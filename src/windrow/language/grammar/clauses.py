@@ -19,7 +19,7 @@ from windrow.semantics.scalars.amounts import Amount
 CLAUSE = "window clause"
 """The key under which a table or an aggregate of the syntax tree carries its window clause."""
 SUFFIXES = "query suffixes"
-"""The key under which a SELECT of the syntax tree carries EMIT, LATE, LATENESS, STRATEGY and TIMED BY."""
+"""The key under which a SELECT of the syntax tree carries EMIT, LATE, LATENESS, STRATEGY, COMPRESS and TIMED BY."""
 ORDERED_OUTPUT = "ordered output"
 """The key under which a whole query carries the place of ORDERED OUTPUT."""
 UNBOUNDED = "unbounded"

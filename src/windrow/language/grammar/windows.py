@@ -1,5 +1,5 @@
 """The grammar of the window clause, `[RANGE 10 minutes, SLIDE 1 minute, WA ts]`, parts in any order; and of what
-follows a SELECT: EMIT, LATE, LATENESS, STRATEGY, TIMED BY in any order, ORDERED OUTPUT after the whole query."""
+follows a SELECT: EMIT, LATE, LATENESS, STRATEGY, COMPRESS, TIMED BY in any order, then ORDERED OUTPUT."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sqlglot import Token, TokenType, exp
 from windrow.errors import Position, QueryError
 from windrow.language.expressions.positions import did_you_mean, pointing
 from windrow.language.grammar.clauses import ORDERED_OUTPUT, UNBOUNDED, Attribute, Clause, ClausePart, PartValue, Suffix
+from windrow.language.grammar.compress import CompressGrammar
 from windrow.language.grammar.tokens import SUFFIX_WORDS, WINDOW_WORDS, Words, word_of
 from windrow.plan.build.queries import STRATEGIES, choice
 from windrow.plan.nodes import Late, Lateness
@@ -84,7 +85,7 @@ class WindowGrammar(Words):
 _CHOICES: dict[str, Iterable[Enum]] = {"emit": Emit, "late": Late, "lateness": Lateness, "strategy": STRATEGIES}
 
 
-class SuffixGrammar(Words):
+class SuffixGrammar(CompressGrammar):
     """`EMIT EMPTY [UP TO 9]|COMPLETE`, `EMIT EARLY EVERY 1 S`, `LATE DROP|SIDE|REVISE [WITHIN 1 HOUR]`, and so on."""
 
     def _parse_suffixes(self) -> tuple[Suffix, ...]:
@@ -129,6 +130,8 @@ class SuffixGrammar(Words):
         if first.text.upper() == "EMIT" and self._match_text_seq("EARLY"):
             self._need("EVERY")
             return [Suffix("early", self._amount("early"), self._since(first))]
+        if first.text.upper() == "COMPRESS":
+            return [self._parse_compress_suffix()]
         if first.text.upper() == "TIMED":
             self._need("BY")
             return [Suffix("time", self._attribute("a time of the join"), self._since(first))]

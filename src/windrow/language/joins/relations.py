@@ -18,6 +18,7 @@ from windrow.language.expressions.positions import checked, find_name, place, po
 from windrow.language.grammar.clauses import SUFFIXES, Suffix
 from windrow.language.joins.conditions import columns_read, parts_of, read_condition
 from windrow.language.joins.windows import JoinInput, read_join_window
+from windrow.language.queries.compress import compression_of_joins
 from windrow.language.queries.relations import QueryContext, Relation, read_input
 from windrow.physical.rules.choose_joins import choose_join
 from windrow.plan.build.joins import Both, other_times, sliding
@@ -306,7 +307,8 @@ class Joining:
     def _join(self, both: Both, window: JoinWindow, on: Expression | None, join: exp.Join, right: JoinInput) -> Join:
         suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
         settings = {s.field: s.value for s in suffixes if is_for_joins(s)}
-        node = checked(both.join(window, on, **settings), place(right.syntax))
+        held = compression_of_joins(suffixes)
+        node = checked(both.join(window, on, compression=held, **settings), place(right.syntax))
         try:
             choose_join(node)
         except WindrowError as error:

@@ -20,12 +20,14 @@ from windrow.language.expressions.positions import checked, place, pointing, spe
 from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import SUFFIXES, Suffix
 from windrow.language.joins.relations import is_for_joins
+from windrow.language.queries.compress import check_bounds, resolved
 from windrow.language.queries.relations import Relation
 from windrow.language.queries.standard_windows import refuse_beside_over
 from windrow.plan.build.queries import as_said
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import KEEP_TIME, carries_progress
 from windrow.plan.checks.windows import attribute_of
+from windrow.plan.compression import LOSSLESS
 from windrow.plan.nodes import AggregateCall, Filter, Late, Node, Project, WindowAggregate
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.expressions import Column, Expression
@@ -285,8 +287,8 @@ class Aggregation:
         return Scalars(self.scope, special, above=self._answers).read(having.this)
 
     def _answers(self) -> pa.Schema:
-        """The columns that the keys and the aggregates read so far give."""
-        return shape_of(self._node()).schema
+        """The columns that the keys and the aggregates read so far give, whatever is asked of those to come."""
+        return shape_of(replace(self._node(), compression=LOSSLESS)).schema
 
     def _node(self) -> WindowAggregate:
         settings = as_said({suffix.field: suffix.value for suffix in self._suffixes()})
@@ -295,7 +297,8 @@ class Aggregation:
     def _suffixes(self) -> tuple[Suffix, ...]:
         suffixes: tuple[Suffix, ...] = self.select.meta.get(SUFFIXES, ())
         joins = bool(self.select.args.get("joins"))
-        return tuple(s for s in suffixes if s.field != "time" and not (joins and is_for_joins(s)))
+        own = (s for s in suffixes if s.field != "time" and not (joins and is_for_joins(s)))
+        return tuple(resolved(suffix, self.relation.scope) for suffix in own)
 
     def _check(self, node: Node, columns: Columns) -> None:
         """Whether it all fits together, with each error at the part of the text that is to blame."""
@@ -303,6 +306,8 @@ class Aggregation:
         for suffix in self._suffixes():
             if suffix.field in ("within", "early", "most_empty"):
                 checked(aggregate, suffix.where)
+        for suffix in self.select.meta.get(SUFFIXES, ()):
+            check_bounds(suffix, aggregate)
         schema = shape_of(checked(aggregate, place(self.select.expressions[0]))).schema
         if isinstance(node, Filter):
             checked(node, place(self.select.args["having"]))

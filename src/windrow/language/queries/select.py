@@ -17,6 +17,7 @@ from windrow.language.expressions.scalars import Scalars
 from windrow.language.grammar.clauses import ORDERED_OUTPUT, SUFFIXES
 from windrow.language.joins.relations import Joining, is_for_joins
 from windrow.language.queries.aggregation import Aggregation
+from windrow.language.queries.compress import is_compress, refuse_bounds
 from windrow.language.queries.relations import QueryContext, Relation, read_relation, timed_for_query
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.conditions import conjunction
@@ -181,6 +182,9 @@ def _plain(select: exp.Select, relation: Relation) -> Node:
 def _refuse_settings_of_windows(select: exp.Select) -> None:
     for suffix in select.meta.get(SUFFIXES, ()):
         joins = select.args.get("joins")
+        if joins and is_compress(suffix):
+            refuse_bounds(suffix)
+            continue
         if suffix.field == "time" or (joins and (is_for_joins(suffix) or suffix.value is Strategy.AUTO)):
             continue
         if joins and suffix.field == "strategy":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from windrow.language.render.expressions import expression_sql, literal_sql, name_sql
-from windrow.language.render.windows import origin_sql, settings_sql, units_sql, window_sql
+from windrow.language.render.windows import compression_sql, origin_sql, settings_sql, units_sql, window_sql
 from windrow.plan.build.joins import Both
 from windrow.plan.checks.joins import usual_time
 from windrow.plan.checks.nodes import shape_of
@@ -188,6 +188,7 @@ def _settings(node: Join) -> Iterator[str]:
         yield f"LATE {node.late.value.upper()}"
     if node.strategy is not JoinStrategy.AUTO:
         yield f"STRATEGY {node.strategy.value}"
+    yield from compression_sql(node.compression)
     if node.time is not usual_time(node.kind):
         yield f"TIMED BY {_time(node)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from windrow.language.render.expressions import literal_sql, name_sql, string_sql
+from windrow.plan.compression import Compression, CompressionMode, bound_text
 from windrow.plan.nodes import Late, Lateness, Strategy, Stream, WindowAggregate
 from windrow.semantics.progress.policies import AtEnd, External, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Domain, in_words
@@ -72,7 +73,14 @@ def settings_sql(node: WindowAggregate) -> list[str]:
         parts.append(f"LATENESS {node.lateness.value.upper()}")
     if node.strategy is not Strategy.AUTO:
         parts.append(f"STRATEGY {node.strategy.value}")
-    return parts
+    return [*parts, *compression_sql(node.compression)]
+
+
+def compression_sql(compression: Compression) -> list[str]:
+    """The suffix, where there is something to say."""
+    mode = [] if compression.mode is CompressionMode.AUTO else [compression.mode.value]
+    parts = [*mode, *(f"{name_sql(name)} WITHIN {bound_text(bound)}" for name, bound in compression.within)]
+    return [f"COMPRESS {', '.join(parts)}"] if parts else []
 
 
 def stream_sql(stream: Stream) -> str:

@@ -30,7 +30,7 @@ class Grouping:
     def __init__(self, node: WindowAggregate, shape: Shape) -> None:
         self.keys = node.keys
         self.groups = Groups([type_of(expression, shape.schema) for _, expression in node.keys])
-        self.plan = Plan(Layout(node.aggregates, shape.schema))
+        self.plan = Plan(Layout(node.aggregates, shape.schema), node.compression)
         self._translation: tuple[Groups | None, Groups | None, Codes] = None, None, NO_CODES
         """Whose codes were translated into whose, and the codes; -1 where one was not asked for."""
 

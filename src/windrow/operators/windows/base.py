@@ -21,6 +21,7 @@ from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.values.multisets import GroupRuns, KeptValues, Multiset, ValueCodes
 from windrow.operators.windows.grouped_rows import GroupedRows
+from windrow.plan.compression import LOSSLESS, Compression
 
 if TYPE_CHECKING:
     from windrow.operators.late.bounds import Bounds, GroupBounds
@@ -57,8 +58,10 @@ Customs: TypeAlias = Callable[[Custom], tuple[Codes, CustomState]]
 class Plan:
     """What the aggregates of one operator keep, in all."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, compression: Compression = LOSSLESS) -> None:
         self.layout = layout
+        self.compression = compression
+        """How rows and values are to be kept."""
         parts: dict[Part, pa.DataType | None] = {}
         for kind, needed in zip(layout.types, layout.parts, strict=True):
             parts.update(dict.fromkeys(needed, kind))

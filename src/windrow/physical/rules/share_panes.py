@@ -11,6 +11,7 @@ from windrow.physical.division.join_routing import Divided, Exchange
 from windrow.physical.how import How, When
 from windrow.physical.nodes import PanedWindow, Physical, Plans, SharedPanes, SlidingWindow, each, rewrite
 from windrow.physical.pane_cells import pane_of, why_not_shared
+from windrow.plan.compression import Compression, CompressionMode
 from windrow.plan.nodes import AggregateCall, WindowAggregate
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark, Sliding
@@ -125,7 +126,10 @@ def shared_node(nodes: Sequence[WindowAggregate]) -> WindowAggregate:
     """What these window aggregates over one input and with the same keys have in common: panes, and all they keep."""
     calls = dict.fromkeys(replace(call, name="") for node in nodes for call in node.aggregates)
     named = tuple(AggregateCall(f"part_{i}", c.function, c.argument, c.parameters) for i, c in enumerate(calls))
-    return WindowAggregate(nodes[0].input, shared_window(windows_of(nodes)), nodes[0].keys, named)
+    modes = [node.compression.mode for node in nodes]
+    mode = modes[0] if len(set(modes)) == 1 else CompressionMode.AUTO
+    window, held = shared_window(windows_of(nodes)), Compression(mode)
+    return WindowAggregate(nodes[0].input, window, nodes[0].keys, named, compression=held)
 
 
 def shared_window(windows: Sequence[Sliding | Landmark]) -> Sliding:

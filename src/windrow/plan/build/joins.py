@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from windrow.plan.build.queries import Length, origin_units
 from windrow.plan.checks.joins import check_times, joined_names, usual_time
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.progress import carries_progress, timed_by
+from windrow.plan.compression import LOSSLESS, Compression
 from windrow.plan.conditions import conjunction, conjuncts, split_distance
 from windrow.plan.nodes import Join, JoinedColumn, JoinStrategy, JoinTime, Late, Node
 from windrow.plan.types.expressions import column_type
@@ -76,13 +77,15 @@ class Both:
         time: JoinTime | None = None,
         late: Late | None = None,
         strategy: JoinStrategy = JoinStrategy.AUTO,
+        compression: Compression = LOSSLESS,
     ) -> Join:
         """The join, with its conditions in a row. Without `late`, nobody chose what becomes of late rows."""
         flat = conjunction(conjuncts(on))
         at = usual_time(self.kind) if time is None else time
         sides, named = (self.left, self.right, self.kind), (self.names, self.aliases)
         policy, chosen = late or Late.DROP, late is not None
-        return Join(*sides, window, flat, *named, at, late=policy, late_chosen=chosen, strategy=strategy)
+        node = Join(*sides, window, flat, *named, at, late=policy, late_chosen=chosen, strategy=strategy)
+        return replace(node, compression=compression)
 
 
 def sliding(left: Length, right: Length, domain: Domain) -> Between:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from windrow.errors import QueryError
 from windrow.plan.checks.nodes import shape_of
+from windrow.plan.compression import Compression, CompressionMode
 from windrow.plan.nodes import (
     Filter,
     Join,
@@ -192,14 +193,22 @@ def _settings_of_join(settings: Mapping[str, Any]) -> dict[str, Any]:
     if named.get("strategy") is Strategy.AUTO:
         named["strategy"] = JoinStrategy.AUTO
     for name, value in named.items():
-        if not isinstance(value, (Late, JoinStrategy)):
+        if not isinstance(value, (Late, JoinStrategy, Compression)):
             raise QueryError(
                 "belongs to a window, and this is a join",
                 parameter=name,
                 value=value.value if isinstance(value, Enum) else str(value),
-                hint=f"a join has late (drop, side) and strategy ({', '.join(s.value for s in JoinStrategy)})",
+                hint=f"a join has compress, late (drop, side), strategy ({', '.join(s.value for s in JoinStrategy)})",
             )
     return named
+
+
+def change_mode(node: Node, mode: CompressionMode) -> Node:
+    """The plan with all its windows and joins keeping their rows in this way; bounds stay as they are."""
+    below = node if isinstance(node, Stream) else map_inputs(node, lambda child: change_mode(child, mode))
+    if not isinstance(below, (WindowAggregate, Join)):
+        return below
+    return replace(below, compression=replace(below.compression, mode=mode))
 
 
 def rename_streams(node: Node, names: Mapping[str, str]) -> Node:
