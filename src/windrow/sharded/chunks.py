@@ -36,7 +36,7 @@ from windrow.sharded.wire import opened
 
 __all__ = ["VERSION", "ChunkStore", "Key", "Known", "digest", "load", "save", "without"]
 
-VERSION = 7
+VERSION = 8
 """Of the saved state, on every engine. State of another version is refused."""
 CHUNK_ROWS = 1 << 15
 APPENDED_ROWS = 1 << 13

@@ -234,7 +234,9 @@ class RowStore:
             self._forgotten, self._apart = 0, max(0, self._apart - 1)
         if blocks and count:
             rest, self._forgotten = blocks[0].take(slice(count, None)), self._forgotten + count
-            if self._forgotten >= len(rest):  # now it is worth a copy
+            if rest.is_sealed:
+                self._forgotten = 0  # a coded column lets go of its blocks itself
+            elif self._forgotten >= len(rest):  # now it is worth a copy
                 rest, self._forgotten = rest.take(np.arange(len(rest))).numbered(rest.first), 0
             blocks[0] = rest
         self.blocks = blocks

@@ -20,6 +20,7 @@ from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.values.multisets import GroupRuns, KeptValues, Multiset, ValueCodes
+from windrow.operators.store.sealing import sealing_of
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.plan.compression import LOSSLESS, Compression
 
@@ -61,6 +62,8 @@ class Plan:
     def __init__(self, layout: Layout, compression: Compression = LOSSLESS) -> None:
         self.layout = layout
         self.compression = compression
+        self.sealing = sealing_of(compression)
+        """When kept rows go into coded blocks."""
         """How rows and values are to be kept."""
         parts: dict[Part, pa.DataType | None] = {}
         for kind, needed in zip(layout.types, layout.parts, strict=True):

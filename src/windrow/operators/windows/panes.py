@@ -27,7 +27,7 @@ from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.timeline import Timeline
-from windrow.operators.state.values.multisets import KeptValues, Multiset
+from windrow.operators.state.values.multisets import KeptValues, Multiset, ValueCodes
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import last_closed
@@ -57,7 +57,7 @@ class PanedWid(NumberedWindows):
         self.is_tumbling = not self.forever and self.range_panes == self.slide_panes and not keep
         self.cells = CellTable(self.layout)
         self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
-        self.values = {p: PanedValues(self.range_panes, forever=self.forever) for p in plan.values}
+        self.values = {p: self._values_of(codes) for p, codes in plan.values.items()}
         self.customs = {p: PanedStates(p, self.range_panes, forever=self.forever) for p in plan.custom}
         self.stores: list[PanedValues | PanedStates] = [*self.values.values(), *self.customs.values()]
         self.keep = keep
@@ -65,6 +65,11 @@ class PanedWid(NumberedWindows):
         self.first_pane, self.last_pane = END, START
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def _values_of(self, codes: ValueCodes) -> PanedValues:
+        return PanedValues(
+            self.range_panes, forever=self.forever, sealing=self.plan.sealing, nature=codes.nature
+        )
 
     def panes_of(self, times: Integers) -> Integers:
         return (times - self.window.origin) // self.pane

@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import numbers_of, scalars, scalars_of, tabled
+from windrow.aggregates.kinds.arrays import scalars, scalars_of
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.state.groups import Codes, codes_of
+from windrow.operators.compression import Nature
+from windrow.operators.state.changes import Saved
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.values.multisets import Multiset, RunningMultiset, compact_segments, sorted_runs
-from windrow.operators.state.values.value_rows import ValueLog
-from windrow.operators.store.row_store import below
+from windrow.operators.store.packed import Packed
+from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.row_store import RowStore, below
+from windrow.operators.store.sealing import Sealing
 from windrow.semantics.progress.policies import START
+
+_NONE = np.empty(0, np.int64)
+NO_RUNS = RowBlock({"place": _NONE, "code": NO_CODES, "key": _NONE, "count": _NONE})
+MANY_LATE = 4
+"""Late values are put among the others when they are more than one in so many."""
 
 
 class PanedValues:
-    """Pane summaries of values, and the multiset of the window that slides over them."""
+    """Values of open and of closed panes, and the multiset of the window that slides over the closed ones.
 
-    def __init__(self, range_panes: int, *, forever: bool) -> None:
+    Open panes have rows as they came. Those that stay for long are sealed in stretches, and closed panes as a whole, as
+    runs: sorted by pane, group and key, equal ones counted. Values that come for closed panes lie apart from them.
+    """
+
+    def __init__(
+        self, range_panes: int, *, forever: bool, sealing: Sealing | None = None, nature: Nature = Nature.INTEGERS
+    ) -> None:
         self.range_panes = range_panes
         self.forever = forever
-        self.open = ValueLog()
-        self.panes: dict[int, Multiset] = {}
-        """Closed panes by number."""
+        of_open, of_closed = None, None
+        if sealing is not None:
+            of_open, of_closed = (sealing.having({"key": nature}, arrange) for arrange in (_as_runs, _in_order))
+        self.open = RowStore(NO_RUNS, sealing=of_open)
+        self.closed = RowStore(NO_RUNS, by="place", sealing=of_closed)
+        self.late: dict[int, Multiset] = {}
+        """Values of closed panes that came late, by pane."""
         self.window = RunningMultiset()
         self.inside: tuple[int, int] = (START, START)
         """Panes [first, last) that the window's multiset covers."""
 
     def add(self, panes: Integers, codes: Codes, keys: Integers) -> None:
-        self.open.add(panes, codes, keys)
+        self.open.append(RowBlock({"place": panes, "code": codes, "key": keys, "count": Packed.constant(1, len(keys))}))
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedValues:
         """The values of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""
         part = PanedValues(self.range_panes, forever=self.forever)
         part.open.append(self.open.where(lambda rows: chosen[rows["code"]]))
-        part.panes = {pane: m.of_groups(chosen) for pane, m in self.panes.items()}
+        part.closed.append(self.closed.where(lambda rows: chosen[rows["code"]]))
+        part.late = {pane: m.of_groups(chosen) for pane, m in self.late.items()}
         if self.forever:
             part.window.change(self.window.now.of_groups(chosen), Multiset.nothing())
         return part
@@ -49,106 +69,159 @@ class PanedValues:
 
     def close(self, end: int) -> None:
         """Sum up the panes before `end`; no row of them is to come, except late ones."""
-        closing = self.open.take(below("place", end))
-        for pane, multiset in by_pane(closing["place"], closing["code"], closing["key"]):
-            self.panes[pane] = self.panes[pane].plus(multiset) if pane in self.panes else multiset
+        parts = self.open.take_parts(below("place", end))
+        if not parts:
+            return
+        runs = merged(parts)
+        last = self.closed.blocks[-1].span("place")[1] if len(self.closed) else START
+        if runs.span("place")[0] <= last:  # of some groups they were closed before
+            early = runs.search("place", last + 1)
+            self._put_late(multisets_of(runs.take(slice(early))))
+            runs = runs.take(slice(early, None))
+        self.closed.append(runs)
 
     def amend(self, panes: Integers, codes: Codes, keys: Integers) -> None:
         """Late rows of closed panes."""
-        for pane, multiset in by_pane(panes, codes, keys):
+        late = multisets_of(runs_of(panes, codes, keys))
+        for pane, multiset in late:
             if self.forever or self.inside[0] <= pane < self.inside[1]:
                 self.window.change(multiset, Multiset.nothing())
-            if not self.forever:
-                known = self.panes.get(pane)
-                self.panes[pane] = known.plus(multiset) if known else multiset
+        if not self.forever:
+            self._put_late(late)
+
+    def _put_late(self, multisets: Iterable[tuple[int, Multiset]]) -> None:
+        for pane, multiset in multisets:
+            self.late[pane] = self.late.get(pane, Multiset.nothing()).plus(multiset)
+        if MANY_LATE * sum(len(m.codes) for m in self.late.values()) > len(self.closed):
+            late = [rows_of(pane, m) for pane, m in sorted(self.late.items())]
+            whole = merged([*map(_in_order, self.closed.blocks), *late])
+            self.closed.replace(whole)
+            self.late = {}
 
     def slide_to(self, end: int) -> Multiset:
         """The multiset of the window whose panes end before `end`; valid until the next slide."""
         nothing = Multiset.nothing()
         if self.forever:
-            self.window.change(total(self.panes.pop(p) for p in [p for p in self.panes if p < end]), nothing)
+            self.window.change(self._between(START, end), nothing)
+            self._forget(end)
             return self.window.now
         first = end - self.range_panes
         low, high = self.inside
         if first >= high:
             self.window.change(nothing, self.window.now)
             low, high = first, first
-        leaving = total(self.panes[pane] for pane in self._between(low, first))
-        self.window.change(total(self.panes[pane] for pane in self._between(high, end)), leaving)
+        leaving = self._between(low, first)
+        self.window.change(self._between(high, end), leaving)
         self.inside = (first, end)
         return self.window.now
 
-    def _between(self, first: int, end: int) -> list[int]:
-        """The panes in [first, end) that hold values."""
-        if end - first <= len(self.panes):
-            return [pane for pane in range(first, end) if pane in self.panes]
-        return [pane for pane in self.panes if first <= pane < end]
+    def _between(self, first: int, end: int) -> Multiset:
+        """All values of the closed panes in [first, end)."""
+        if first >= end:
+            return Multiset.nothing()
+        rows = self.closed.read(self.closed.search(first), self.closed.search(end))
+        late = (m for pane, m in self.late.items() if first <= pane < end)
+        return total([*(m for _, m in multisets_of(rows)), *late])
 
     def forget(self, below: int) -> None:
         """Panes that no window needs any more; they leave the window's multiset too while they are still known."""
         if self.forever:
             return
         low, high = self.inside
-        for pane in self._between(low, min(below, high)):
-            self.window.change(Multiset.nothing(), self.panes[pane])
+        leaving = self._between(low, min(below, high))
+        self.window.change(Multiset.nothing(), leaving)
         self.inside = max(low, below), max(high, below)
-        self.panes = {pane: m for pane, m in self.panes.items() if pane >= below}
+        self._forget(below)
+
+    def _forget(self, below: int) -> None:
+        self.closed.forget_below(below)
+        self.late = {pane: m for pane, m in self.late.items() if pane >= below}
 
     def remap(self, mapping: Codes) -> None:
-        self.open.remap("code", mapping)
-        self.panes = {pane: m.remap(mapping) for pane, m in self.panes.items()}
+        for store in (self.open, self.closed):
+            store.remap("code", mapping)
+        self.late = {pane: m.remap(mapping) for pane, m in self.late.items()}
         self.window.remap(mapping)
 
     def keys_in_use(self) -> Integers:
-        closed = [m.keys for m in self.panes.values()]
-        return np.concatenate([self.open.keys_in_use(), self.window.now.keys, *closed])
+        late = [m.keys for m in self.late.values()]
+        return np.concatenate([self.open.column("key"), self.window.now.keys, self.closed.column("key"), *late])
 
     def renumber(self, mapping: Integers) -> None:
-        self.open.renumber(mapping)
-        self.panes = {pane: m.renumber(mapping) for pane, m in self.panes.items()}
+        for store in (self.open, self.closed):
+            store.remap("key", mapping)
+        self.late = {pane: m.renumber(mapping) for pane, m in self.late.items()}
         self.window.renumber(mapping)
 
     def codes_in_use(self) -> Codes:
-        closed = [m.codes for m in self.panes.values()]
-        return np.unique(np.concatenate([self.open.column("code"), self.window.now.codes, *closed]))
+        late = [m.codes for m in self.late.values()]
+        kept = [self.open.column("code"), self.window.now.codes, self.closed.column("code")]
+        return np.unique(np.concatenate([*kept, *late]))
 
-    def saved(self) -> dict[str, pa.Table]:
-        return {
-            "open": self.open.table(),
-            "panes": _table(self.panes.items()),
-            "window": _table([(0, self.window.now)]),
+    def saved(self) -> dict[str, Saved]:
+        late = [rows_of(pane, m) for pane, m in sorted(self.late.items())]
+        tables: dict[str, Saved] = {
+            "late": RowBlock.joined([NO_RUNS, *late]).table(),
             "inside": scalars(first=self.inside[0], last=self.inside[1]),
         }
+        if self.forever:  # else it is what the panes inside hold
+            tables["window"] = RowBlock.joined([NO_RUNS, rows_of(0, self.window.now)]).table()
+        return tables | self.open.saved("open") | self.closed.saved("panes")
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.open.fill(tables["open"])
-        self.panes = _of_table(tables["panes"])
-        self.window.change(_of_table(tables["window"]).get(0, Multiset.nothing()), Multiset.nothing())
+        self.open.restore("open", tables)
+        self.closed.restore("panes", tables)
+        self.late = dict(multisets_of(NO_RUNS.like(tables["late"])))
         first, last = scalars_of(tables["inside"])
         self.inside = first, last
+        self.window = RunningMultiset()
+        self.window.change(self._saved_window(tables), Multiset.nothing())
+
+    def _saved_window(self, tables: dict[str, pa.Table]) -> Multiset:
+        if self.forever:
+            return total(m for _, m in multisets_of(NO_RUNS.like(tables["window"])))
+        return self._between(*self.inside)
 
     @property
     def nbytes(self) -> int:
-        return self.open.nbytes + self.window.nbytes + sum(m.nbytes for m in self.panes.values())
+        kept = self.open.nbytes + self.closed.nbytes + self.window.nbytes
+        return kept + sum(m.nbytes for m in self.late.values())
 
 
-def _table(panes: Iterable[tuple[int, Multiset]]) -> pa.Table:
-    items = [(START, Multiset.nothing()), *panes]
-    return tabled(
-        place=np.concatenate([np.full(len(m.codes), p) for p, m in items]),
-        code=np.concatenate([m.codes for _, m in items]),
-        key=np.concatenate([m.keys for _, m in items]),
-        count=np.concatenate([m.counts for _, m in items]),
-    )
+def _as_runs(rows: RowBlock) -> RowBlock:
+    """Rows, or runs of several panes, as runs in order."""
+    return merged([rows])
 
 
-def _of_table(table: pa.Table) -> dict[int, Multiset]:
-    places, keys, counts = (numbers_of(table, name) for name in ("place", "key", "count"))
-    return dict(_cut(places, codes_of(table), keys, counts))
+def _in_order(runs: RowBlock) -> RowBlock:
+    """Runs of closed panes, which are in order."""
+    return runs.sorted_by("place")
 
 
-def _cut(places: Integers, codes: Codes, keys: Integers, counts: Integers) -> list[tuple[int, Multiset]]:
-    """The runs of each place, which come one after the other."""
+def merged(parts: Sequence[RowBlock]) -> RowBlock:
+    """Rows and stretches of runs as runs, sorted by pane, group and key; there must be some."""
+    sorted_parts = [part.opened() for part in parts if part.by == "place"]
+    fresh = [part for part in parts if part.by != "place"]
+    if fresh:
+        sorted_parts.append(_each(RowBlock.joined(fresh)))
+    if len(sorted_parts) == 1:
+        return sorted_parts[0]
+    found: dict[int, list[Multiset]] = {}
+    for part in sorted_parts:
+        for pane, multiset in multisets_of(part):
+            found.setdefault(pane, []).append(multiset)
+    return RowBlock.joined([rows_of(pane, total(found[pane])) for pane in sorted(found)]).sorted_by("place")
+
+
+def rows_of(pane: int, multiset: Multiset) -> RowBlock:
+    """The runs of one pane."""
+    columns = {"code": multiset.codes, "key": multiset.keys, "count": multiset.counts}
+    return RowBlock({"place": np.full(len(multiset.codes), pane), **columns}, by="place")
+
+
+def multisets_of(runs: RowBlock) -> list[tuple[int, Multiset]]:
+    """The multiset of each pane, whose runs come one after the other."""
+    places, codes, keys, counts = (runs[name] for name in ("place", "code", "key", "count"))
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(places)) + 1, [len(places)]]).tolist()
     return [(int(places[a]), Multiset(codes[a:b], keys[a:b], counts[a:b])) for a, b in pairwise(cuts) if b > a]
 
@@ -162,17 +235,25 @@ def total(multisets: Iterable[Multiset]) -> Multiset:
     return left[0] if left else Multiset.nothing()
 
 
-def by_pane(panes: Integers, codes: Codes, keys: Integers) -> list[tuple[int, Multiset]]:
-    """The multiset of each pane, in order of panes."""
+def runs_of(panes: Integers, codes: Codes, keys: Integers) -> RowBlock:
+    """Rows as runs: sorted by pane, group and key, equal ones counted."""
     if len(panes) == 0:
-        return []
+        return NO_RUNS
     groups = int(codes.max()) + 1
     first = int(panes.min())
     if (int(panes.max()) - first + 1) * groups >= 1 << 60:
         chosen = [(int(p), panes == p) for p in np.unique(panes)]
-        return [(p, Multiset.of(codes[rows], keys[rows])) for p, rows in chosen]
+        return RowBlock.joined([rows_of(p, Multiset.of(codes[rows], keys[rows])) for p, rows in chosen])
     used, segments = compact_segments((panes - first) * groups + codes)
     segment, key, count = sorted_runs(segments, keys, len(used))
-    pane = used[segment] // groups + first
     code = (used[segment] % groups).astype(np.int32)
-    return _cut(pane, code, key, count)
+    return RowBlock({"place": used[segment] // groups + first, "code": code, "key": key, "count": count}, by="place")
+
+
+def _each(rows: RowBlock) -> RowBlock:
+    """Rows as runs, whatever they were counted before."""
+    places, codes, keys = rows["place"], rows["code"], rows["key"]
+    counts = rows.columns["count"]
+    if not (isinstance(counts, Packed) and len(counts.offsets) == 0 and counts.base == 1):
+        places, codes, keys = (np.repeat(column, rows["count"]) for column in (places, codes, keys))
+    return runs_of(places, codes, keys)

@@ -1,0 +1,203 @@
+"""Coded blocks on the disk, for rows that are more than memory is to hold.
+
+A column that is spilled keeps its headers, so that bounds are looked at without reading; each look into its rows reads
+the bytes of the blocks they are in, and compares their checksums before anything is made of them. Files are private
+to the process, hold some columns each, and go with the last of them.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.aggregates.kinds.base import Integers
+from windrow.durable.temporary_folders import temporary_folder
+from windrow.errors import ConfigurationError, DataError, reason_of
+from windrow.operators.compression import CodedColumn
+from windrow.operators.store.row_block import RowBlock
+
+FILE_BYTES = 1 << 26
+"""A file takes columns until it has so many bytes."""
+LEAST_LIMIT = 1 << 20
+
+
+class SpillFile:
+    """Bytes that were written one after the other, until nobody needs any of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self.size = 0
+        weakref.finalize(self, _gone, self.file, path)
+
+    def append(self, content: memoryview) -> int:
+        """Write bytes; returns where they begin."""
+        start, done = self.size, 0
+        while done < len(content):
+            done += os.pwrite(self.file, content[done:], start + done)
+        self.size += len(content)
+        return start
+
+    def read(self, start: int, stop: int) -> bytes:
+        pieces = []
+        while start < stop:
+            piece = os.pread(self.file, stop - start, start)
+            if not piece:
+                raise _damaged(self.path, f"ends at byte {start:,}")
+            pieces.append(piece)
+            start += len(piece)
+        return b"".join(pieces)
+
+
+def _gone(file: int, path: Path) -> None:
+    os.close(file)
+    path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, eq=False)
+class SpilledColumn:
+    """A coded column whose bytes are in a file."""
+
+    headers: CodedColumn
+    """The column without its bytes."""
+    file: SpillFile
+    place: int
+    """Where byte 0 of the column is."""
+    checks: npt.NDArray[np.uint32]
+    """A checksum for each block."""
+
+    @staticmethod
+    def of(column: CodedColumn, file: SpillFile) -> SpilledColumn:
+        content = memoryview(column.data)
+        offsets = column.offsets.tolist()
+        place = file.append(content[offsets[0] : offsets[-1]]) - offsets[0]
+        checks = [zlib.crc32(content[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        return SpilledColumn(replace(column, data=column.data[:0]), file, place, np.array(checks, np.uint32))
+
+    @property
+    def size(self) -> int:
+        return self.headers.size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self) -> npt.NDArray[Any]:
+        return self.loaded(0, self.size).read()
+
+    def take(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self.loaded(0, self.size).take(rows)
+
+    def slice(self, start: int, stop: int) -> SpilledColumn:
+        first, last = self._blocks(start, stop)
+        return replace(self, headers=self.headers.slice(start, stop), checks=self.checks[first:last])
+
+    def search(self, value: int, side: str = "left") -> int:
+        """Where a value would go into sorted values; reads one block at most."""
+        beyond = self.headers.greatests > value if side == "right" else self.headers.greatests >= value
+        for block in np.flatnonzero(beyond):
+            start, stop = (int(at) for at in self.headers.starts[block : block + 2])
+            place = start + self.loaded(start, stop).search(value, side)
+            if place < stop:
+                return place
+        return self.size
+
+    @property
+    def least(self) -> int:
+        return int(self.headers.leasts.min())
+
+    @property
+    def greatest(self) -> int:
+        return int(self.headers.greatests.max())
+
+    @property
+    def nbytes(self) -> int:
+        """Of what is in memory."""
+        return self.headers.nbytes + self.checks.nbytes
+
+    @property
+    def spilled_bytes(self) -> int:
+        return int(self.headers.offsets[-1] - self.headers.offsets[0])
+
+    def _blocks(self, start: int, stop: int) -> tuple[int, int]:
+        """The first block of some rows, and the one behind the last."""
+        starts: Integers = self.headers.starts
+        if stop <= start:
+            return 0, 0
+        return int(starts.searchsorted(start, side="right")) - 1, int(starts.searchsorted(stop, side="left"))
+
+    def loaded(self, start: int, stop: int) -> CodedColumn:
+        """Some rows as a column in memory."""
+        first, last = self._blocks(start, stop)
+        offsets = self.headers.offsets[first : last + 1].tolist()
+        if not offsets[1:]:
+            return self.headers.slice(0, 0)
+        content = memoryview(self.file.read(self.place + offsets[0], self.place + offsets[-1]))
+        for block, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True), first):
+            if zlib.crc32(content[low - offsets[0] : high - offsets[0]]) != self.checks[block]:
+                raise _damaged(self.file.path, f"has changed at byte {self.place + low:,} since it was written")
+        return self.headers.with_bytes(first, last, np.frombuffer(content, np.uint8)).slice(
+            start - int(self.headers.starts[first]), stop - int(self.headers.starts[first])
+        )
+
+
+def _damaged(path: Path, what: str) -> DataError:
+    return DataError(
+        f"must be as they were written: {path} {what}",
+        parameter="kept rows",
+        hint="start the run again, from its checkpoint where there is one, and check the disk",
+    )
+
+
+class Budget:
+    """How many bytes of kept rows the operators of a run hold in memory; what is sealed beyond goes to the disk."""
+
+    def __init__(self) -> None:
+        self.limit: int | None = None
+        self._held: list[Callable[[], int]] = []
+        self._file: SpillFile | None = None
+        self._folder: Path | None = None
+        self._count = 0
+
+    @property
+    def is_limited(self) -> bool:
+        return self.limit is not None
+
+    def watch(self, held: Callable[[], int]) -> None:
+        """Count what somebody holds, as long as it lives."""
+        self._held.append(held)
+
+    @property
+    def held(self) -> int:
+        return sum(held() for held in self._held)
+
+    def fitted(self, rows: RowBlock) -> RowBlock:
+        """Sealed rows, on the disk where memory holds enough already."""
+        if self.limit is None or self.held + rows.nbytes <= self.limit:
+            return rows
+        try:
+            columns = {name: self._spilled(column) for name, column in rows.columns.items()}
+        except OSError as error:
+            raise ConfigurationError(
+                f"must be a folder with room for rows beyond `memory` ({reason_of(error)})",
+                parameter="TMPDIR",
+                value=str(self._folder),
+                hint="make room on the disk, set TMPDIR to a folder on a larger one, or give more memory",
+            ) from error
+        return RowBlock(columns, rows.data, rows.first, rows.by)
+
+    def _spilled(self, column: Any) -> Any:
+        if not isinstance(column, CodedColumn) or len(column.data) <= column.size // 64:
+            return column  # of one value, or nearly
+        if self._file is None or self._file.size >= FILE_BYTES:
+            self._folder = self._folder or temporary_folder("rows")
+            self._count += 1
+            self._file = SpillFile(self._folder / f"{self._count}.blocks")
+        return SpilledColumn.of(column, self._file)
