@@ -14,9 +14,12 @@ from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.compression import CodedColumn, Nature
 from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
 from windrow.operators.store.packed import Packed, joined
+from windrow.operators.store.spilled_column import SpilledColumn
 
-Column: TypeAlias = npt.NDArray[Any] | Packed | CodedColumn
+Column: TypeAlias = npt.NDArray[Any] | Packed | CodedColumn | SpilledColumn
 """One row, or one line of a matrix, for each row."""
+CODED = (CodedColumn, SpilledColumn)
+"""Columns in blocks that are shared and never made anew."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Chosen: TypeAlias = npt.NDArray[Any] | slice
 """Places, a mask, or a stretch of rows."""
@@ -62,13 +65,13 @@ class RowBlock:
     @property
     def is_sealed(self) -> bool:
         """Whether columns are in coded blocks, which are shared and never made anew."""
-        return any(isinstance(column, CodedColumn) for column in self.columns.values())
+        return any(isinstance(column, CODED) for column in self.columns.values())
 
     def sealed(self, natures: Mapping[str, Nature], block_rows: int) -> RowBlock:
         """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
         columns = {
             name: column
-            if isinstance(column, CodedColumn) or (isinstance(column, np.ndarray) and column.ndim == 2)
+            if isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2)
             else CodedColumn.of(_read(column), natures.get(name, Nature.INTEGERS), block_rows=block_rows)
             for name, column in self.columns.items()
         }
@@ -78,7 +81,7 @@ class RowBlock:
         """The same rows without coded blocks."""
         if not self.is_sealed:
             return self
-        columns = {n: c.read() if isinstance(c, CodedColumn) else c for n, c in self.columns.items()}
+        columns = {n: c.read() if isinstance(c, CODED) else c for n, c in self.columns.items()}
         return RowBlock(columns, self.data, self.first, self.by)
 
     @property
@@ -112,7 +115,12 @@ class RowBlock:
         column, values = self.columns[name], mapping[self[name]]
         if isinstance(column, Packed):
             return self.having({name: Packed.of(values)})
-        return self.having({name: column.like(values) if isinstance(column, CodedColumn) else values})
+        if isinstance(column, SpilledColumn):
+            column = column.headers
+        if isinstance(column, CodedColumn):
+            values = values.astype(column.dtype, copy=False)
+            return self.having({name: CodedColumn.of(values, column.nature, block_rows=column.block_rows)})
+        return self.having({name: values})
 
     def without(self, name: str) -> RowBlock:
         return RowBlock({n: column for n, column in self.columns.items() if n != name}, self.data, self.first)
@@ -147,7 +155,7 @@ class RowBlock:
         """The least and the greatest value of a column; there must be one."""
         if name not in self._spans:
             column = self.columns[name]
-            if isinstance(column, CodedColumn):
+            if isinstance(column, CODED):
                 self._spans[name] = column.least, column.greatest
             else:
                 values = self[name]
@@ -231,7 +239,7 @@ def _joined(columns: Sequence[Any]) -> Column:
 
 
 def _taken(column: Column, rows: Chosen) -> Column:
-    if isinstance(column, CodedColumn) and isinstance(rows, slice):
+    if isinstance(column, CODED) and isinstance(rows, slice):
         start, stop, _ = rows.indices(column.size)
         return column.slice(start, stop)
     if not isinstance(column, np.ndarray):

@@ -64,6 +64,8 @@ class RowStore:
         self.nothing = nothing
         self.by = by
         self.sealing = sealing
+        if sealing is not None:
+            sealing.budget.watch(self)
         self.blocks: list[RowBlock] = []
         self.count = 0
         """The number of the next row."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from windrow.operators.compression import Nature
+from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_block import RowBlock
 from windrow.plan.compression import Compression, CompressionMode
 
@@ -27,6 +28,7 @@ class Sealing:
     """Rows that are never sealed."""
     block_rows: int = BLOCK_ROWS
     natures: Mapping[str, Nature] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
     arrange: Callable[[RowBlock], RowBlock] | None = None
     """Puts rows into an order in which they take less room, where nobody asks for the order in which they came."""
 
@@ -36,7 +38,8 @@ class Sealing:
         return waiting >= (max(least, min(MOST_ROWS, sealed // SHARE)) if sealed else max(self.few, least))
 
     def seal(self, rows: RowBlock) -> RowBlock:
-        return (rows if self.arrange is None else self.arrange(rows)).sealed(self.natures, self.block_rows)
+        arranged = rows if self.arrange is None else self.arrange(rows)
+        return self.budget.fitted(arranged.sealed(self.natures, self.block_rows))
 
     def having(self, natures: Mapping[str, Nature], arrange: Callable[[RowBlock], RowBlock] | None = None) -> Sealing:
         """The same for rows of a certain kind."""

@@ -1,4 +1,4 @@
-"""Coded blocks on the disk, for rows that are more than memory is to hold.
+"""A coded column on the disk, for rows that are more than memory is to hold.
 
 A column that is spilled keeps its headers, so that bounds are looked at without reading; each look into its rows reads
 the bytes of the blocks they are in, and compares their checksums before anything is made of them. Files are private
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import weakref
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.durable.temporary_folders import temporary_folder
-from windrow.errors import ConfigurationError, DataError, reason_of
+from windrow.errors import DataError
 from windrow.operators.compression import CodedColumn
-from windrow.operators.store.row_block import RowBlock
-
-FILE_BYTES = 1 << 26
-"""A file takes columns until it has so many bytes."""
-LEAST_LIMIT = 1 << 20
 
 
 class SpillFile:
@@ -154,50 +147,3 @@ def _damaged(path: Path, what: str) -> DataError:
         parameter="kept rows",
         hint="start the run again, from its checkpoint where there is one, and check the disk",
     )
-
-
-class Budget:
-    """How many bytes of kept rows the operators of a run hold in memory; what is sealed beyond goes to the disk."""
-
-    def __init__(self) -> None:
-        self.limit: int | None = None
-        self._held: list[Callable[[], int]] = []
-        self._file: SpillFile | None = None
-        self._folder: Path | None = None
-        self._count = 0
-
-    @property
-    def is_limited(self) -> bool:
-        return self.limit is not None
-
-    def watch(self, held: Callable[[], int]) -> None:
-        """Count what somebody holds, as long as it lives."""
-        self._held.append(held)
-
-    @property
-    def held(self) -> int:
-        return sum(held() for held in self._held)
-
-    def fitted(self, rows: RowBlock) -> RowBlock:
-        """Sealed rows, on the disk where memory holds enough already."""
-        if self.limit is None or self.held + rows.nbytes <= self.limit:
-            return rows
-        try:
-            columns = {name: self._spilled(column) for name, column in rows.columns.items()}
-        except OSError as error:
-            raise ConfigurationError(
-                f"must be a folder with room for rows beyond `memory` ({reason_of(error)})",
-                parameter="TMPDIR",
-                value=str(self._folder),
-                hint="make room on the disk, set TMPDIR to a folder on a larger one, or give more memory",
-            ) from error
-        return RowBlock(columns, rows.data, rows.first, rows.by)
-
-    def _spilled(self, column: Any) -> Any:
-        if not isinstance(column, CodedColumn) or len(column.data) <= column.size // 64:
-            return column  # of one value, or nearly
-        if self._file is None or self._file.size >= FILE_BYTES:
-            self._folder = self._folder or temporary_folder("rows")
-            self._count += 1
-            self._file = SpillFile(self._folder / f"{self._count}.blocks")
-        return SpilledColumn.of(column, self._file)
