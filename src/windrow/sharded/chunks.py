@@ -36,12 +36,12 @@ from windrow.sharded.wire import opened
 
 __all__ = ["VERSION", "ChunkStore", "Key", "Known", "digest", "load", "save", "without"]
 
-VERSION = 7
+VERSION = 8
 """Of the saved state, on every engine. State of another version is refused."""
 CHUNK_ROWS = 1 << 15
 APPENDED_ROWS = 1 << 13
 """Of a chunk of a table that grows: the last one is written again and again until it is full."""
-_BY_PANE = ("timeline", "cells")
+_BY_PANE = ("timeline", "cells", "buffered")
 _BY_TIME = ("/left", "/right")
 """How the names of tables end that are sorted by their column `place`, if they have one, and cut by it."""
 
