@@ -41,7 +41,7 @@ VERSION = 8
 CHUNK_ROWS = 1 << 15
 APPENDED_ROWS = 1 << 13
 """Of a chunk of a table that grows: the last one is written again and again until it is full."""
-_BY_PANE = ("timeline", "cells")
+_BY_PANE = ("timeline", "cells", "buffered")
 _BY_TIME = ("/left", "/right")
 """How the names of tables end that are sorted by their column `place`, if they have one, and cut by it."""
 

@@ -14,6 +14,8 @@ from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
 
 FILE_BYTES = 1 << 26
 """A file takes columns until it has so many bytes."""
+SHARE = 4
+"""One structure takes at most one in so many bytes of the budget."""
 
 
 class Holder(Protocol):
@@ -31,9 +33,9 @@ class Budget:
         self._folder: Path | None = None
         self._count = 0
 
-    @property
-    def is_limited(self) -> bool:
-        return self.limit is not None
+    def is_beyond(self, nbytes: int) -> bool:
+        """Whether so many bytes are more than one structure is to take for itself."""
+        return self.limit is not None and SHARE * nbytes > self.limit
 
     def watch(self, holder: Holder) -> None:
         """Count what somebody holds, as long as it lives."""

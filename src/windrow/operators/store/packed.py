@@ -1,6 +1,7 @@
 """Integers in as few bytes as their span needs: the least of them, and what each is above it.
 
-A column of one value takes no bytes a row, panes and group codes take one or two where they lie close together.
+A column of one value takes no bytes a row, panes and group codes take one or two where they lie close together. Floats
+that are decimals with few digits, as prices and readings are, are the integers they would be without the point.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ import numpy.typing as npt
 from windrow.aggregates.kinds.base import Integers
 
 _NOTHING: npt.NDArray[Any] = np.empty(0, np.uint8)
+_POWERS = 10.0 ** np.arange(10)
+"""Of ten; all of them are exact."""
+SAMPLE = 64
+"""So many floats say how many digits all of them could have."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Packed:
     base: int
     offsets: npt.NDArray[Any]
     size: int
+    digits: int | None = None
+    """Of floats that are decimals: so many digits come after the point. What is read are then their bits."""
 
     @staticmethod
     def of(values: npt.NDArray[Any]) -> Packed:
@@ -41,17 +48,31 @@ class Packed:
     def constant(value: int, size: int) -> Packed:
         return Packed(value, _NOTHING, size)
 
+    @staticmethod
+    def of_floats(bits: Integers) -> Packed:
+        """The bits of doubles: as decimals where every one comes back to the bit and that is less, else as they are."""
+        found = _as_decimals(bits)
+        if found is None:
+            return Packed.of(bits)
+        packed = Packed.of(found[0])
+        if packed.offsets.itemsize == bits.itemsize:
+            return Packed.of(bits)
+        return Packed(packed.base, packed.offsets, packed.size, found[1])
+
     def read(self) -> Integers:
         if len(self.offsets) == 0:
-            return np.full(self.size, self.base, np.int64)
-        return self.offsets.astype(np.int64) + np.int64(self.base)
+            integers = np.full(self.size, self.base, np.int64)
+        else:
+            integers = self.offsets.astype(np.int64)
+            integers += np.int64(self.base)
+        return integers if self.digits is None else _bits_of(integers, self.digits)
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Packed:
         if len(self.offsets) == 0:
             size = len(range(self.size)[rows]) if isinstance(rows, slice) else _chosen(rows)
-            return Packed.constant(self.base, size)
+            return Packed(self.base, _NOTHING, size, self.digits)
         offsets = self.offsets[rows]
-        return Packed(self.base, offsets, len(offsets))
+        return Packed(self.base, offsets, len(offsets), self.digits)
 
     def search(self, value: int) -> int:
         """How many are below a value, where they are sorted."""
@@ -64,7 +85,7 @@ class Packed:
 
     @property
     def most(self) -> int:
-        """The greatest of them; there must be one."""
+        """The greatest of the integers; there must be one."""
         return self.base + (int(self.offsets.max()) if len(self.offsets) else 0)
 
     def _above(self, base: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -82,6 +103,34 @@ def _chosen(rows: npt.NDArray[Any]) -> int:
     return int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
 
 
+def _bits_of(integers: Integers, digits: int) -> Integers:
+    """The bits of the doubles next to integers with a point before their last digits."""
+    bits: Integers = (integers / _POWERS[digits]).view(np.int64)
+    return bits
+
+
+def _as_decimals(bits: Integers) -> tuple[Integers, int] | None:
+    """Integers, and the least number of digits, from which `_bits_of` gives exactly these bits; None if none does."""
+    values, unlike, digits = bits.view(np.float64), bits[:: max(1, len(bits) // SAMPLE)], -1
+    with np.errstate(all="ignore"):  # what is too large, or no number, does not come back
+        while len(unlike):
+            digits = _fewest_digits(unlike[:SAMPLE], digits + 1)
+            if digits == len(_POWERS):
+                return None
+            integers: Integers = np.rint(values * _POWERS[digits]).astype(np.int64)
+            unlike = bits[_bits_of(integers, digits) != bits]
+            if len(unlike) == 0:
+                return integers, digits
+    return None
+
+
+def _fewest_digits(bits: Integers, least: int) -> int:
+    """How many digits these few floats need, from the least on; one more than there are powers where none will do."""
+    powers = _POWERS[least:, None]
+    tried = (np.rint(bits.view(np.float64) * powers).astype(np.int64) / powers).view(np.int64)
+    return least + next(iter(np.flatnonzero((tried == bits).all(axis=1)).tolist()), len(powers))
+
+
 def joined(columns: Sequence[Packed]) -> Packed:
     """One column after the other."""
     filled = [column for column in columns if column.size]
@@ -89,10 +138,15 @@ def joined(columns: Sequence[Packed]) -> Packed:
         return filled[0]
     if not filled:
         return Packed.constant(0, 0)
+    digits = filled[0].digits
+    if any(column.digits != digits for column in filled):
+        return Packed.of_floats(np.concatenate([column.read() for column in filled]))
     base, most = min([column.base for column in filled]), max([column.most for column in filled])
     if base == most:
-        return Packed.constant(base, sum(column.size for column in filled))
+        return Packed(base, _NOTHING, sum(column.size for column in filled), digits)
     kind = np.min_scalar_type(most - base)
     if kind.itemsize > max(column.offsets.itemsize for column in filled):  # maybe the least is not there any more
-        return Packed.of(np.concatenate([column.read() for column in filled]))
-    return Packed(base, np.concatenate([c._above(base, kind) for c in filled]), sum(c.size for c in filled))
+        whole = np.concatenate([column.read() for column in filled])
+        return Packed.of(whole) if digits is None else Packed.of_floats(whole)
+    offsets = np.concatenate([column._above(base, kind) for column in filled])
+    return Packed(base, offsets, len(offsets), digits)

@@ -162,6 +162,16 @@ class RowBlock:
                 self._spans[name] = int(values.min()), int(values.max())
         return self._spans[name]
 
+    def block_bounds(self, name: str) -> tuple[Integers, Integers, Integers]:
+        """Of each block of a column bounds of its values, and where blocks start, with the end of the last."""
+        column = self.columns[name]
+        if isinstance(column, SpilledColumn):
+            column = column.headers
+        if isinstance(column, CodedColumn):
+            return column.leasts, column.greatests, column.starts
+        least, greatest = self.span(name)
+        return np.array([least]), np.array([greatest]), np.array([0, len(self)])
+
     @staticmethod
     def joined(blocks: Sequence[RowBlock]) -> RowBlock:
         """Rows of the same columns, one after the other; there must be a block."""

@@ -19,6 +19,7 @@ from windrow.operators.state.changes import State
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Layout, Table
+from windrow.operators.state.values.large_windows import LargeRuns, LargeWindow
 from windrow.operators.state.values.multisets import GroupRuns, KeptValues, Multiset, ValueCodes
 from windrow.operators.store.sealing import sealing_of
 from windrow.operators.windows.grouped_rows import GroupedRows
@@ -78,13 +79,15 @@ class Plan:
         return bool(self.values or self.custom)
 
     def lower(
-        self, codes: Codes, state: Table, multisets: Callable[[Values], Multiset], customs: Customs
+        self, codes: Codes, state: Table, multisets: Callable[[Values], Multiset | LargeWindow], customs: Customs
     ) -> dict[int, Array]:
         """The answers for these groups of the aggregates that look at values, by the place of their calls."""
 
         def runs(part: Values) -> Runs:
             sizes = self.layout.read(OneColumn(part.argument, COUNTED), state)
-            return GroupRuns(self.values[part], multisets(part), codes, sizes)
+            found = multisets(part)
+            kind = LargeRuns if isinstance(found, LargeWindow) else GroupRuns
+            return kind(self.values[part], found, codes, sizes)
 
         return self.lower_runs(codes, runs, customs)
 

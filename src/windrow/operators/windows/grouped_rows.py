@@ -55,16 +55,7 @@ class GroupedRows:
             return array[rows] if len(array) else array
 
         times = self.times[rows]
-        lifted = {
-            e: Lifted(
-                cut(v.numbers),
-                cut(v.keys),
-                cut(v.valid),
-                times if v.times is self.times else cut(v.times),
-                {sketch: marks[rows] for sketch, marks in v.marks.items()},
-            )
-            for e, v in self.lifted.items()
-        }
+        lifted = {e: v.take(rows, times if v.times is self.times else None) for e, v in self.lifted.items()}
         return GroupedRows(
             times,
             cut(self.codes),

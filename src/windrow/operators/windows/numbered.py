@@ -21,10 +21,10 @@ from windrow.operators.late.judging import Verdicts, below, judge
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
+from windrow.operators.state.values.large_windows import LargeWindow
 from windrow.operators.state.values.multisets import Multiset
-from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.windows.base import Closed, Plan, Windower
-from windrow.operators.windows.extents import end_of, first_windows, last_closed, last_windows, start_of
+from windrow.operators.windows.extents import end_of, first_windows, last_closed, last_windows
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.windows.kinds import Landmark, Sliding
@@ -63,7 +63,7 @@ class NumberedWindows(Windower):
         """The last window that ends at or below `bound`, and that can hold a row; START when there is none."""
         raise NotImplementedError
 
-    def _multiset(self, window: int, part: Values) -> Multiset:
+    def _multiset(self, window: int, part: Values) -> Multiset | LargeWindow:
         """The values of a window, by group."""
         raise NotImplementedError
 
@@ -157,19 +157,14 @@ class NumberedWindows(Windower):
 
 
 class RowWise(NumberedWindows):
-    """What WID and buffering share: values kept as rows."""
+    """What WID and buffering share: how far rows and windows have come, known from the rows themselves."""
 
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
-        self.rows_kept = ValueRows(plan.values, plan.custom, plan.sealing)
         self.high = START
         self.low = END
         self.closed = START
         """The last window reported or passed."""
-
-    def _note(self, rows: GroupedRows) -> None:
-        self.low = min(self.low, rows.span[0])
-        rows.keep_values(self.rows_kept)
 
     def amend(self, rows: GroupedRows, groups: int) -> None:
         self.add(rows, groups)
@@ -184,33 +179,21 @@ class RowWise(NumberedWindows):
         last = last_windows(window, high) if isinstance(window, Sliding) else first_windows(window, high)
         return last if bound == END else min(last_closed(window, bound), last)
 
-    def kept_values(self, part: Values) -> ValueLog:
-        return self.rows_kept.logs[part]
-
     def _starts(self, reported: Integers) -> Integers:
         """Where the first window of each group begins that is not reported."""
         assert isinstance(self.window, Sliding)
         return np.where(reported == START, START, end_of(self.window, reported + 1) - self.window.range)
-
-    def _multiset(self, window: int, part: Values) -> Multiset:
-        return self.rows_kept.multiset(part, start_of(self.window, window), end_of(self.window, window))
-
-    def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
-        return self.rows_kept.customs[part].between(start_of(self.window, window), end_of(self.window, window))
 
     def _pass(self, bound: int, last: int) -> None:
         """Windows up to `last` are done; sliding ones up to the bound, whether they held rows or not."""
         if isinstance(self.window, Sliding) and bound != END:
             last = max(last, last_closed(self.window, bound))
         self.closed = max(self.closed, last)
-        if isinstance(self.window, Sliding):
-            self.rows_kept.forget(start_of(self.window, self.closed + 1))
 
-    def _saved_rows(self) -> dict[str, pa.Table]:
-        return {**self.rows_kept.saved(), "span": scalars(high=self.high, low=self.low, closed=self.closed)}
+    def _saved_span(self) -> dict[str, pa.Table]:
+        return {"span": scalars(high=self.high, low=self.low, closed=self.closed)}
 
-    def _restore_rows(self, tables: dict[str, pa.Table]) -> None:
-        self.rows_kept.restore(tables)
+    def _restore_span(self, tables: dict[str, pa.Table]) -> None:
         self.high, self.low, self.closed = scalars_of(tables["span"])
 
     @property

@@ -27,6 +27,7 @@ from windrow.operators.state.customs import CustomState, PanedStates
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.timeline import Timeline
+from windrow.operators.state.values.large_windows import LargeWindow
 from windrow.operators.state.values.multisets import KeptValues, Multiset, ValueCodes
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.base import Closed, Plan
@@ -238,7 +239,7 @@ class PanedWid(NumberedWindows):
         self.timeline.append(closed)
         yield from self.timeline.report(last, groups)
 
-    def _multiset(self, window: int, part: Values) -> Multiset:
+    def _multiset(self, window: int, part: Values) -> Multiset | LargeWindow:
         return self.values[part].slide_to(window * self.slide_panes)
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:

@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Integers
+from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.state.cells import CellTable
 from windrow.operators.state.changes import Saved
+from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
+from windrow.operators.state.values.multisets import Multiset
+from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.windows.base import Closed, Plan
-from windrow.operators.windows.extents import first_windows, last_windows
+from windrow.operators.windows.extents import end_of, first_windows, last_windows, start_of
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.numbered import RowWise
 from windrow.semantics.windows.kinds import Sliding
@@ -35,9 +38,11 @@ class Wid(RowWise):
     def __init__(self, window: Sliding, plan: Plan) -> None:
         super().__init__(window, plan)
         self.cells = CellTable(self.layout)
+        self.rows_kept = ValueRows(plan.values, plan.custom, plan.sealing)
 
     def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
-        self._note(rows)
+        self.low = min(self.low, rows.span[0])
+        rows.keep_values(self.rows_kept)
         firsts = np.maximum(first_windows(self.window, rows.times), self.closed + 1)
         lasts = last_windows(self.window, rows.times)
         most = int((lasts - firsts).max()) + 1
@@ -89,6 +94,16 @@ class Wid(RowWise):
         if len(answers):
             yield self._with_values(answers)
         self._pass(bound, last)
+        self.rows_kept.forget(start_of(self.window, self.closed + 1))
+
+    def _multiset(self, window: int, part: Values) -> Multiset:
+        return self.rows_kept.multiset(part, start_of(self.window, window), end_of(self.window, window))
+
+    def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
+        return self.rows_kept.customs[part].between(start_of(self.window, window), end_of(self.window, window))
+
+    def kept_values(self, part: Values) -> ValueLog:
+        return self.rows_kept.logs[part]
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells.convert(convert)
@@ -101,11 +116,12 @@ class Wid(RowWise):
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, Saved]:
-        return {**self.cells.saved(), **self._saved_rows()}
+        return {**self.cells.saved(), **self.rows_kept.saved(), **self._saved_span()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.cells.restore(tables)
-        self._restore_rows(tables)
+        self.rows_kept.restore(tables)
+        self._restore_span(tables)
 
     @property
     def nbytes(self) -> int:

@@ -15,8 +15,7 @@ from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.operators.aggregate.frame import WindowAggregateOperator
 from windrow.operators.state.groups import COMPACT_ABOVE
-from windrow.operators.state.values.multisets import Multiset
-from windrow.operators.state.values.paned_values import total
+from windrow.operators.state.values.multisets import Multiset, total
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 8, 13])

@@ -30,6 +30,17 @@ class Lifted:
     marks: dict[Sketch, npt.NDArray[np.int32]] = field(default_factory=dict)
     """For each sketch the register a row goes into, and in the low byte its number."""
 
+    def take(self, rows: Any, times: Integers | None = None) -> Lifted:
+        """The values of some rows; `times` are theirs where they are known already."""
+
+        def cut(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return array[rows] if len(array) else array
+
+        marks = {sketch: numbers[rows] for sketch, numbers in self.marks.items()}
+        return Lifted(
+            cut(self.numbers), cut(self.keys), cut(self.valid), cut(self.times) if times is None else times, marks
+        )
+
 
 class StateColumn(ABC):
     """`offset` is the first of `width` columns in the matrix of its kind. Compared by identity."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -77,6 +78,15 @@ class Multiset:
     @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.arrays)
+
+
+def total(multisets: Iterable[Multiset]) -> Multiset:
+    """All of them as one, by pairs: each run is copied as often as the number of multisets can be halved."""
+    left = list(multisets)
+    while len(left) > 1:
+        odd = left[-1:] if len(left) % 2 else []
+        left = [one.plus(other) for one, other in zip(left[::2], left[1::2], strict=False)] + odd
+    return left[0] if left else Multiset.nothing()
 
 
 def compact_segments(segments: Integers) -> tuple[Integers, Integers]:

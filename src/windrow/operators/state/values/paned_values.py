@@ -14,7 +14,14 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.compression import Nature
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.state.values.multisets import Multiset, RunningMultiset, compact_segments, sorted_runs
+from windrow.operators.state.values.large_windows import LargeWindow
+from windrow.operators.state.values.multisets import (
+    Multiset,
+    RunningMultiset,
+    compact_segments,
+    sorted_runs,
+    total,
+)
 from windrow.operators.store.packed import Packed
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore, below
@@ -23,6 +30,8 @@ from windrow.semantics.progress.policies import START
 
 _NONE = np.empty(0, np.int64)
 NO_RUNS = RowBlock({"place": _NONE, "code": NO_CODES, "key": _NONE, "count": _NONE})
+RUN_BYTES = 40
+"""Of a run in the multiset of a window, which is there twice while it slides."""
 MANY_LATE = 4
 """Late values are put among the others when they are more than one in so many."""
 
@@ -39,6 +48,7 @@ class PanedValues:
     ) -> None:
         self.range_panes = range_panes
         self.forever = forever
+        self.budget = None if sealing is None else sealing.budget
         of_open, of_closed = None, None
         if sealing is not None:
             of_open, of_closed = (sealing.having({"key": nature}, arrange) for arrange in (_as_runs, _in_order))
@@ -72,6 +82,9 @@ class PanedValues:
         parts = self.open.take_parts(below("place", end))
         if not parts:
             return
+        if self._is_large(sum(map(len, parts))):
+            self._close_apart(parts)
+            return
         runs = merged(parts)
         last = self.closed.blocks[-1].span("place")[1] if len(self.closed) else START
         if runs.span("place")[0] <= last:  # of some groups they were closed before
@@ -79,6 +92,26 @@ class PanedValues:
             self._put_late(multisets_of(runs.take(slice(early))))
             runs = runs.take(slice(early, None))
         self.closed.append(runs)
+
+    def _is_large(self, runs: int) -> bool:
+        """Whether so many runs are more than memory is to hold as they are."""
+        return self.budget is not None and self.budget.is_beyond(runs * RUN_BYTES)
+
+    def _close_apart(self, parts: Sequence[RowBlock]) -> None:
+        """Take stretches over as they are, pane by pane: they are not put together."""
+        assert self.closed.sealing is not None
+        found: dict[int, list[RowBlock]] = {}
+        for part in parts:
+            runs = part if part.by == "place" else self.closed.sealing.seal(_each(part))
+            for pane, stretch in stretches_of(runs):
+                found.setdefault(pane, []).append(stretch)
+        last = self.closed.blocks[-1].span("place")[1] if len(self.closed) else START
+        for pane in sorted(found):
+            if pane <= last:
+                self._put_late((pane, _multiset(stretch)) for stretch in found[pane])
+            else:
+                for stretch in found[pane]:
+                    self.closed.append(stretch)
 
     def amend(self, panes: Integers, codes: Codes, keys: Integers) -> None:
         """Late rows of closed panes."""
@@ -92,20 +125,24 @@ class PanedValues:
     def _put_late(self, multisets: Iterable[tuple[int, Multiset]]) -> None:
         for pane, multiset in multisets:
             self.late[pane] = self.late.get(pane, Multiset.nothing()).plus(multiset)
-        if MANY_LATE * sum(len(m.codes) for m in self.late.values()) > len(self.closed):
+        many = MANY_LATE * sum(len(m.codes) for m in self.late.values()) > len(self.closed)
+        if many and not self._is_large(len(self.closed)):
             late = [rows_of(pane, m) for pane, m in sorted(self.late.items())]
             whole = merged([*map(_in_order, self.closed.blocks), *late])
             self.closed.replace(whole)
             self.late = {}
 
-    def slide_to(self, end: int) -> Multiset:
-        """The multiset of the window whose panes end before `end`; valid until the next slide."""
+    def slide_to(self, end: int) -> Multiset | LargeWindow:
+        """The values of the window whose panes end before `end`; valid until the next slide."""
         nothing = Multiset.nothing()
         if self.forever:
             self.window.change(self._between(START, end), nothing)
             self._forget(end)
             return self.window.now
         first = end - self.range_panes
+        if self.budget is not None and self._is_large(self.closed.search(end) - self.closed.search(first)):
+            self.window, self.inside = RunningMultiset(), (START, START)
+            return LargeWindow(self._stretches(first, end))
         low, high = self.inside
         if first >= high:
             self.window.change(nothing, self.window.now)
@@ -119,9 +156,13 @@ class PanedValues:
         """All values of the closed panes in [first, end)."""
         if first >= end:
             return Multiset.nothing()
-        rows = self.closed.read(self.closed.search(first), self.closed.search(end))
-        late = (m for pane, m in self.late.items() if first <= pane < end)
-        return total([*(m for _, m in multisets_of(rows)), *late])
+        return total(map(_multiset, self._stretches(first, end)))
+
+    def _stretches(self, first: int, end: int) -> list[RowBlock]:
+        """The runs of the closed panes in [first, end), each sorted by group and key."""
+        parts = self.closed.parts(self.closed.search(first), self.closed.search(end))
+        late = [rows_of(pane, m) for pane, m in self.late.items() if first <= pane < end]
+        return [stretch for part in parts for _, stretch in stretches_of(part)] + late
 
     def forget(self, below: int) -> None:
         """Panes that no window needs any more; they leave the window's multiset too while they are still known."""
@@ -219,20 +260,24 @@ def rows_of(pane: int, multiset: Multiset) -> RowBlock:
     return RowBlock({"place": np.full(len(multiset.codes), pane), **columns}, by="place")
 
 
+def stretches_of(runs: RowBlock) -> list[tuple[int, RowBlock]]:
+    """The runs of each pane, which come one after the other."""
+    if len(runs) == 0:
+        return []
+    places = runs["place"]
+    if places[0] == places[-1]:
+        return [(int(places[0]), runs)]
+    cuts = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
+    return [(int(places[a]), runs.take(slice(a, b))) for a, b in pairwise(cuts)]
+
+
 def multisets_of(runs: RowBlock) -> list[tuple[int, Multiset]]:
-    """The multiset of each pane, whose runs come one after the other."""
-    places, codes, keys, counts = (runs[name] for name in ("place", "code", "key", "count"))
-    cuts = np.concatenate([[0], np.flatnonzero(np.diff(places)) + 1, [len(places)]]).tolist()
-    return [(int(places[a]), Multiset(codes[a:b], keys[a:b], counts[a:b])) for a, b in pairwise(cuts) if b > a]
+    """The multiset of each pane."""
+    return [(pane, _multiset(stretch)) for pane, stretch in stretches_of(runs.opened())]
 
 
-def total(multisets: Iterable[Multiset]) -> Multiset:
-    """All of them as one, by pairs: each run is copied as often as the number of multisets can be halved."""
-    left = list(multisets)
-    while len(left) > 1:
-        odd = left[-1:] if len(left) % 2 else []
-        left = [one.plus(other) for one, other in zip(left[::2], left[1::2], strict=False)] + odd
-    return left[0] if left else Multiset.nothing()
+def _multiset(stretch: RowBlock) -> Multiset:
+    return Multiset(stretch["code"], stretch["key"], stretch["count"])
 
 
 def runs_of(panes: Integers, codes: Codes, keys: Integers) -> RowBlock:

@@ -31,10 +31,11 @@ from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.adaptive.eager_groups import Division, Standings
-from windrow.operators.windows.adaptive.kept_rows import KeptRows, RowShape
+from windrow.operators.windows.adaptive.kept_rows import KeptRows
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.grouped_rows import GroupedRows, Pending
 from windrow.operators.windows.panes import SPAN, PanedWid
+from windrow.operators.windows.row_shape import RowShape
 from windrow.semantics.windows.kinds import Sliding
 
 BLOCK_ROWS = 1 << 20

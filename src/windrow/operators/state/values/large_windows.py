@@ -1,0 +1,157 @@
+"""The values of a window that is larger than memory is to hold at once: answered from its stretches as they lie.
+
+A stretch is one pane's runs, sorted by group and key, in coded blocks or on the disk. Groups are put together few at a
+time. The ranks of a group that is too large by itself are found between the bounds of its blocks: only blocks that can
+hold the value are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.aggregates.kinds.base import Array, Integers, Runs
+from windrow.operators.state.groups import Codes
+from windrow.operators.state.keys import from_keys
+from windrow.operators.state.values.multisets import GroupRuns, Multiset, ValueCodes, total
+from windrow.operators.store.row_block import RowBlock
+
+TOGETHER = 1 << 21
+"""Rows of groups that are put together at once."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class LargeWindow:
+    """Its stretches, each sorted by group and key."""
+
+    stretches: Sequence[RowBlock]
+
+    def of_groups(self, first: int, last: int) -> list[RowBlock]:
+        """What belongs to the groups from `first` to `last`, stretch by stretch."""
+        cuts = [(s, s.search("code", first), s.search("code", last + 1)) for s in self.stretches]
+        return [stretch.take(slice(low, high)) for stretch, low, high in cuts if low < high]
+
+    def multiset(self, first: int, last: int) -> Multiset:
+        """The values of some groups in memory."""
+        return total(Multiset(s["code"], s["key"], s["count"]) for s in self.of_groups(first, last))
+
+
+class LargeRuns(Runs):
+    """The runs of some groups, put together only for some of them at a time."""
+
+    def __init__(self, values: ValueCodes, window: LargeWindow, codes: Codes, sizes: Integers) -> None:
+        self._values = values
+        self._window = window
+        self._codes = codes
+        self._sizes = sizes
+
+    def sizes(self) -> Integers:
+        return self._sizes
+
+    def _pieces(self) -> Iterator[slice]:
+        """Stretches of groups that have few rows together, or one group alone."""
+        start, rows = 0, 0
+        for at, size in enumerate(self._sizes.tolist()):
+            if rows + size > TOGETHER and at > start:
+                yield slice(start, at)
+                start, rows = at, 0
+            rows += size
+        yield slice(start, len(self._sizes))
+
+    def _runs(self, piece: slice) -> GroupRuns:
+        codes = self._codes[piece]
+        if len(codes) == 0:
+            return GroupRuns(self._values, Multiset.nothing(), codes, self._sizes[piece])
+        multiset = self._window.multiset(int(codes[0]), int(codes[-1]))
+        return GroupRuns(self._values, multiset, codes, self._sizes[piece])
+
+    def _each(self, answer: Callable[[GroupRuns, slice], Found]) -> list[Found]:
+        return [answer(self._runs(piece), piece) for piece in self._pieces()]
+
+    @cached_property
+    def listed(self) -> tuple[Integers, Array, Integers]:
+        found = self._each(lambda runs, _: runs.listed)
+        sizes = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return offsets, _joined([values for _, values, _ in found]), np.concatenate([counts for *_, counts in found])
+
+    def distinct(self) -> Integers:
+        return np.concatenate(self._each(lambda runs, _: runs.distinct()))
+
+    def at_edge(self, *, last: bool) -> Array:
+        return _joined(self._each(lambda runs, _: runs.at_edge(last=last)))
+
+    def most_frequent(self, most: int, least: npt.NDArray[np.float64]) -> tuple[Integers, Array, Integers]:
+        found = self._each(lambda runs, piece: runs.most_frequent(most, least[piece]))
+        sizes, counts = (np.concatenate([one[i] for one in found]) for i in (0, 2))
+        return sizes, _joined([values for _, values, _ in found]), counts
+
+    def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        at, after = np.zeros(len(ranks)), np.zeros(len(ranks))
+        for piece in self._pieces():
+            if self._values.direct and int(self._sizes[piece].sum()) > TOGETHER:
+                code = int(self._codes[piece][0])
+                keys = _keys_at(self._window.of_groups(code, code), int(ranks[piece][0]), int(self._sizes[piece][0]))
+                at[piece], after[piece] = from_keys(keys, self._values.kind).astype(np.float64)
+            else:
+                at[piece], after[piece] = self._runs(piece).numbers_around(ranks[piece])
+        return at, after
+
+
+def _joined(arrays: list[Array]) -> Array:
+    whole: Array = pa.concat_arrays(arrays)
+    return whole
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """Of each block of all stretches: least and greatest key, how many rows, and where it is."""
+
+    leasts: Integers
+    greatests: Integers
+    rows: Integers
+    stretches: Integers
+    starts: Integers
+    stops: Integers
+
+
+def _bounds(stretches: Sequence[RowBlock]) -> _Bounds:
+    found: list[tuple[Any, ...]] = []
+    for number, stretch in enumerate(stretches):
+        leasts, greatests, starts = stretch.block_bounds("key")
+        counts = stretch["count"]
+        rows = np.add.reduceat(counts, starts[:-1])
+        found.append((leasts, greatests, rows, np.full(len(leasts), number), starts[:-1], starts[1:]))
+    return _Bounds(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _keys_at(stretches: Sequence[RowBlock], rank: int, size: int) -> Integers:
+    """The keys of the `rank`-th row of one group and of the next one, where there is one."""
+    bounds, following = _bounds(stretches), min(rank + 1, size - 1)
+    order = np.argsort(bounds.leasts, kind="stable")
+    reached = np.cumsum(bounds.rows[order])
+    low = bounds.leasts[order[np.searchsorted(reached, rank, side="right")]]  # fewer rows can be below this
+    order = np.argsort(bounds.greatests, kind="stable")
+    passed = np.cumsum(bounds.rows[order])
+    high = bounds.greatests[order[np.searchsorted(passed, following, side="right")]]  # more rows are up to this
+    below = int(bounds.rows[bounds.greatests < low].sum())
+    keys, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for block in np.flatnonzero((bounds.greatests >= low) & (bounds.leasts <= high)):
+        rows = slice(int(bounds.starts[block]), int(bounds.stops[block]))
+        found, times = (stretches[bounds.stretches[block]].part(name, rows) for name in ("key", "count"))
+        below += int(times[found < low].sum())
+        inside = (found >= low) & (found <= high)
+        keys.append(found[inside])
+        counts.append(times[inside])
+    candidates, times = np.concatenate(keys), np.concatenate(counts)
+    order = np.argsort(candidates, kind="stable")
+    places = np.searchsorted(np.cumsum(times[order]), np.array([rank, following]) - below, side="right")
+    return candidates[order[places]]
