@@ -210,6 +210,19 @@ class CodedColumn:
             data, starts, offsets, self.leasts[chosen].copy(), self.greatests[chosen].copy(), kinds.copy(), skips
         )
 
+    def with_bytes(self, first: int, last: int, content: Bytes) -> CodedColumn:
+        """The blocks from `first` to `last`, with their bytes, which are kept elsewhere."""
+        chosen = slice(first, last)
+        return self._with(
+            _padded([content]),
+            self.starts[first : last + 1] - self.starts[first],
+            self.offsets[first : last + 1] - self.offsets[first],
+            self.leasts[chosen],
+            self.greatests[chosen],
+            self.block_kinds[chosen],
+            self.skips[chosen],
+        )
+
     @staticmethod
     def joined(columns: Sequence[CodedColumn]) -> CodedColumn:
         """The values of columns one after the other, of one type and nature; the bytes of blocks go as they are."""

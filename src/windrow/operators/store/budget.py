@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.errors import ConfigurationError, reason_of
-from windrow.operators.compression import CodedColumn
+from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
 

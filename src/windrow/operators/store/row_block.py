@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow, concatenated, numbers_of
 from windrow.aggregates.kinds.base import Array, Integers
-from windrow.operators.compression import CodedColumn, Nature
+from windrow.operators.compression.coded_column import CodedColumn, Nature
 from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
 from windrow.operators.store.packed import Packed, joined
 from windrow.operators.store.spilled_column import SpilledColumn
@@ -69,13 +69,18 @@ class RowBlock:
 
     def sealed(self, natures: Mapping[str, Nature], block_rows: int) -> RowBlock:
         """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
-        columns = {
-            name: column
-            if isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2)
-            else CodedColumn.of(_read(column), natures.get(name, Nature.INTEGERS), block_rows=block_rows)
-            for name, column in self.columns.items()
-        }
+
+        def sealed(name: str, column: Column) -> Column:
+            if isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2):
+                return column
+            return CodedColumn.of(_read(column), natures.get(name, Nature.INTEGERS), block_rows=block_rows)
+
+        columns = {name: sealed(name, column) for name, column in self.columns.items()}
         return RowBlock(columns, self.data, self.first, self.by)
+
+    def coded(self) -> dict[str, CodedColumn | SpilledColumn]:
+        """The columns that are in coded blocks."""
+        return {name: column for name, column in self.columns.items() if isinstance(column, CODED)}
 
     def opened(self) -> RowBlock:
         """The same rows without coded blocks."""
@@ -115,9 +120,8 @@ class RowBlock:
         column, values = self.columns[name], mapping[self[name]]
         if isinstance(column, Packed):
             return self.having({name: Packed.of(values)})
-        if isinstance(column, SpilledColumn):
-            column = column.headers
-        if isinstance(column, CodedColumn):
+        if isinstance(column, CODED):
+            column = _headers(column)
             values = values.astype(column.dtype, copy=False)
             return self.having({name: CodedColumn.of(values, column.nature, block_rows=column.block_rows)})
         return self.having({name: values})
@@ -131,7 +135,7 @@ class RowBlock:
 
     def packed(self) -> RowBlock:
         """The same rows with each number in as few bytes as the column needs."""
-        columns = {n: c if isinstance(c, Packed) else Packed.of(c) for n, c in self.columns.items()}
+        columns = {n: c if isinstance(c, Packed) else Packed.of(_read(c)) for n, c in self.columns.items()}
         return RowBlock(columns, self.data, self.first)
 
     def sorted(self, by: str) -> RowBlock:
@@ -165,9 +169,8 @@ class RowBlock:
     def block_bounds(self, name: str) -> tuple[Integers, Integers, Integers]:
         """Of each block of a column bounds of its values, and where blocks start, with the end of the last."""
         column = self.columns[name]
-        if isinstance(column, SpilledColumn):
-            column = column.headers
-        if isinstance(column, CodedColumn):
+        if isinstance(column, CODED):
+            column = _headers(column)
             return column.leasts, column.greatests, column.starts
         least, greatest = self.span(name)
         return np.array([least]), np.array([greatest]), np.array([0, len(self)])
@@ -233,6 +236,11 @@ def value_order(values: Integers) -> Integers:
     keys.sort()
     keys &= (1 << bits) - 1
     return keys
+
+
+def _headers(column: CodedColumn | SpilledColumn) -> CodedColumn:
+    """A coded column, maybe without its bytes."""
+    return column.headers if isinstance(column, SpilledColumn) else column
 
 
 def _read(column: Column) -> npt.NDArray[Any]:

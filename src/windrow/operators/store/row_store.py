@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.compression import CodedColumn
+from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.changes import Saved, Stamped, under
 from windrow.operators.store.row_block import Mask, RowBlock
 from windrow.operators.store.sealing import Sealing
@@ -56,7 +56,8 @@ class RowStore:
 
     Rows are numbered as they come and keep their number until rows between others leave: so they are found again by
     number after the first of them, or whole blocks, were let go. The list of blocks is never changed either, only
-    replaced: another thread may go on reading the one that it has. With a `sealing`, rows that stay go into coded blocks.
+    replaced: another thread may go on reading the one that it has. With a `sealing`, rows that stay go into coded
+    blocks.
     """
 
     def __init__(self, nothing: RowBlock, *, by: str | None = None, sealing: Sealing | None = None) -> None:
@@ -264,7 +265,7 @@ class RowStore:
         """Hold exactly the rows of a table, numbered on from here."""
         self.replace(self.nothing.like(table), first)
 
-    def saved(self, name: str) -> dict[str, Saved]:
+    def saved_under(self, name: str) -> dict[str, Saved]:
         """All rows as tables: those in coded blocks as they are, a table for each of their columns, the rest in one.
 
         Coded blocks never change, so each is saved once. Rows that are not in one count as the last.
@@ -273,11 +274,11 @@ class RowStore:
         tables: dict[str, Saved] = {name: rest.table()}
         for block in self.blocks:
             if block.is_sealed:
-                for column, coded in block.columns.items():
+                for column, coded in block.coded().items():
                     tables[f"{name}.{block.first}.{column}"] = Stamped(coded, coded.table)
         return tables
 
-    def restore(self, name: str, tables: Mapping[str, pa.Table]) -> None:
+    def restore_under(self, name: str, tables: Mapping[str, pa.Table]) -> None:
         """Hold exactly the rows that were saved under a name."""
         self.replace(self.nothing)
         firsts: dict[int, dict[str, CodedColumn]] = {}
@@ -285,9 +286,9 @@ class RowStore:
             first, _, column = key.partition(".")
             firsts.setdefault(int(first), {})[column] = CodedColumn.of_table(table)
         order = "place" if self.by is None else self.by
-        coded = [RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, order) for first, columns in sorted(firsts.items())]
-        self.blocks = coded
-        self.count = coded[-1].first + len(coded[-1]) if coded else 0
+        for first, columns in sorted(firsts.items()):
+            self.blocks.append(RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, order))
+            self.count = first + len(self.blocks[-1])
         self.append(self.nothing.like(tables[name]))
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from windrow.operators.compression import Nature
+from windrow.operators.compression.coded_column import Nature
 from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_block import RowBlock
 from windrow.plan.compression import Compression, CompressionMode

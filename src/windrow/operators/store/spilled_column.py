@@ -11,15 +11,17 @@ import os
 import weakref
 import zlib
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
-from windrow.operators.compression import CodedColumn
+from windrow.operators.compression.coded_column import CodedColumn
 
 
 class SpillFile:
@@ -69,10 +71,10 @@ class SpilledColumn:
 
     @staticmethod
     def of(column: CodedColumn, file: SpillFile) -> SpilledColumn:
-        content = memoryview(column.data)
+        content: Any = memoryview(column.data)  # type: ignore[arg-type]
         offsets = column.offsets.tolist()
         place = file.append(content[offsets[0] : offsets[-1]]) - offsets[0]
-        checks = [zlib.crc32(content[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        checks = [zlib.crc32(content[a:b]) for a, b in pairwise(offsets)]
         return SpilledColumn(replace(column, data=column.data[:0]), file, place, np.array(checks, np.uint32))
 
     @property
@@ -82,10 +84,13 @@ class SpilledColumn:
     def __len__(self) -> int:
         return self.size
 
+    def table(self) -> pa.Table:
+        return self.loaded(0, self.size).table()
+
     def read(self) -> npt.NDArray[Any]:
         return self.loaded(0, self.size).read()
 
-    def take(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def take(self, rows: npt.NDArray[Any] | slice) -> npt.NDArray[Any]:
         return self.loaded(0, self.size).take(rows)
 
     def slice(self, start: int, stop: int) -> SpilledColumn:
@@ -133,7 +138,7 @@ class SpilledColumn:
         if not offsets[1:]:
             return self.headers.slice(0, 0)
         content = memoryview(self.file.read(self.place + offsets[0], self.place + offsets[-1]))
-        for block, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True), first):
+        for block, (low, high) in enumerate(pairwise(offsets), first):
             if zlib.crc32(content[low - offsets[0] : high - offsets[0]]) != self.checks[block]:
                 raise _damaged(self.file.path, f"has changed at byte {self.place + low:,} since it was written")
         return self.headers.with_bytes(first, last, np.frombuffer(content, np.uint8)).slice(

@@ -86,8 +86,9 @@ class Plan:
         def runs(part: Values) -> Runs:
             sizes = self.layout.read(OneColumn(part.argument, COUNTED), state)
             found = multisets(part)
-            kind = LargeRuns if isinstance(found, LargeWindow) else GroupRuns
-            return kind(self.values[part], found, codes, sizes)
+            if isinstance(found, LargeWindow):
+                return LargeRuns(self.values[part], found, codes, sizes)
+            return GroupRuns(self.values[part], found, codes, sizes)
 
         return self.lower_runs(codes, runs, customs)
 

@@ -68,9 +68,7 @@ class PanedWid(NumberedWindows):
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def _values_of(self, codes: ValueCodes) -> PanedValues:
-        return PanedValues(
-            self.range_panes, forever=self.forever, sealing=self.plan.sealing, nature=codes.nature
-        )
+        return PanedValues(self.range_panes, forever=self.forever, sealing=self.plan.sealing, nature=codes.nature)
 
     def panes_of(self, times: Integers) -> Integers:
         return (times - self.window.origin) // self.pane

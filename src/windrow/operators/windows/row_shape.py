@@ -123,9 +123,9 @@ class RowShape:
 
 
 def _read_validity(kept: RowBlock, name: str, rows: Chosen) -> npt.NDArray[np.uint8]:
-    column = kept.columns[name]
-    assert isinstance(column, Packed)
-    return NO_VALIDITY if len(column.offsets) == 0 and column.base == 1 else column.take(rows).read().astype(np.uint8)
+    if kept.span(name) == (1, 1):
+        return NO_VALIDITY
+    return kept.part(name, rows).astype(np.uint8)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from windrow.aggregates.kinds.base import Array, Integers, Runs
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.keys import from_keys
 from windrow.operators.state.values.multisets import GroupRuns, Multiset, ValueCodes, total
-from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.row_block import Column, RowBlock
 
 TOGETHER = 1 << 21
 """Rows of groups that are put together at once."""
@@ -38,6 +38,11 @@ class LargeWindow:
         """What belongs to the groups from `first` to `last`, stretch by stretch."""
         cuts = [(s, s.search("code", first), s.search("code", last + 1)) for s in self.stretches]
         return [stretch.take(slice(low, high)) for stretch, low, high in cuts if low < high]
+
+    def plus(self, multiset: Multiset) -> LargeWindow:
+        """With values that are in memory."""
+        columns: dict[str, Column] = {"code": multiset.codes, "key": multiset.keys, "count": multiset.counts}
+        return LargeWindow([*self.stretches, RowBlock(columns)] if len(multiset.codes) else self.stretches)
 
     def multiset(self, first: int, last: int) -> Multiset:
         """The values of some groups in memory."""

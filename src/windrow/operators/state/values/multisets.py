@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from windrow.aggregates.kinds.arrays import arrow, spread
 from windrow.aggregates.kinds.base import Array, Integers, Runs, Values, is_scalar, value_type
-from windrow.operators.compression import Nature
+from windrow.operators.compression.coded_column import Nature
 from windrow.operators.expressions.values import decoded
 from windrow.operators.kernels.rows import multisets as kernels
 from windrow.operators.state.groups import Codes, Groups

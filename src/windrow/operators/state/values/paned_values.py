@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import scalars, scalars_of
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.compression import Nature
+from windrow.operators.compression.coded_column import Nature
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.values.large_windows import LargeWindow
@@ -23,7 +23,7 @@ from windrow.operators.state.values.multisets import (
     total,
 )
 from windrow.operators.store.packed import Packed
-from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.row_block import Column, RowBlock
 from windrow.operators.store.row_store import RowStore, below
 from windrow.operators.store.sealing import Sealing
 from windrow.semantics.progress.policies import START
@@ -207,11 +207,11 @@ class PanedValues:
         }
         if self.forever:  # else it is what the panes inside hold
             tables["window"] = RowBlock.joined([NO_RUNS, rows_of(0, self.window.now)]).table()
-        return tables | self.open.saved("open") | self.closed.saved("panes")
+        return tables | self.open.saved_under("open") | self.closed.saved_under("panes")
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.open.restore("open", tables)
-        self.closed.restore("panes", tables)
+        self.open.restore_under("open", tables)
+        self.closed.restore_under("panes", tables)
         self.late = dict(multisets_of(NO_RUNS.like(tables["late"])))
         first, last = scalars_of(tables["inside"])
         self.inside = first, last
@@ -256,7 +256,7 @@ def merged(parts: Sequence[RowBlock]) -> RowBlock:
 
 def rows_of(pane: int, multiset: Multiset) -> RowBlock:
     """The runs of one pane."""
-    columns = {"code": multiset.codes, "key": multiset.keys, "count": multiset.counts}
+    columns: dict[str, Column] = {"code": multiset.codes, "key": multiset.keys, "count": multiset.counts}
     return RowBlock({"place": np.full(len(multiset.codes), pane), **columns}, by="place")
 
 

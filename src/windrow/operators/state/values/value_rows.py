@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Custom, Integers, Values
-from windrow.operators.compression import Nature
+from windrow.operators.compression.coded_column import Nature
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells
 from windrow.operators.state.groups import NO_CODES, Codes
@@ -85,12 +85,12 @@ class ValueRows:
     def saved(self) -> dict[str, Saved]:
         tables: dict[str, Saved] = {f"custom{i}": cells.table() for i, cells in enumerate(self.customs.values())}
         for i, log in enumerate(self.logs.values()):
-            tables |= log.saved(f"values{i}")
+            tables |= log.saved_under(f"values{i}")
         return tables
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         for i, log in enumerate(self.logs.values()):
-            log.restore(f"values{i}", tables)
+            log.restore_under(f"values{i}", tables)
         self.customs = {part: CustomCells.of_table(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
 
     def codes_in_use(self) -> list[Codes]:

@@ -28,6 +28,7 @@ from windrow.operators.state.cells import Cells, CellTable
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells, CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
+from windrow.operators.state.values.large_windows import LargeWindow
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.paned_values import PanedValues
 from windrow.operators.windows.adaptive.eager_groups import Division, Standings
@@ -276,7 +277,7 @@ class AdaptWid(PanedWid):
         rows = kept.read(kept.search(end - self.range_panes), kept.search(end))
         return self.kept.shape.unpack(rows, self.starts_of(rows["place"]))
 
-    def _multiset(self, window: int, part: Values) -> Multiset:
+    def _multiset(self, window: int, part: Values) -> Multiset | LargeWindow:
         rows = self._rows(window)
         return super()._multiset(window, part).plus(Multiset.of(*rows.values(part, rows.times)[1:]))
 
