@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,14 +37,14 @@ class RowBlock:
         columns: Mapping[str, Column],
         data: pa.RecordBatch | None = None,
         first: int = 0,
-        by: str | None = None,
+        by: tuple[str, ...] = (),
     ) -> None:
         self.columns = columns
         self.data = data
         self.first = first
         """The number of its first row, where rows are numbered."""
         self.by = by
-        """A column by which its rows are known to be sorted."""
+        """The columns by which its rows are known to be sorted, the first before all."""
         self._spans: dict[str, tuple[int, int]] = {}
         column = next(iter(columns.values()))
         self.size = len(column) if isinstance(column, np.ndarray) else column.size
@@ -71,16 +71,19 @@ class RowBlock:
         """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
 
         def sealed(name: str, column: Column) -> Column:
-            if isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2):
+            is_constant = isinstance(column, Packed) and len(column.offsets) == 0
+            if is_constant or isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2):
                 return column
             return CodedColumn.of(_read(column), natures.get(name, Nature.INTEGERS), block_rows=block_rows)
 
         columns = {name: sealed(name, column) for name, column in self.columns.items()}
         return RowBlock(columns, self.data, self.first, self.by)
 
-    def coded(self) -> dict[str, CodedColumn | SpilledColumn]:
-        """The columns that are in coded blocks."""
-        return {name: column for name, column in self.columns.items() if isinstance(column, CODED)}
+    def coded(self) -> Iterator[tuple[str, object, Callable[[], pa.Table]]]:
+        """The columns of sealed rows: their names, what stays the same as long as they do, and them as tables."""
+        for name, column in self.columns.items():
+            coded = column if isinstance(column, CODED) else CodedColumn.of(_read(column))
+            yield name, column, coded.table
 
     def opened(self) -> RowBlock:
         """The same rows without coded blocks."""
@@ -106,13 +109,13 @@ class RowBlock:
         places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         return RowBlock(columns, self.data.take(arrow(places)))
 
-    def sorted_by(self, name: str) -> RowBlock:
-        """The same rows, which are sorted by this column."""
-        return RowBlock(self.columns, self.data, self.first, name)
+    def sorted_by(self, *names: str) -> RowBlock:
+        """The same rows, which are sorted by these columns."""
+        return RowBlock(self.columns, self.data, self.first, names)
 
     def having(self, columns: Mapping[str, Column]) -> RowBlock:
         """The same rows with these columns in addition, or in place of those of the same names."""
-        by = None if self.by in columns else self.by
+        by = self.by if not columns.keys() & set(self.by) else ()
         return RowBlock({**self.columns, **columns}, self.data, self.first, by)
 
     def remapped(self, name: str, mapping: npt.NDArray[Any]) -> RowBlock:

@@ -31,7 +31,7 @@ def below(name: str, value: int) -> Test:
         least, most = rows.span(name)
         if not least < value <= most:
             return most < value
-        return slice(rows.search(name, value)) if rows.by == name else rows[name] < value
+        return slice(rows.search(name, value)) if rows.by[:1] == (name,) else rows[name] < value
 
     return test
 
@@ -43,7 +43,7 @@ def between(name: str, start: int, end: int) -> Test:
         least, most = rows.span(name)
         if end <= least or most < start or (start <= least and most < end):
             return start <= least and most < end
-        if rows.by == name:
+        if rows.by[:1] == (name,):
             return slice(rows.search(name, start), rows.search(name, end))
         values = rows[name]
         return (values >= start) & (values < end)
@@ -161,10 +161,11 @@ class RowStore:
         assert self.by is not None
         before = 0
         for block in self.blocks:
-            place = block.search(self.by, value)
-            if place < len(block):
-                return before + place
-            before += place
+            if block.span(self.by)[1] >= value:
+                place = block.search(self.by, value)
+                if place < len(block):
+                    return before + place
+            before += len(block)
         return before
 
     def at(self, place: int) -> int:
@@ -274,20 +275,21 @@ class RowStore:
         tables: dict[str, Saved] = {name: rest.table()}
         for block in self.blocks:
             if block.is_sealed:
-                for column, coded in block.coded().items():
-                    tables[f"{name}.{block.first}.{column}"] = Stamped(coded, coded.table)
+                for column, stamp, make in block.coded():
+                    tables[f"{name}.{block.first}.{'+'.join(block.by)}.{column}"] = Stamped(stamp, make)
         return tables
 
     def restore_under(self, name: str, tables: Mapping[str, pa.Table]) -> None:
         """Hold exactly the rows that were saved under a name."""
         self.replace(self.nothing)
         firsts: dict[int, dict[str, CodedColumn]] = {}
+        orders: dict[int, tuple[str, ...]] = {}
         for key, table in under(f"{name}.", tables).items():
-            first, _, column = key.partition(".")
-            firsts.setdefault(int(first), {})[column] = CodedColumn.of_table(table)
-        order = "place" if self.by is None else self.by
+            number, by, column = key.split(".")
+            orders[int(number)] = tuple(by.split("+")) if by else ()
+            firsts.setdefault(int(number), {})[column] = CodedColumn.of_table(table)
         for first, columns in sorted(firsts.items()):
-            self.blocks.append(RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, order))
+            self.blocks.append(RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, orders[first]))
             self.count = first + len(self.blocks[-1])
         self.append(self.nothing.like(tables[name]))
 

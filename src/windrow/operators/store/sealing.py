@@ -12,10 +12,8 @@ from windrow.plan.compression import Compression, CompressionMode
 
 BLOCK_ROWS = 1024
 """Values of a block, each coded by itself: what one look into a column has to decode."""
-FEW_ROWS = 1 << 14
-"""Rows that stay as they are where nobody asked for blocks: many windows keep no more."""
-LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 16
-"""Rows that are sealed at once: the more there are already, the more may wait."""
+LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
+"""Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
@@ -24,8 +22,8 @@ SHARE = 16
 class Sealing:
     """What becomes of rows that stay: how many wait, in which order they are sealed, and what their numbers are."""
 
-    few: int
-    """Rows that are never sealed."""
+    least: int
+    """Fewer rows than these wait for others."""
     block_rows: int = BLOCK_ROWS
     natures: Mapping[str, Nature] = field(default_factory=dict)
     budget: Budget = field(default_factory=Budget)
@@ -34,8 +32,7 @@ class Sealing:
 
     def wants(self, waiting: int, sealed: int) -> bool:
         """Whether it is time to seal the rows that wait."""
-        least = min(LEAST_ROWS, self.block_rows)
-        return waiting >= (max(least, min(MOST_ROWS, sealed // SHARE)) if sealed else max(self.few, least))
+        return waiting >= max(self.least, min(MOST_ROWS, sealed // SHARE))
 
     def seal(self, rows: RowBlock) -> RowBlock:
         arranged = rows if self.arrange is None else self.arrange(rows)
@@ -50,4 +47,4 @@ def sealing_of(compression: Compression) -> Sealing | None:
     """How a query that was asked for with this keeps its rows; None: as they are."""
     if compression.mode is CompressionMode.OFF:
         return None
-    return Sealing(0 if compression.mode is CompressionMode.BLOCKS else FEW_ROWS, BLOCK_ROWS)
+    return Sealing(BLOCK_ROWS if compression.mode is CompressionMode.BLOCKS else LEAST_ROWS, BLOCK_ROWS)

@@ -32,6 +32,10 @@ _NONE = np.empty(0, np.int64)
 NO_RUNS = RowBlock({"place": _NONE, "code": NO_CODES, "key": _NONE, "count": _NONE})
 RUN_BYTES = 40
 """Of a run in the multiset of a window, which is there twice while it slides."""
+RUNS = ("place", "code", "key")
+"""How runs are sorted."""
+REPEATED = 2
+"""Rows are sealed as runs where a value is there so many times."""
 MANY_LATE = 4
 """Late values are put among the others when they are more than one in so many."""
 
@@ -51,14 +55,24 @@ class PanedValues:
         self.budget = None if sealing is None else sealing.budget
         of_open, of_closed = None, None
         if sealing is not None:
-            of_open, of_closed = (sealing.having({"key": nature}, arrange) for arrange in (_as_runs, _in_order))
+            of_open, of_closed = (sealing.having({"key": nature}, arrange) for arrange in (self._arranged, _in_order))
         self.open = RowStore(NO_RUNS, sealing=of_open)
         self.closed = RowStore(NO_RUNS, by="place", sealing=of_closed)
+        self.repeats = True
+        """Whether values came so often that it is worth it to count them when they are sealed."""
         self.late: dict[int, Multiset] = {}
         """Values of closed panes that came late, by pane."""
         self.window = RunningMultiset()
         self.inside: tuple[int, int] = (START, START)
         """Panes [first, last) that the window's multiset covers."""
+
+    def _arranged(self, rows: RowBlock) -> RowBlock:
+        """Rows of open panes as they are sealed: as runs where that makes them fewer, else pane by pane."""
+        if self.repeats or (self.budget is not None and self.budget.limit is not None):
+            runs = _each(rows)
+            self.repeats = REPEATED * len(runs) <= len(rows)
+            return runs
+        return rows.sorted("place").sorted_by("place")
 
     def add(self, panes: Integers, codes: Codes, keys: Integers) -> None:
         self.open.append(RowBlock({"place": panes, "code": codes, "key": keys, "count": Packed.constant(1, len(keys))}))
@@ -102,7 +116,7 @@ class PanedValues:
         assert self.closed.sealing is not None
         found: dict[int, list[RowBlock]] = {}
         for part in parts:
-            runs = part if part.by == "place" else self.closed.sealing.seal(_each(part))
+            runs = part if part.by == RUNS else self.closed.sealing.seal(_each(part))
             for pane, stretch in stretches_of(runs):
                 found.setdefault(pane, []).append(stretch)
         last = self.closed.blocks[-1].span("place")[1] if len(self.closed) else START
@@ -143,6 +157,8 @@ class PanedValues:
         if self.budget is not None and self._is_large(self.closed.search(end) - self.closed.search(first)):
             self.window, self.inside = RunningMultiset(), (START, START)
             return LargeWindow(self._stretches(first, end))
+        if self.range_panes == 1:  # a pane is a window, and in no other
+            return self._between(first, end)
         low, high = self.inside
         if first >= high:
             self.window.change(nothing, self.window.now)
@@ -229,20 +245,15 @@ class PanedValues:
         return kept + sum(m.nbytes for m in self.late.values())
 
 
-def _as_runs(rows: RowBlock) -> RowBlock:
-    """Rows, or runs of several panes, as runs in order."""
-    return merged([rows])
-
-
 def _in_order(runs: RowBlock) -> RowBlock:
     """Runs of closed panes, which are in order."""
-    return runs.sorted_by("place")
+    return runs.sorted_by(*RUNS)
 
 
 def merged(parts: Sequence[RowBlock]) -> RowBlock:
     """Rows and stretches of runs as runs, sorted by pane, group and key; there must be some."""
-    sorted_parts = [part.opened() for part in parts if part.by == "place"]
-    fresh = [part for part in parts if part.by != "place"]
+    sorted_parts = [part.opened() for part in parts if part.by == RUNS]
+    fresh = [part for part in parts if part.by != RUNS]
     if fresh:
         sorted_parts.append(_each(RowBlock.joined(fresh)))
     if len(sorted_parts) == 1:
@@ -251,13 +262,13 @@ def merged(parts: Sequence[RowBlock]) -> RowBlock:
     for part in sorted_parts:
         for pane, multiset in multisets_of(part):
             found.setdefault(pane, []).append(multiset)
-    return RowBlock.joined([rows_of(pane, total(found[pane])) for pane in sorted(found)]).sorted_by("place")
+    return RowBlock.joined([rows_of(pane, total(found[pane])) for pane in sorted(found)]).sorted_by(*RUNS)
 
 
 def rows_of(pane: int, multiset: Multiset) -> RowBlock:
     """The runs of one pane."""
     columns: dict[str, Column] = {"code": multiset.codes, "key": multiset.keys, "count": multiset.counts}
-    return RowBlock({"place": np.full(len(multiset.codes), pane), **columns}, by="place")
+    return RowBlock({"place": np.full(len(multiset.codes), pane), **columns}, by=RUNS)
 
 
 def stretches_of(runs: RowBlock) -> list[tuple[int, RowBlock]]:
@@ -284,15 +295,20 @@ def runs_of(panes: Integers, codes: Codes, keys: Integers) -> RowBlock:
     """Rows as runs: sorted by pane, group and key, equal ones counted."""
     if len(panes) == 0:
         return NO_RUNS
-    groups = int(codes.max()) + 1
-    first = int(panes.min())
-    if (int(panes.max()) - first + 1) * groups >= 1 << 60:
-        chosen = [(int(p), panes == p) for p in np.unique(panes)]
-        return RowBlock.joined([rows_of(p, Multiset.of(codes[rows], keys[rows])) for p, rows in chosen])
-    used, segments = compact_segments((panes - first) * groups + codes)
+    used, segments = _segments(panes, codes)
     segment, key, count = sorted_runs(segments, keys, len(used))
-    code = (used[segment] % groups).astype(np.int32)
-    return RowBlock({"place": used[segment] // groups + first, "code": code, "key": key, "count": count}, by="place")
+    place, code = used[segment, 0], used[segment, 1].astype(np.int32)
+    return RowBlock({"place": place, "code": code, "key": key, "count": count}, by=RUNS)
+
+
+def _segments(panes: Integers, codes: Codes) -> tuple[Integers, Integers]:
+    """The different panes and groups in order, and the place of each row's among them; there must be a row."""
+    groups, first = int(codes.max()) + 1, int(panes.min())
+    if (int(panes.max()) - first + 1) * groups >= 1 << 60:
+        used, inverse = np.unique(np.column_stack([panes, codes]), axis=0, return_inverse=True)
+        return used, inverse.reshape(-1)
+    numbers, segments = compact_segments((panes - first) * groups + codes)
+    return np.column_stack([numbers // groups + first, numbers % groups]), segments
 
 
 def _each(rows: RowBlock) -> RowBlock:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers, Values
 from windrow.operators.late.judging import Missed, Verdicts, below
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.layout import Table
 from windrow.operators.state.values.value_rows import ValueLog
@@ -129,7 +130,7 @@ class SessionWindows(Windower):
     def kept_values(self, part: Values) -> ValueLog:
         return self.sessions.rows_kept.logs[part]
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         return self.sessions.state() | {name: floors.state() for name, floors in self._floors().items()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
