@@ -85,12 +85,14 @@ class RowBlock:
             coded = column if isinstance(column, CODED) else CodedColumn.of(_read(column))
             yield name, column, coded.table
 
-    def opened(self) -> RowBlock:
-        """The same rows without coded blocks."""
+    def opened(self, start: int = 0, stop: int | None = None) -> RowBlock:
+        """The same rows, or a stretch of them, without coded blocks."""
         if not self.is_sealed:
-            return self
-        columns = {n: c.read() if isinstance(c, CODED) else c for n, c in self.columns.items()}
-        return RowBlock(columns, self.data, self.first, self.by)
+            return self if start == 0 and stop in (None, len(self)) else self.take(slice(start, stop))
+        rows = slice(start, stop)
+        columns = {n: c.take(rows) if isinstance(c, CODED) else _taken(c, rows) for n, c in self.columns.items()}
+        data = None if self.data is None else self.data.slice(start, len(range(len(self))[rows]))
+        return RowBlock(columns, data, self.first + start, self.by)
 
     @property
     def rows(self) -> pa.RecordBatch:

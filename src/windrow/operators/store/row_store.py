@@ -20,6 +20,8 @@ Test: TypeAlias = Callable[[RowBlock], Meant]
 """Which rows of a block are meant: a mask, a stretch of them, or one answer for all."""
 MANY = 8
 """Blocks of about one size that are joined."""
+LONGER = 16
+"""Rows wait for so many times as many others where sealing them does not pay."""
 LARGE = 1 << 16
 """Blocks of so many rows are not joined any more, unless all rows are read at once."""
 
@@ -72,6 +74,8 @@ class RowStore:
         """The number of the next row."""
         self._forgotten = 0
         """Rows that the first block still has in memory in front of it."""
+        self._patience = 1
+        """How many times as many rows as elsewhere wait here to be sealed, because it saved little the last time."""
         self._apart = 0
         """Blocks at the front that are sorted already, and not joined with those that came since."""
 
@@ -85,7 +89,7 @@ class RowStore:
 
     # Rows in
 
-    def append(self, rows: RowBlock) -> None:
+    def append(self, rows: RowBlock, *, seal: bool = True) -> None:
         """Rows at the end. Blocks of like size are joined, so that there are few however rows come."""
         if len(rows) == 0:
             return
@@ -93,18 +97,23 @@ class RowStore:
         self.count += len(rows)
         while len(blocks) - self._apart >= MANY and _are_alike(blocks[-MANY:]):
             blocks[-MANY:] = [RowBlock.joined(blocks[-MANY:])]
-        self.blocks = blocks if self.sealing is None or rows.is_sealed else self._sealed(blocks, self.sealing)
+        self.blocks = blocks
+        if seal and not rows.is_sealed:
+            self.seal()
 
-    def _sealed(self, blocks: list[RowBlock], sealing: Sealing) -> list[RowBlock]:
-        """The same blocks, those at the end sealed if it is time."""
-        start = len(blocks)
+    def seal(self) -> None:
+        """Put the rows at the end into coded blocks if it is time."""
+        if self.sealing is None or not self.blocks or self.blocks[-1].is_sealed:
+            return
+        blocks, sealing, start = self.blocks, self.sealing, len(self.blocks)
         while start > self._apart and not blocks[start - 1].is_sealed:
             start -= 1
         waiting = sum(map(len, blocks[start:]))
-        if not sealing.wants(waiting, sum(map(len, blocks[:start]))):
-            return blocks
-        first = blocks[start].first
-        return [*blocks[:start], sealing.seal(RowBlock.joined(blocks[start:])).numbered(first)]
+        if sealing.wants(waiting // self._patience, sum(map(len, blocks[:start]))):
+            rows = RowBlock.joined(blocks[start:])
+            sealed = sealing.seal(rows)
+            self._patience = 1 if sealing.pays(rows, sealed) else LONGER * self._patience
+            self.blocks = [*blocks[:start], sealed.numbered(blocks[start].first)]
 
     def insert(self, rows: RowBlock) -> None:
         """Rows into their places, after those of equal value; costs the rows from the least of them on."""
@@ -144,17 +153,26 @@ class RowStore:
 
     def read(self, start: int, stop: int) -> RowBlock:
         """The rows from one place to another, counted from the first."""
-        return RowBlock.joined(self.parts(start, stop) or [self.nothing]).opened()
+        return RowBlock.joined(self.opened_parts(start, stop) or [self.nothing])
+
+    def opened_parts(self, start: int, stop: int) -> list[RowBlock]:
+        """The same rows, block by block."""
+        return [block.opened(low, high) for block, low, high in self._within(start, stop)]
 
     def parts(self, start: int, stop: int) -> list[RowBlock]:
-        """The same rows, block by block."""
-        parts, at = [], 0
+        """The same rows, block by block, where they are in coded blocks in these."""
+        found = self._within(start, stop)
+        return [b if high - low == len(b) else b.take(slice(low, high)) for b, low, high in found]
+
+    def _within(self, start: int, stop: int) -> list[tuple[RowBlock, int, int]]:
+        """The blocks of some rows, and from where to where they are there."""
+        found, at = [], 0
         for block in self.blocks:
             low, high = max(start - at, 0), min(stop - at, len(block))
             if low < high:
-                parts.append(block if high - low == len(block) else block.take(slice(low, high)))
+                found.append((block, low, high))
             at += len(block)
-        return parts
+        return found
 
     def search(self, value: int) -> int:
         """How many rows are below a value, where they are sorted."""

@@ -14,6 +14,8 @@ BLOCK_ROWS = 1024
 """Values of a block, each coded by itself: what one look into a column has to decode."""
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
 """Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
+PAYS = 3
+"""Values that nothing makes smaller take a third of what rows of them take: it is their panes and groups that do."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
@@ -30,9 +32,17 @@ class Sealing:
     arrange: Callable[[RowBlock], RowBlock] | None = None
     """Puts rows into an order in which they take less room, where nobody asks for the order in which they came."""
 
+    is_asked: bool = False
+    """Whether somebody asked for blocks, so that rows are sealed even where it saves little."""
+
     def wants(self, waiting: int, sealed: int) -> bool:
         """Whether it is time to seal the rows that wait."""
         return waiting >= max(self.least, min(MOST_ROWS, sealed // SHARE))
+
+    def pays(self, rows: RowBlock, sealed: RowBlock) -> bool:
+        """Whether rows took so many times the bytes before they were sealed that it was worth it."""
+        is_limited = self.budget.limit is not None
+        return self.is_asked or is_limited or rows.nbytes >= PAYS * sealed.nbytes
 
     def seal(self, rows: RowBlock) -> RowBlock:
         arranged = rows if self.arrange is None else self.arrange(rows)
@@ -47,4 +57,5 @@ def sealing_of(compression: Compression) -> Sealing | None:
     """How a query that was asked for with this keeps its rows; None: as they are."""
     if compression.mode is CompressionMode.OFF:
         return None
-    return Sealing(BLOCK_ROWS if compression.mode is CompressionMode.BLOCKS else LEAST_ROWS, BLOCK_ROWS)
+    is_asked = compression.mode is CompressionMode.BLOCKS
+    return Sealing(BLOCK_ROWS if is_asked else LEAST_ROWS, BLOCK_ROWS, is_asked=is_asked)

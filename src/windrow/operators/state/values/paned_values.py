@@ -34,8 +34,8 @@ RUN_BYTES = 40
 """Of a run in the multiset of a window, which is there twice while it slides."""
 RUNS = ("place", "code", "key")
 """How runs are sorted."""
-REPEATED = 2
-"""Rows are sealed as runs where a value is there so many times."""
+REPEATED, SAMPLE = 2, 1 << 15
+"""Rows are sealed as runs where a value is there so many times in the first of them."""
 MANY_LATE = 4
 """Late values are put among the others when they are more than one in so many."""
 
@@ -68,10 +68,12 @@ class PanedValues:
 
     def _arranged(self, rows: RowBlock) -> RowBlock:
         """Rows of open panes as they are sealed: as runs where that makes them fewer, else pane by pane."""
-        if self.repeats or (self.budget is not None and self.budget.limit is not None):
-            runs = _each(rows)
-            self.repeats = REPEATED * len(runs) <= len(rows)
-            return runs
+        is_limited = self.budget is not None and self.budget.limit is not None
+        if self.repeats:
+            sample = rows.take(slice(SAMPLE))
+            self.repeats = REPEATED * len(_each(sample)) <= len(sample)
+        if self.repeats or is_limited:
+            return _each(rows)
         return rows.sorted("place").sorted_by("place")
 
     def add(self, panes: Integers, codes: Codes, keys: Integers) -> None:
@@ -105,7 +107,7 @@ class PanedValues:
             early = runs.search("place", last + 1)
             self._put_late(multisets_of(runs.take(slice(early))))
             runs = runs.take(slice(early, None))
-        self.closed.append(runs)
+        self.closed.append(runs, seal=False)  # first they are needed as they are
 
     def _is_large(self, runs: int) -> bool:
         """Whether so many runs are more than memory is to hold as they are."""
@@ -156,7 +158,8 @@ class PanedValues:
         first = end - self.range_panes
         if self.budget is not None and self._is_large(self.closed.search(end) - self.closed.search(first)):
             self.window, self.inside = RunningMultiset(), (START, START)
-            return LargeWindow(self._stretches(first, end))
+            parts = self.closed.parts(self.closed.search(first), self.closed.search(end))
+            return LargeWindow(self._stretches(parts, first, end))
         if self.range_panes == 1:  # a pane is a window, and in no other
             return self._between(first, end)
         low, high = self.inside
@@ -172,11 +175,11 @@ class PanedValues:
         """All values of the closed panes in [first, end)."""
         if first >= end:
             return Multiset.nothing()
-        return total(map(_multiset, self._stretches(first, end)))
+        parts = self.closed.opened_parts(self.closed.search(first), self.closed.search(end))
+        return total(map(_multiset, self._stretches(parts, first, end)))
 
-    def _stretches(self, first: int, end: int) -> list[RowBlock]:
-        """The runs of the closed panes in [first, end), each sorted by group and key."""
-        parts = self.closed.parts(self.closed.search(first), self.closed.search(end))
+    def _stretches(self, parts: Iterable[RowBlock], first: int, end: int) -> list[RowBlock]:
+        """The runs of closed panes in [first, end), which are in these parts or late, each sorted by group and key."""
         late = [rows_of(pane, m) for pane, m in self.late.items() if first <= pane < end]
         return [stretch for part in parts for _, stretch in stretches_of(part)] + late
 
@@ -192,6 +195,7 @@ class PanedValues:
 
     def _forget(self, below: int) -> None:
         self.closed.forget_below(below)
+        self.closed.seal()
         self.late = {pane: m for pane, m in self.late.items() if pane >= below}
 
     def remap(self, mapping: Codes) -> None:
