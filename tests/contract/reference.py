@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.contract.hearing import Given, Heard, Row
+from windrow.aggregates.kinds.base import value_type
 from windrow.operators.late.judging import COLUMNS
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import within_of
@@ -141,7 +142,16 @@ class Reference:
             late=node.late.value,
             lateness=node.lateness.value,
             within=within,
+            bounds=bounds_of(node),
         )
+
+
+def bounds_of(node: WindowAggregate) -> dict[str, oracle.Bound]:
+    """How far columns may be rounded, with the names of their types as the definition takes them."""
+    schema = shape_of(node.input).schema
+    kinds = {name: str(value_type(schema.field(name).type)) for name, _ in node.compression.within}
+    usual = ("int64", "double")
+    return {n: (bound, "" if kinds[n] in usual else kinds[n]) for n, bound in node.compression.within}
 
 
 def has_state(node: Node) -> bool:

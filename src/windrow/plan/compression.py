@@ -30,6 +30,17 @@ LOSSLESS = Compression()
 """What a query has that says nothing of it."""
 
 
+@dataclass(frozen=True)
+class Loss:
+    """How far a column may be from the exact one, in words; `bound` where that is one number for every value."""
+
+    text: str
+    bound: float | None = None
+
+
+UNKNOWN = Loss("a bound that is not known")
+
+
 def bound_text(bound: float) -> str:
     """A bound as users write it.
 

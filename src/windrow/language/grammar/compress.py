@@ -13,9 +13,6 @@ from windrow.language.grammar.tokens import Words
 from windrow.plan.build.queries import choice
 from windrow.plan.compression import CompressionMode
 
-FIELD = "compression"
-"""The field of windows and joins that COMPRESS sets."""
-
 
 @dataclass(frozen=True)
 class ColumnBound:
@@ -50,7 +47,7 @@ class CompressGrammar(Words):
                 with pointing(named.where):
                     mode = choice(CompressionMode, named.name, "compress")
             if not self._match(TokenType.COMMA):
-                return Suffix(FIELD, CompressClause(mode, tuple(bounds)), self._since(first))
+                return Suffix("compress", CompressClause(mode, tuple(bounds)), self._since(first))
 
     def _parse_bound(self) -> float:
         """A number; its sign, and words such as NaN, are read so that they can be refused by name."""
