@@ -22,7 +22,7 @@ SCHEMA: dict[str, pa.DataType] = {
     "u": pa.timestamp("us"),
     "t": pa.int64(),
 }
-DATA = pa.table({name: pa.nulls(1, kind) if name != "t" else [1] for name, kind in SCHEMA.items()}, pa.schema(SCHEMA))
+DATA = pa.Table.from_pylist([{"t": 1}], pa.schema(SCHEMA))
 
 
 class Widest(UserAggregate):
@@ -44,9 +44,9 @@ class Widest(UserAggregate):
 wr.register(Widest())
 
 
-def asked(within: dict[str, float] | None = None, keys: tuple[str, ...] = ("k",), **calls: Any) -> wr.Query:
+def asked(within: Any = None, /, **calls: Any) -> wr.Query:
     """A window over the stream, with these bounds."""
-    query = wr.stream(DATA, time="t", name="s").group_by(*keys).window(range=10, slide=5)
+    query = wr.stream(DATA, time="t", name="s").group_by("k").window(range=10, slide=5)
     return query.agg(**calls).compress(within={"y": 0.5} if within is None else within)
 
 

@@ -94,7 +94,8 @@ def test_no_whole_number_moves_further_or_leaves_its_type(data: st.DataObject, b
     found = rounded(value, bound, kind)
     assert isinstance(found, int)
     assert least <= found <= greatest
-    assert abs(found - value) <= whole_bound(bound) <= min(Fraction(bound), MOST_WHOLE)
+    assert abs(found - value) <= whole_bound(bound) <= MOST_WHOLE
+    assert whole_bound(bound) <= Fraction(bound)
     assert found == value or found % (2 * whole_bound(bound) + 1) == 0
 
 

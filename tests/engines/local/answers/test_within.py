@@ -144,7 +144,7 @@ def test_queries_that_run_together_keep_their_own_bounds() -> None:
     asked = [query(), query({"y": 0.25}), query({"y": 4.0, "x": 7.0}), query({"y": 0.25}, s=wr.sum("y"), n=wr.count())]
     alone = [one.collect() for one in asked]
     together = wr.run(asked)
-    assert [True] * 4 == [one.equals(other.table) for one, other in zip(alone, together, strict=True)]
+    assert all(one.equals(other.table) for one, other in zip(alone, together, strict=True))
     assert not alone[0].equals(alone[1])
     assert alone[1]["s"] == alone[3]["s"]
 
