@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.semantics.scalars.grid import MOST_WHOLE, Grid, limits, rounded, whole_bound
+from windrow.semantics.scalars.grid import MOST_WHOLE, ValueGrid, limits, rounded, whole_bound
 
 BOUNDS = st.one_of(
     st.sampled_from((0.01, 0.005, 0.3, 1.0, 5.0, 5e-324, 2.5e-310, 1e-200, 1e22, 1e300, 1.7e308)),
@@ -81,7 +81,7 @@ def test_no_double_moves_further_than_its_bound(value: float, bound: float) -> N
 @given(st.floats(-1e15, 1e15), st.sampled_from((0.01, 0.3, 7.5)))
 def test_few_values_stay_off_the_grid(value: float, bound: float) -> None:
     """Only those that lie half a step from their points, as near as doubles can tell."""
-    found, grid = rounded(value, bound), Grid.of(bound)
+    found, grid = rounded(value, bound), ValueGrid.of(bound)
     step = Fraction(grid.factor) / Fraction(grid.divisor)
     off = abs(Fraction(found) - round(Fraction(found) / step) * step)
     assert off <= Fraction(math.ulp(found)) or abs(off - step / 2) <= 2 * Fraction(math.ulp(value)) + step / 10**12

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.operators.expressions.values import Datum, filled, from_numpy
-from windrow.semantics.scalars.grid import Grid, whole_bound
+from windrow.semantics.scalars.grid import ValueGrid, whole_bound
 
 
 def round_within(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
@@ -22,7 +22,7 @@ def round_within(arguments: Sequence[Datum], kind: pa.DataType) -> Datum:
 
 
 def _doubles(values: npt.NDArray[Any], bound: float) -> npt.NDArray[Any]:
-    grid = Grid.of(bound)
+    grid = ValueGrid.of(bound)
     with np.errstate(all="ignore"):
         exact = values.astype(np.float64)
         points = np.rint(exact / grid.step)

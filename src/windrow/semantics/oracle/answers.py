@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, Protocol, TypeAlias
@@ -19,8 +19,7 @@ from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.lead import EarlyRow
 from windrow.semantics.progress.policies import START, Row
 from windrow.semantics.scalars.evaluate import evaluate
-from windrow.semantics.scalars.expressions import Column, Expression
-from windrow.semantics.scalars.grid import rounded
+from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.scalars.ordering import null_last_key
 from windrow.semantics.windows.kinds import (
     MOST_EMPTY,
@@ -38,11 +37,6 @@ from windrow.semantics.windows.kinds import (
 
 Missed: TypeAlias = tuple[Row, int, list[Interval]]
 """A row, how far below the bound it was, and the intervals of the windows it missed."""
-
-
-Bound: TypeAlias = tuple[float, str]
-"""How far values of a column may move, and its type as `semantics.scalars.grid` takes it."""
-NO_BOUNDS: Mapping[str, Bound] = {}
 
 
 class AskedAggregate(Protocol):
@@ -85,7 +79,6 @@ def answer(
     lateness: str = "generous",
     within: int | None = None,
     most_empty: int = MOST_EMPTY,
-    bounds: Mapping[str, Bound] = NO_BOUNDS,
 ) -> OracleAnswer:
     """The answer over rows and punctuations in order of arrival; the end of the input closes every window.
 
@@ -93,7 +86,7 @@ def answer(
     The filter comes before lateness: a filtered row is never late, nor early. With `late="revise"` the results are the
     last revisions: a row that missed a window still counts in it while the bound is less than `within` past its
     closing (None: always). `lateness` then judges what is left. A session that is corrected covers all that it
-    replaces. Aggregates of a column in `bounds` are those of its values rounded within that.
+    replaces.
 
     >>> from windrow.semantics.progress.policies import Punctuation
     >>> from windrow.semantics.windows.kinds import Sliding
@@ -112,9 +105,7 @@ def answer(
     account = Account(len(arrived) - came_late, came_late, filtered, len(early))
     if emit is Emit.EMPTY:
         final = replace(final, extents={at: final.extents.get(at, []) for at in _between(window, final, most_empty)})
-    results = sorted(
-        _results(window, arrived, final, emit, keys, aggregates, bounds), key=lambda result: _order(result, keys)
-    )
+    results = sorted(_results(window, arrived, final, emit, keys, aggregates), key=lambda result: _order(result, keys))
     return OracleAnswer(results, account, _missed(window, arrived, final), early)
 
 
@@ -142,7 +133,6 @@ def _results(
     emit: Emit,
     keys: Keys,
     aggregates: Sequence[AskedAggregate],
-    bounds: Mapping[str, Bound],
 ) -> Iterator[dict[str, Any]]:
     for (group, wid), members in placement.extents.items():
         if emit is Emit.COMPLETE and not _is_complete(window, arrived, group, wid):
@@ -150,21 +140,11 @@ def _results(
         start, end = window.interval(wid)
         named = dict(zip((name for name, _ in keys), group, strict=True))
         rows = [arrived[i] for i in members]
-        yield {
-            **named,
-            "window_start": start,
-            "window_end": end,
-            **{a.name: _aggregate(a, rows, bounds) for a in aggregates},
-        }
+        yield {**named, "window_start": start, "window_end": end, **{a.name: _aggregate(a, rows) for a in aggregates}}
 
 
-def _aggregate(aggregate: AskedAggregate, members: Sequence[Arrival], bounds: Mapping[str, Bound]) -> Any:
+def _aggregate(aggregate: AskedAggregate, members: Sequence[Arrival]) -> Any:
     argument = aggregate.argument
-    if isinstance(argument, Column) and argument.name in bounds:
-        bound, kind = bounds[argument.name]
-        values = [(a.t, a.row[argument.name]) for a in members]
-        pairs = [(t, None if value is None else rounded(value, bound, kind)) for t, value in values]
-        return REFERENCE[aggregate.function](pairs, aggregate.parameters)
     pairs = [(a.t, True if argument is None else evaluate(argument, a.row)) for a in members]
     return REFERENCE[aggregate.function](pairs, aggregate.parameters)
 

@@ -18,7 +18,7 @@ _DIGITS = 22
 _NARROW = {"halffloat": "e", "float": "f"}
 
 
-class Grid(NamedTuple):
+class ValueGrid(NamedTuple):
     """The points of doubles: `k * factor / divisor` for whole k, and `step`, the double nearest to their distance.
 
     With factor and divisor whole, a point is the double nearest to a short decimal, as users write them.
@@ -30,18 +30,18 @@ class Grid(NamedTuple):
 
     @staticmethod
     @lru_cache(maxsize=256)
-    def of(bound: float) -> Grid:
+    def of(bound: float) -> ValueGrid:
         """
-        >>> Grid.of(0.01), Grid.of(5.0)
-        (Grid(step=0.02, factor=2.0, divisor=100.0), Grid(step=10.0, factor=10.0, divisor=1.0))
+        >>> ValueGrid.of(0.01), ValueGrid.of(5.0)
+        (ValueGrid(step=0.02, factor=2.0, divisor=100.0), ValueGrid(step=10.0, factor=10.0, divisor=1.0))
         """
         step = 2 * bound
         exact = (2 * Decimal(repr(bound))).normalize()
         places = max(0, -int(exact.as_tuple().exponent))
         factor = exact.scaleb(places)
         if places > _DIGITS or factor > 1 << 53:
-            return Grid(step, step, 1.0)
-        return Grid(step, float(factor), float(10**places))
+            return ValueGrid(step, step, 1.0)
+        return ValueGrid(step, float(factor), float(10**places))
 
 
 def whole_bound(bound: float) -> int:
@@ -78,7 +78,7 @@ def _whole(value: int, bound: int, kind: str) -> int:
 
 
 def _double(value: float, bound: float, kind: str) -> float:
-    grid = Grid.of(bound)
+    grid = ValueGrid.of(bound)
     place = value / grid.step
     if not math.isfinite(place):
         return value

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from tests import strategies as streams
-from tests.contract.reference import bounds_of
+from tests.contract.reference import kept
 from tests.engines.local.answers.test_oracle import EMITS, SCHEMA, STREAM, Split, answer, approximately, strategies_for
 from windrow.errors import SumOverflowError
 from windrow.plan.checks.compression import answer_within
@@ -47,9 +47,9 @@ def test_every_strategy_gives_the_aggregates_of_rounded_values(data: st.DataObje
     held = Compression(data.draw(st.sampled_from(CompressionMode)), within)
     emit, lateness = data.draw(EMITS), data.draw(st.sampled_from(Lateness))
     node = WindowAggregate(STREAM, window, keys, tuple(calls), emit=emit, lateness=lateness, compression=held)
-    settled = {"keys": keys, "aggregates": calls, "emit": emit, "lateness": lateness.value}
+    settled: dict[str, Any] = {"keys": keys, "emit": emit, "lateness": lateness.value}
     try:
-        expected = oracle.answer(elements, window, bounds=bounds_of(node), **settled)
+        expected = oracle.answer(elements, window, aggregates=kept(node), **settled)
     except SumOverflowError:
         with pytest.raises(SumOverflowError):
             answer(node, Split(elements, ()))
@@ -93,8 +93,8 @@ def test_no_answer_is_further_away_than_its_bound(
 ) -> None:
     parameters = (q,) if function == "quantile" else ()
     exact = REFERENCE[function](list(zip(times, values, strict=False)), parameters)
-    kept = [None if value is None else rounded(value, bound) for value in values]
-    near = REFERENCE[function](list(zip(times, kept, strict=False)), parameters)
+    moved = [None if value is None else rounded(value, bound) for value in values]
+    near = REFERENCE[function](list(zip(times, moved, strict=False)), parameters)
     allowed = math.inf
     if near is not None and (not isinstance(near, float) or math.isfinite(near)):
         count = len([value for value in values if value is not None])
