@@ -39,6 +39,8 @@ class Loss:
 
 
 UNKNOWN = Loss("a bound that is not known")
+WITHIN = "windrow.within"
+"""The metadata of a field of an answer that says how far it may be from the exact one."""
 
 
 def bound_text(bound: float) -> str:

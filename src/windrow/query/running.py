@@ -15,7 +15,7 @@ from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.explain.plans import explain
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, OrderedOutput
-from windrow.plan.types.kinds import Shape, in_order
+from windrow.plan.types.kinds import in_order
 from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.places import refuse_overwriting
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from windrow.sources.base import Source
 
 Item = TypeVar("Item")
-WITHIN = "windrow.within"
-"""The metadata of a field of an answer that says how far it may be from the exact one."""
 
 
 @dataclass(frozen=True)
@@ -97,18 +95,8 @@ def _gathered(plan: Node, answers: list[pa.RecordBatch], late: list[pa.RecordBat
     table = pa.Table.from_batches(answers, shape.answer)
     aside = pa.Table.from_batches(late, late[0].schema if late else late_columns(plan))
     settled = gives_early(plan) or isinstance(plan, OrderedOutput)
-    return Result(_bounded(table if settled else in_order(table, shape.time), shape), aside, metrics)
-
-
-def _bounded(table: pa.Table, shape: Shape) -> pa.Table:
-    """The answer, whose fields say how far they may be from the exact one where they are not exact."""
-    if not shape.lossy:
-        return table
-    schema = table.schema
-    for place, name in enumerate(schema.names):
-        if name in shape.lossy:
-            schema = schema.set(place, schema.field(place).with_metadata({WITHIN: shape.lossy[name].text}))
-    return pa.Table.from_arrays(table.columns, schema=schema)
+    table = table if settled else in_order(table, shape.time)
+    return Result(pa.Table.from_arrays(table.columns, schema=shape.bounded_answer), aside, metrics)
 
 
 def batches(plan: Node, sources: Mapping[str, Source], **options: Any) -> Iterator[pa.RecordBatch]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
@@ -132,6 +134,47 @@ def test_the_answer_says_how_near_it_is() -> None:
         name: {b"windrow.within": text} for name, text in (("m", b"0.25"), ("s", b"0.25 a row"), ("v", b"3 a row"))
     } == said
     assert all(field.metadata is None for field in query().collect().schema)
+    assert query({"y": 0.25}).schema.field("m").metadata == {b"windrow.within": b"0.25"}
+
+
+def test_files_of_an_answer_say_so_too(tmp_path: Path) -> None:
+    query({"y": 0.25}).write(tmp_path / "answer.parquet")
+    written = parquet.read_schema(tmp_path / "answer.parquet")
+    assert {b"windrow.within": b"0.25 a row"}.items() <= (written.field("s").metadata or {}).items()
+
+
+WINDOWS: list[dict[str, Any]] = [
+    {"range": 10, "slide": 3},
+    {"range": "unbounded", "slide": 10},
+    {"gap": 3},
+    {"rows": 7},
+    {"rows": 7, "partition": "k"},
+    {"range": "6 rows", "slide": "2 rows", "partition": "k", "order_by": "t"},
+    {"range": 8, "slide": "1 row"},
+    {"range": 8, "slide": "3 rows", "partition": "k", "by": "rank"},
+]
+
+
+CORRECTED = [window for window in WINDOWS if window in ({"range": 10, "slide": 3}, {"gap": 3})]
+
+
+@pytest.mark.parametrize(
+    ("window", "late"), [*((one, "drop") for one in WINDOWS), *((one, "revise") for one in CORRECTED)], ids=str
+)
+def test_every_kind_of_window_is_that_of_rounded_columns(window: dict[str, Any], late: str) -> None:
+    calls = {"m": wr.median("y"), "s": wr.sum("y"), "v": wr.avg("x"), "f": wr.last("x")}
+    moved = {"y": [rounded(y, 0.3) for y in ROWS["y"].to_pylist()], "x": [rounded(x, 2) for x in range(40)]}
+    exact = pa.table({**dict(zip(ROWS.column_names, ROWS.columns, strict=True)), **moved})
+    order = [i ^ 5 for i in range(40)]
+
+    def asked(table: pa.Table, progress: Any) -> wr.Query:
+        stream = wr.stream(table.take(order), time="t", name="s", progress=progress)
+        return stream.group_by("k").window(**window).agg(**calls).late(late)
+
+    for progress in (wr.slack(2), wr.slack(9)):
+        found = asked(ROWS, progress).compress("blocks", within={"y": 0.3, "x": 2}).collect(batch_rows=7)
+        assert found.num_rows > 0
+        assert asked(exact, progress).collect(batch_rows=7).equals(found)
 
 
 def test_modes_change_no_answer() -> None:
