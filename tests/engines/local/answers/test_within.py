@@ -163,8 +163,8 @@ CORRECTED = [window for window in WINDOWS if window in ({"range": 10, "slide": 3
 )
 def test_every_kind_of_window_is_that_of_rounded_columns(window: dict[str, Any], late: str) -> None:
     calls = {"m": wr.median("y"), "s": wr.sum("y"), "v": wr.avg("x"), "f": wr.last("x")}
-    moved = {"y": [rounded(y, 0.3) for y in ROWS["y"].to_pylist()], "x": [rounded(x, 2) for x in range(40)]}
-    exact = pa.table({**dict(zip(ROWS.column_names, ROWS.columns, strict=True)), **moved})
+    rows = [{**row, "y": rounded(row["y"], 0.3), "x": rounded(row["x"], 2)} for row in ROWS.to_pylist()]
+    exact = pa.Table.from_pylist(rows, ROWS.schema)
     order = [i ^ 5 for i in range(40)]
 
     def asked(table: pa.Table, progress: Any) -> wr.Query:
