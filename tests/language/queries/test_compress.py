@@ -80,7 +80,12 @@ def test_a_subquery_has_its_own() -> None:
 
 
 REFUSED = [
-    (r"`compress` must be a known word \(one of auto, off, blocks\), got tight\.", "tight", "COMPRESS tight"),
+    (
+        r"`compress` must be a known word \(one of auto, off, blocks\), got price\. "
+        r"Hint: a column has a bound: COMPRESS price WITHIN 0\.01\.",
+        "price",
+        "COMPRESS price 0.01",
+    ),
     (r"`compress` must be given only once\.", "off", "COMPRESS blocks, off"),
     (r"`compress` must be given only once\.", "COMPRESS off", "COMPRESS blocks COMPRESS off"),
     (r"`prise` is not a column of the input\. Hint: did you mean price\?", "prise", "COMPRESS prise WITHIN 1"),
