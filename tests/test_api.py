@@ -12,6 +12,7 @@ import pytest
 
 import windrow as wr
 from windrow.errors import ConfigurationError, QueryError
+from windrow.plan.compression import Compression, CompressionMode
 from windrow.plan.nodes import (
     AggregateCall,
     Distinct,
@@ -92,13 +93,16 @@ def test_settings_come_before_or_after_the_aggregates() -> None:
         "within": Amount.of("1 h"),
         "lateness": Lateness.CONSISTENT,
         "strategy": Strategy.WID,
+        "compression": Compression(CompressionMode.OFF, (("price", 2.0),)),
     }
-    window = trades().window(range="1 min")
-    before = window.emit("empty").late("revise", within="1 h").lateness("consistent").strategy("wid").agg(n=wr.count())
-    after = window.agg(n=wr.count()).emit("empty").late("revise", within="1 h").lateness("consistent").strategy("wid")
-    assert (
-        Windowed(STREAM, Sliding("time", MINUTE, MINUTE), (), (AggregateCall("n", "count"),), **expected) == before.plan
-    )
+
+    def settled(query: Any) -> Any:
+        late = query.emit("empty").late("revise", within="1 h").lateness("consistent")
+        return late.strategy("wid").compress("off", within={"price": 2})
+
+    window, calls = trades().window(range="1 min"), (AggregateCall("n", "sum", Column("price")),)
+    before, after = settled(window).agg(n=wr.sum("price")), settled(window.agg(n=wr.sum("price")))
+    assert Windowed(STREAM, Sliding("time", MINUTE, MINUTE), (), calls, **expected) == before.plan
     assert before.plan == after.plan
 
 
@@ -259,6 +263,11 @@ def test_streams_are_named_after_their_files(tmp_path: Path) -> None:
         (r"`within` must be a number with a unit .*", lambda q: q.late("revise", within="1 fortnight")),
         (r"`lateness` must be a known word \(one of .*\), got kind\.", lambda q: q.lateness("kind")),
         (r"`strategy` must be a known word \(one of .*\), got magic\.", lambda q: q.strategy("magic")),
+        (r"`compress` must be a known word \(one of auto, off, blocks\), got tight\.", lambda q: q.compress("tight")),
+        (
+            r"`compress` belongs to a window, and this query has none\. Hint: .*",
+            lambda q: q.compress("blocks"),
+        ),
     ],
 )
 def test_wrong_steps_are_refused_at_once(message: str, step: Any) -> None:

@@ -24,6 +24,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/concepts/sharing",
         "docs/concepts/adaptive",
         "docs/concepts/smoothing",
+        "docs/concepts/compression",
         "docs/concepts/handshake",
     ],
     "Using it": [

@@ -26,6 +26,12 @@ def test_spark_has_a_section_of_its_own() -> None:
     assert "shards     one for each of spark.sql.shuffle.partitions; rows are routed by symbol" in second
 
 
+def test_how_rows_are_to_be_kept_is_shown() -> None:
+    done = CliRunner().invoke(main, ["explain", "-e", DECLARED + SELECT, "--compress", "blocks"])
+    assert 0 == done.exit_code, done.output
+    assert "│  compress  blocks: kept rows are held in compressed blocks" in done.stdout
+
+
 def test_a_mistake_ends_with_code_2() -> None:
     done = CliRunner().invoke(main, ["explain", "-e", DECLARED])
     assert (2, "Error: `FILE` must hold a query, got TEXT. Hint: add a SELECT after the declarations.\n") == (

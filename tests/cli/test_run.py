@@ -14,7 +14,8 @@ from tests.fake_engine import FakeEngine, Options
 from tests.fake_engine import engine as engine
 from windrow.cli import main
 from windrow.errors import ConfigurationError, DataError
-from windrow.plan.nodes import JoinStrategy, Late, Strategy
+from windrow.plan.compression import Compression, CompressionMode
+from windrow.plan.nodes import JoinStrategy, Late, Strategy, WindowAggregate, walk
 
 TABLE = pa.table({"symbol": ["a", "b", "c"], "time": pa.array([0, 1_000_000, 500_000], pa.timestamp("us", tz="UTC"))})
 ACCOUNT = "rows in 10 = used 7 + late 1 + filtered 2; 3 results in 0.50 s (20 rows/s)\n"
@@ -72,6 +73,16 @@ def test_settings_reach_a_join(engine: FakeEngine, declared: str, tmp_path: Path
     assert [(JoinStrategy.SCAN, Late.SIDE), (JoinStrategy.AUTO, Late.SIDE)] == [
         (p.strategy, p.late) for p in engine.plans
     ]
+
+
+def test_a_mode_reaches_all_that_keeps_rows(engine: FakeEngine, declared: str) -> None:
+    inner = f"({WINDOW} COMPRESS blocks) [RANGE 1 HOUR]"
+    windrow("-e", f"{declared} SELECT sum(number) AS n FROM {inner} COMPRESS number WITHIN 1")
+    windrow("-e", f"{declared} SELECT sum(number) AS n FROM {inner} COMPRESS number WITHIN 1", "--compress", "off")
+    found = [[n.compression for n in walk(p) if isinstance(n, WindowAggregate)] for p in engine.plans]
+    auto, off, blocks = CompressionMode.AUTO, CompressionMode.OFF, CompressionMode.BLOCKS
+    bound = (("number", 1.0),)
+    assert [[Compression(auto, bound), Compression(blocks)], [Compression(off, bound), Compression(off)]] == found
 
 
 def test_a_strategy_of_windows_is_not_one_of_joins(engine: FakeEngine, declared: str) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from tests.contract.hearing import Given, Heard, Row
+from windrow.aggregates.kinds.base import value_type
 from windrow.operators.late.judging import COLUMNS
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import within_of
 from windrow.plan.nodes import (
+    AggregateCall,
     Distinct,
     Filter,
     Join,
@@ -29,6 +31,7 @@ from windrow.semantics.joins import LEFT, RIGHT, LastRows, Pair, Timed, join
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.evaluate import evaluate
+from windrow.semantics.scalars.expressions import Call, Column, Literal
 from windrow.semantics.scalars.moments import value_of
 from windrow.semantics.windows.kinds import Session, Sliding, Window
 
@@ -136,12 +139,23 @@ class Reference:
             elements,
             node.window,
             keys=node.keys,
-            aggregates=node.aggregates,
+            aggregates=kept(node),
             emit=node.emit,
             late=node.late.value,
             lateness=node.lateness.value,
             within=within,
         )
+
+
+def kept(node: WindowAggregate) -> list[AggregateCall]:
+    """The aggregates of a window over what is kept of its columns, of which some are rounded."""
+    schema = shape_of(node.input).schema
+    kinds = {name: str(value_type(schema.field(name).type)) for name, _ in node.compression.within}
+    kept = {
+        Column(name): Call("within", (Column(name), Literal(bound), Literal(kinds[name])))
+        for name, bound in node.compression.within
+    }
+    return [replace(one, argument=kept.get(cast(Column, one.argument), one.argument)) for one in node.aggregates]
 
 
 def has_state(node: Node) -> bool:

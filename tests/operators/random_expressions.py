@@ -162,7 +162,7 @@ class Expressions:
 
     def _integer(self, depth: int) -> Expression:
         function = self.random.choice(
-            ["+", "-", "*", "%", "neg", "abs", "sign", "floor", "round", "length", "cast", "part"]
+            ["+", "-", "*", "%", "neg", "abs", "sign", "floor", "round", "within", "length", "cast", "part"]
         )
         if function == "length":
             return Call("length", (self.of("string", depth),))
@@ -188,6 +188,7 @@ class Expressions:
                 "floor",
                 "ceil",
                 "round",
+                "within",
                 "sqrt",
                 "exp",
                 "ln",
@@ -211,6 +212,9 @@ class Expressions:
         if function == "round" and self.random.random() < 0.7:
             digits = Literal(self.random.choice([0, 1, 2, -1, -2, -18, -19, 400, -400]))
             return Call(function, (self.of(family, depth), digits if self.random.random() < 0.8 else Column("j")))
+        if function == "within":  # of a value that is computed, whose type is of 64 bits
+            bound = Literal(self.random.choice([0.005, 0.3, 1.0, 7.5, 1e-320, 1e300]))
+            return Call(function, (Call("neg", (self.of(family, depth),)), bound))
         return Call(function, (self.of(family, depth),))
 
     def _boolean(self, depth: int) -> Expression:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from tests.strategies import comparable
 from windrow.errors import QueryError, WindrowError
+from windrow.plan.compression import Compression, CompressionMode
 from windrow.plan.nodes import Join, JoinStrategy, JoinTime, Late, WindowAggregate
 from windrow.semantics.joins import AsOf, Between, JoinKind, JoinWindow, SameWindow, join
 from windrow.semantics.scalars.expressions import Call, Column
@@ -136,6 +137,8 @@ def test_settings_after_a_join() -> None:
     assert isinstance(changed, Join)
     assert (Late.SIDE, JoinStrategy.SCAN) == (changed.late, changed.strategy)
     assert JoinStrategy.AUTO is query.strategy("scan").strategy("auto").plan.strategy  # type: ignore[union-attr]
+    kept = query.compress("blocks").plan.compression  # type: ignore[union-attr]
+    assert Compression(CompressionMode.BLOCKS) == kept
 
 
 def test_settings_of_a_window_above_a_join() -> None:
@@ -195,11 +198,11 @@ ERRORS: list[tuple[Any, str]] = [
     (
         lambda: L.join(R, "k", range=3).emit("empty"),
         r"\A`emit` belongs to a window, and this is a join, got empty\. "
-        r"Hint: a join has late \(drop, side\) and strategy \(auto, index, scan, handshake, opib\)\.\Z",
+        r"Hint: a join has compress, late \(drop, side\), strategy \(auto, index, scan, handshake, opib\)\.\Z",
     ),
     (
         lambda: L.join(R, "k", range=3).strategy("wid"),
-        r"\A`strategy` belongs to a window, and this is a join, got wid\. Hint: a join has late .*\Z",
+        r"\A`strategy` belongs to a window, and this is a join, got wid\. Hint: a join has compress, late .*\Z",
     ),
     (
         lambda: L.join(R, "k", range=3).late("revise"),

@@ -115,6 +115,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "another lateness": ({"lateness": {"mode": "consistent"}}, f"{SLIDING} {AFTER.replace('generous', 'consistent')}"),
     "another EMIT": ({"emit": {"which": "empty"}}, f"{SLIDING} {AFTER.replace('nonempty', 'empty')}"),
     "another strategy": ({"strategy": {"strategy": "wid"}}, f"{SLIDING} {AFTER.replace('panes', 'wid')}"),
+    "another COMPRESS": ({"compress": {"mode": "off"}}, f"{SLIDING} {AFTER} compress off"),
+    "a bound": (
+        {"compress": {"within": {"x": 2}}},
+        f"{SLIDING} {AFTER.replace('sum(x)', 'sum(within(x, 2.0))')}",
+    ),
     "another name of a stream": ({"name": "t"}, "stream t"),
     "a DISTINCT": ({"unique": True}, "distinct k string, window_start int64, window_end int64, n int64, total int64"),
 }
@@ -171,6 +176,7 @@ QUERIES: dict[str, dict[str, Any]] = {
     "complete": {"emit": {"which": "complete"}},
     "empty": {"emit": {"which": "empty"}},
     "distinct": {"unique": True},
+    "within a bound": {"compress": {"within": {"x": 2}}},
 }
 
 

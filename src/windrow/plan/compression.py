@@ -30,6 +30,19 @@ LOSSLESS = Compression()
 """What a query has that says nothing of it."""
 
 
+@dataclass(frozen=True)
+class Loss:
+    """How far a column may be from the exact one, in words; `bound` where that is one number for every value."""
+
+    text: str
+    bound: float | None = None
+
+
+UNKNOWN = Loss("a bound that is not known")
+WITHIN = "windrow.within"
+"""The metadata of a field of an answer that says how far it may be from the exact one."""
+
+
 def bound_text(bound: float) -> str:
     """A bound as users write it.
 

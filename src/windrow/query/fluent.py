@@ -185,7 +185,7 @@ class Query(GroupingSteps, Joins):
     @property
     def schema(self) -> pa.Schema:
         """The columns of the answer."""
-        return shape_of(self.plan).answer
+        return shape_of(self.plan).bounded_answer
 
     def _with(self, plan: Node) -> Query:
         shape_of(plan)

@@ -95,7 +95,8 @@ def _gathered(plan: Node, answers: list[pa.RecordBatch], late: list[pa.RecordBat
     table = pa.Table.from_batches(answers, shape.answer)
     aside = pa.Table.from_batches(late, late[0].schema if late else late_columns(plan))
     settled = gives_early(plan) or isinstance(plan, OrderedOutput)
-    return Result(table if settled else in_order(table, shape.time), aside, metrics)
+    table = table if settled else in_order(table, shape.time)
+    return Result(pa.Table.from_arrays(table.columns, schema=shape.bounded_answer), aside, metrics)
 
 
 def batches(plan: Node, sources: Mapping[str, Source], **options: Any) -> Iterator[pa.RecordBatch]:

@@ -71,7 +71,7 @@ def open_outputs(
         sink = stack.enter_context(
             open_sink(
                 target,
-                shape_of(plan).answer,
+                shape_of(plan).bounded_answer,
                 limit=limit or (None if live else LIMIT),
                 early=gives_early(plan),
                 live=live,

@@ -19,6 +19,7 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import value_text
 from windrow.plan.compression import CompressionMode
 from windrow.plan.nodes import JoinStrategy, Late, Strategy, WindowAggregate, WindowTime
+from windrow.plan.rounding import kept_calls
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
@@ -57,7 +58,7 @@ def _join(node: logical.Join, chosen: JoinStrategy) -> str:
 def _window(node: WindowAggregate, chosen: Strategy) -> str:
     schema = shape_of(node.input).schema
     keys = ", ".join(f"{expression} {type_of(expression, schema)}" for _, expression in node.keys)
-    calls = ", ".join(str(replace(call, name="")) for call in node.aggregates)
+    calls = ", ".join(str(replace(call, name="")) for call in kept_calls(node))
     kinds = ", ".join(str(type_of(c.argument, schema)) for c in node.aggregates if c.argument is not None)
     late = "" if node.late is Late.DROP else f" late {node.late.value}"
     if node.late is Late.SIDE and not isinstance(node.window, SlideByTuple):

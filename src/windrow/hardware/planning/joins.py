@@ -11,6 +11,7 @@ from windrow.hardware.design import BitLayout, JoinDesign, Variant
 from windrow.hardware.planning.columns import CircuitColumn, circuit_columns, layout_of
 from windrow.hardware.planning.expressions import Lowering
 from windrow.hardware.planning.options import CircuitOptions, chosen
+from windrow.hardware.planning.windows import refuse_compression
 from windrow.physical import nodes
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Join, Late, Node, Stream
@@ -71,6 +72,7 @@ def join_rows(plan: nodes.Physical) -> JoinRows | None:
             f"LATE {asked.late.name} is not available in hardware: late rows are counted, and not kept",
             hint="say LATE DROP",
         )
+    refuse_compression(asked)
     return JoinRows(asked, asked.window, (_stream(node.inputs[0]), _stream(node.inputs[1])), tuple(above))
 
 

@@ -16,8 +16,9 @@ from windrow.hardware.planning.options import GROUPS, CircuitOptions
 from windrow.hardware.planning.times import CircuitClock
 from windrow.physical import nodes
 from windrow.plan.checks.nodes import shape_of
+from windrow.plan.compression import CompressionMode
 from windrow.plan.conditions import conjuncts
-from windrow.plan.nodes import AggregateCall, Late, Lateness, Node, Stream, WindowAggregate
+from windrow.plan.nodes import AggregateCall, Join, Late, Lateness, Node, Stream, WindowAggregate
 from windrow.plan.types.kinds import Family, family_of
 from windrow.semantics.scalars.expressions import Column, Expression, columns_of
 from windrow.semantics.windows.kinds import Emit, Landmark, RowsWindow, Session, SlideByTuple, Sliding
@@ -132,7 +133,18 @@ def _checked(asked: WindowAggregate) -> Sliding:
         raise UnsupportedError(
             "must be auto, wid or panes in hardware", parameter="strategy", value=asked.strategy.value
         )
+    refuse_compression(asked)
     return asked.window
+
+
+def refuse_compression(asked: WindowAggregate | Join) -> None:
+    """A circuit holds what it keeps in memories of its own, each value as wide as its column."""
+    if asked.compression.within:
+        hint = "leave it out, or use --engine local"
+        raise UnsupportedError("COMPRESS ... WITHIN is not available in hardware: values stay as they came", hint=hint)
+    if asked.compression.mode is CompressionMode.BLOCKS:
+        hint = "leave it out, or say COMPRESS off"
+        raise UnsupportedError("COMPRESS blocks is not available in hardware: memories are as wide as a row", hint=hint)
 
 
 def _below(node: nodes.Physical) -> tuple[Stream, tuple[Expression, ...], dict[str, Expression]]:

@@ -54,7 +54,7 @@ _SYNONYMS = {
     **dict.fromkeys(("if", "iff"), "case"),
 }
 _UNCALLABLE = frozenset(name for name in FUNCTIONS if not name.replace("_", "").isalpha()) - {"%"}
-_SYNTAX = frozenset({"and", "or", "not", "neg", "in", "case", "cast", "like", "is_null"})
+_SYNTAX = frozenset({"and", "or", "not", "neg", "in", "case", "cast", "like", "is_null", "within"})
 
 
 class Scalars:

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from sqlglot import TokenType
 
 from windrow.errors import QueryError
-from windrow.language.expressions.positions import pointing
 from windrow.language.grammar.clauses import Attribute, Suffix
 from windrow.language.grammar.tokens import Words
 from windrow.plan.build.queries import choice
 from windrow.plan.compression import CompressionMode
-
-FIELD = "compression"
-"""The field of windows and joins that COMPRESS sets."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +43,16 @@ class CompressGrammar(Words):
                 bounds.append(ColumnBound(named, self._parse_bound()))
             else:
                 self._refuse_twice("compress", {"compress"} if mode else (), named.where)
-                with pointing(named.where):
-                    mode = choice(CompressionMode, named.name, "compress")
+                mode = self._mode(named)
             if not self._match(TokenType.COMMA):
-                return Suffix(FIELD, CompressClause(mode, tuple(bounds)), self._since(first))
+                return Suffix("compress", CompressClause(mode, tuple(bounds)), self._since(first))
+
+    def _mode(self, named: Attribute) -> CompressionMode:
+        try:
+            return choice(CompressionMode, named.name, "compress")
+        except QueryError as error:
+            error.hint = f"a column has a bound: COMPRESS {named.name} WITHIN 0.01"
+            raise error.at(named.where) from None
 
     def _parse_bound(self) -> float:
         """A number; its sign, and words such as NaN, are read so that they can be refused by name."""

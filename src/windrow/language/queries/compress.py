@@ -41,7 +41,7 @@ def resolved(suffix: Suffix, scope: Scope) -> Suffix:
     if not isinstance(suffix.value, CompressClause):
         return suffix
     bounds = tuple((scope.attribute(one.column), one.bound) for one in suffix.value.bounds)
-    return replace(suffix, value=Compression(suffix.value.mode or CompressionMode.AUTO, bounds))
+    return replace(suffix, field="compression", value=Compression(suffix.value.mode or CompressionMode.AUTO, bounds))
 
 
 def check_bounds(suffix: Suffix, node: Node) -> None:

@@ -20,6 +20,7 @@ from windrow.operators.state.layout import Layout, Table
 from windrow.operators.windows.base import Keeper, Plan, Windower
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.plan.nodes import WindowAggregate
+from windrow.plan.rounding import kept_calls
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import Shape
 
@@ -30,7 +31,7 @@ class Grouping:
     def __init__(self, node: WindowAggregate, shape: Shape) -> None:
         self.keys = node.keys
         self.groups = Groups([type_of(expression, shape.schema) for _, expression in node.keys])
-        self.plan = Plan(Layout(node.aggregates, shape.schema), node.compression)
+        self.plan = Plan(Layout(kept_calls(node), shape.schema), node.compression)
         self._translation: tuple[Groups | None, Groups | None, Codes] = None, None, NO_CODES
         """Whose codes were translated into whose, and the codes; -1 where one was not asked for."""
 

@@ -34,6 +34,7 @@ from windrow.operators.windows.panes import PanedWid
 from windrow.physical.nodes import Grid
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import WindowAggregate
+from windrow.plan.rounding import kept_calls
 from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import Shape
 from windrow.semantics.progress.policies import START, Punctuation
@@ -118,7 +119,7 @@ class SharedCells(MadeCells):
         """Cells that were made elsewhere for the panes of this node."""
         assert isinstance(node.window, Sliding)
         schema = shape_of(node.input).schema
-        layout = Layout(node.aggregates, schema)
+        layout = Layout(kept_calls(node), schema)
         layout.from_json(cells.layout)
         groups = Groups([type_of(expression, schema) for _, expression in node.keys])
         codes = groups.encode(cells.keys) if cells.keys else np.zeros(len(cells), np.int32)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.operators.expressions import arithmetic, casting, text
 from windrow.operators.expressions.comparison import compare
+from windrow.operators.expressions.grid import round_within
 from windrow.operators.expressions.values import Datum, expanded, is_scalar, nothing, pc, row_by_row, settled
 
 Kernel: TypeAlias = Callable[[Sequence[Datum], pa.DataType], Datum | None]
@@ -84,6 +85,7 @@ _KERNELS: dict[str, Kernel] = {
     "abs": partial(arithmetic.whole_or_double, "abs_checked", "abs"),
     "sign": arithmetic.sign,
     "round": arithmetic.round_half_away,
+    "within": round_within,
     **{name: partial(arithmetic.keeps_whole, name) for name in ("floor", "ceil")},
     **{name: partial(arithmetic.in_doubles, name) for name in ("sqrt", "exp", "ln", "power")},
     "cast": casting.cast,

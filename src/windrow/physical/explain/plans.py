@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from windrow.aggregates.kinds.base import value_type
 from windrow.physical import nodes
 from windrow.physical.costs import MEASURED, Constants, Statistics
+from windrow.physical.explain.compression import compression_details, mode_details
 from windrow.physical.explain.notes import notes_of
 from windrow.physical.how import How
 from windrow.physical.make import make
@@ -134,7 +135,7 @@ def _window_details(node: WindowAggregate) -> list[tuple[str, str]]:
     if node.early is not None:
         every = _shown(node.early)
         details.append(("early", f"open windows every {every}, taken back when something newer follows"))
-    return [*details, ("late", _describe_late(node, domain))]
+    return [*details, ("late", _describe_late(node, domain)), *compression_details(node)]
 
 
 def _describe_emit(node: WindowAggregate) -> str:
@@ -225,6 +226,7 @@ def _join_details(node: Join) -> list[tuple[str, str]]:
         ("gives", _GIVES[node.kind]),
         ("progress", f"on {_time_name(node)}"),
         ("late", _LATE[node.late]),
+        *mode_details(node.compression),
     ]
 
 

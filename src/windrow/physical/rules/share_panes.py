@@ -13,6 +13,7 @@ from windrow.physical.nodes import PanedWindow, Physical, Plans, SharedPanes, Sl
 from windrow.physical.pane_cells import pane_of, why_not_shared
 from windrow.plan.compression import Compression, CompressionMode
 from windrow.plan.nodes import AggregateCall, WindowAggregate
+from windrow.plan.rounding import kept_calls
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark, Sliding
 
@@ -124,7 +125,7 @@ def why_apart(node: WindowAggregate, windows: Sequence[WindowAggregate]) -> str:
 
 def shared_node(nodes: Sequence[WindowAggregate]) -> WindowAggregate:
     """What these window aggregates over one input and with the same keys have in common: panes, and all they keep."""
-    calls = dict.fromkeys(replace(call, name="") for node in nodes for call in node.aggregates)
+    calls = dict.fromkeys(replace(call, name="") for node in nodes for call in kept_calls(node))
     named = tuple(AggregateCall(f"part_{i}", c.function, c.argument, c.parameters) for i, c in enumerate(calls))
     modes = [node.compression.mode for node in nodes]
     mode = modes[0] if len(set(modes)) == 1 else CompressionMode.AUTO

@@ -41,6 +41,8 @@ UNBOUNDED = frozenset({"unbounded", "all"})
 STRATEGIES: tuple[Strategy | JoinStrategy, ...] = (*Strategy, *JoinStrategy)
 """Those of windows, then those of joins; `auto` alone is of windows until a join takes it."""
 _Choice = TypeVar("_Choice", bound=Enum)
+_SAID = {"compression": "compress"}
+"""Fields of nodes whose setting has another name."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ def change_windows(node: Node, **settings: Any) -> Node:
     if isinstance(node, Stream):
         raise QueryError(
             "belongs to a window, and this query has none",
-            parameter=", ".join(settings),
+            parameter=", ".join(_SAID.get(name, name) for name in settings),
             hint="call window(...) and agg(...) first",
         )
     return map_inputs(node, lambda child: change_windows(child, **settings))

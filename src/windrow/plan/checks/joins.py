@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from windrow.errors import QueryError
+from windrow.plan.checks.compression import refuse_bounds_of_join
+from windrow.plan.checks.lossy import refuse_comparison
+from windrow.plan.compression import Loss
 from windrow.plan.conditions import Conditions, conditions_of
 from windrow.plan.nodes import Join, JoinedColumn, JoinTime, Late
 from windrow.plan.types.expressions import check_condition, column_type
@@ -74,13 +77,22 @@ def join_shape(node: Join, shapes: tuple[Shape, Shape]) -> Shape:
             value="revise",
             allowed=("drop", "side"),
         )
+    refuse_bounds_of_join(node)
+    lossy = _lossy(node, shapes)
     fields = [(c.name, column_type(c.source, shapes[c.side].schema)) for c in node.columns]
     if node.time in (JoinTime.EARLIER, JoinTime.LATER):
         fields.append((node.time.value, _time_type(shapes)))
-        return Shape(pa.schema(fields), node.time.value)
+        return Shape(pa.schema(fields), node.time.value, lossy)
     side = LEFT if node.time is JoinTime.LEFT else RIGHT
     times = [c.name for c in node.columns if c.side == side and c.source == shapes[side].time]
-    return Shape(pa.schema(fields), next(iter(times), None))
+    return Shape(pa.schema(fields), next(iter(times), None), lossy)
+
+
+def _lossy(node: Join, shapes: tuple[Shape, Shape]) -> dict[str, Loss]:
+    """Columns that are only near the exact ones, by their names here; a join must not compare them."""
+    found = {c.name: shapes[c.side].lossy[c.source] for c in node.names if c.source in shapes[c.side].lossy}
+    refuse_comparison(node.on, found)
+    return found
 
 
 def _time_type(shapes: tuple[Shape, Shape]) -> pa.DataType:

@@ -15,7 +15,9 @@ import pyarrow as pa
 from windrow.aggregates import Aggregate, lookup, version
 from windrow.aggregates.kinds.base import is_plain
 from windrow.errors import InternalError, QueryError, UnsupportedError
+from windrow.plan.checks.compression import check_compression
 from windrow.plan.checks.joins import join_shape
+from windrow.plan.checks.lossy import loss_of_answers, merged_loss, projected_loss, refuse_comparison, refuse_lossy
 from windrow.plan.checks.progress import KEEP_TIME, carries_progress, check_order, times_hint
 from windrow.plan.checks.streams import stream_shape
 from windrow.plan.checks.windows import check_empties, check_window, every_of
@@ -155,6 +157,7 @@ def _check_supported_window(node: WindowAggregate) -> None:
 def _filter(node: Filter) -> Shape:
     shape = shape_of(node.input)
     check_condition(node.predicate, shape.schema, "where", "compare the value, as in price > 0")
+    refuse_comparison(node.predicate, shape.lossy)
     return shape
 
 
@@ -165,7 +168,9 @@ def _project(node: Project) -> Shape:
     _check_names(tuple(name for name, _ in node.columns), "select")
     schema = pa.schema([(name, _projected(expression, shape.schema)) for name, expression in node.columns])
     passed = ((name, source.name) for name, source in node.columns if shape.time and isinstance(source, Column))
-    return Shape(schema, next((name for name, below in passed if carries_progress(node.input, below)), None))
+    found = ((name, projected_loss(expression, shape.lossy)) for name, expression in node.columns)
+    lossy = {name: loss for name, loss in found if loss is not None}
+    return Shape(schema, next((name for name, below in passed if carries_progress(node.input, below)), None), lossy)
 
 
 def _projected(expression: Expression, schema: pa.Schema) -> pa.DataType:
@@ -196,7 +201,8 @@ def _aggregate(node: WindowAggregate) -> Shape:
     _check_within(node, shape)
     _check_early(node, shape)
     check_empties(node)
-    return Shape(pa.schema(fields), node.time.value)
+    check_compression(node, shape.schema, shape.time)
+    return Shape(pa.schema(fields), node.time.value, loss_of_answers(node, shape.schema, shape.lossy))
 
 
 def _window_type(node: WindowAggregate, shape: Shape) -> pa.DataType:
@@ -322,7 +328,8 @@ def _union(node: Union) -> Shape:
                 value=f"{first.time or 'none'} and {other.time or 'none'}",
                 hint="rename one: SELECT ... AS the name of the other",
             )
-    return Shape(pa.schema([(name, _merged(name, shapes)) for name in first.schema.names]), first.time)
+    schema = pa.schema([(name, _merged(name, shapes)) for name in first.schema.names])
+    return Shape(schema, first.time, merged_loss(shape.lossy for shape in shapes))
 
 
 def _merged(name: str, shapes: list[Shape]) -> pa.DataType:
@@ -352,7 +359,9 @@ def _timed(node: Node, parameter: str, rule: str, hint: str) -> Shape:
 
 def _distinct(node: Distinct) -> Shape:
     rule = "its columns, or state would grow without bound"
-    return _timed(node.input, "distinct", rule, "keep the time column in the SELECT DISTINCT list")
+    shape = _timed(node.input, "distinct", rule, "keep the time column in the SELECT DISTINCT list")
+    refuse_lossy(shape.schema.names, shape.lossy, "must not be told apart by DISTINCT", "leave one of them out")
+    return shape
 
 
 def _ordered(node: OrderedOutput) -> Shape:
@@ -366,7 +375,7 @@ def _ordered(node: OrderedOutput) -> Shape:
         if isinstance(part, WindowAggregate) and part.early is not None:
             rule = "does not go with EMIT EARLY: a window is reported before earlier ones have closed"
             raise UnsupportedError(rule, parameter="ordered output", hint="leave one of them out")
-    return Shape(shape.answer, shape.time)
+    return Shape(shape.answer, shape.time, shape.lossy)
 
 
 _RULES: dict[type, Callable[[Any], Shape]] = {

@@ -175,6 +175,12 @@ def _keeps_integers(call: Call, kinds: Kinds) -> pa.DataType:
     return _arithmetic(call, kinds[:1])
 
 
+def _within(call: Call, kinds: Kinds) -> pa.DataType:
+    if not _all_in(kinds[:1], {Family.INTEGER, Family.FLOAT}):
+        raise _refuse(call, kinds[:1], "needs whole numbers or doubles")
+    return kinds[0]
+
+
 def _to_double(call: Call, kinds: Kinds) -> pa.DataType:
     _arithmetic(call, kinds)
     return pa.float64()
@@ -215,6 +221,7 @@ _BY_RULE: tuple[tuple[Rule, str], ...] = (
     (_ordered_merge, "greatest least"),
     (_nullif, "nullif"),
     (_keeps_integers, "abs sign round floor ceil"),
+    (_within, "within"),
     (_to_double, "sqrt exp ln power"),
     (_text, "like || lower upper trim length replace starts_with concat"),
     (_substring, "substring"),

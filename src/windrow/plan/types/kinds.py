@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import is_plain, value_type
 from windrow.errors import DataError
+from windrow.plan.compression import WITHIN, Loss
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.moments import TOO_FINE, parse_moment
 
@@ -122,6 +123,8 @@ class Shape:
 
     schema: pa.Schema
     time: str | None
+    lossy: Mapping[str, Loss] = field(default_factory=dict, compare=False)
+    """The columns that are only near the exact ones."""
 
     @property
     def domain(self) -> Domain:
@@ -132,6 +135,15 @@ class Shape:
     def answer(self) -> pa.Schema:
         """The columns as users get them: plain values where dictionaries served inside."""
         return pa.schema([(field.name, value_type(field.type)) for field in self.schema])
+
+    @property
+    def bounded_answer(self) -> pa.Schema:
+        """The same, where each field that is only near the exact one says how near."""
+        schema = self.answer
+        for place, name in enumerate(schema.names):
+            if name in self.lossy:
+                schema = schema.set(place, schema.field(place).with_metadata({WITHIN: self.lossy[name].text}))
+        return schema
 
 
 def in_order(table: pa.Table, time: str | None) -> pa.Table:

@@ -16,6 +16,7 @@ from windrow.errors import QueryError
 from windrow.semantics.scalars import arithmetic
 from windrow.semantics.scalars.casting import cast, to_string
 from windrow.semantics.scalars.expressions import Column, Expression, Literal
+from windrow.semantics.scalars.grid import rounded
 from windrow.semantics.scalars.moments import moment
 from windrow.semantics.scalars.ordering import COMPARISONS, compare
 
@@ -152,6 +153,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "abs": arithmetic.absolute,
     "sign": arithmetic.sign,
     "round": arithmetic.round_half_away,
+    "within": rounded,
     "floor": arithmetic.floor,
     "ceil": arithmetic.ceil,
     "sqrt": arithmetic.square_root,

@@ -77,6 +77,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys(("greatest", "least"), (1, None)),
     **dict.fromkeys(("abs", "sign"), (1, 1)),
     "round": (1, 2),
+    "within": (2, 3),  # number, bound, type (see semantics.scalars.grid); what COMPRESS ... WITHIN makes of a column
     **dict.fromkeys(("floor", "ceil", "sqrt", "exp", "ln"), (1, 1)),
     "power": (2, 2),
     **dict.fromkeys(("lower", "upper", "trim", "length"), (1, 1)),

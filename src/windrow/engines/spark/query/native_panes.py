@@ -27,6 +27,7 @@ from windrow.physical.division.join_routing import Exchange
 from windrow.physical.pane_cells import pane_of
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Stream, WindowAggregate
+from windrow.plan.rounding import kept_calls
 from windrow.plan.types.expressions import type_of
 from windrow.semantics.progress.policies import lead_of
 from windrow.semantics.scalars.expressions import Column as Name
@@ -55,7 +56,7 @@ def why_not_native(exchange: Exchange) -> str | None:
         plain = pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind) or _is_exact(kind)
         if not isinstance(key, Name) or not plain:
             return f"the key {key} is compared by Windrow"
-    return next((f"{call} is computed by Windrow" for call in node.aggregates if not _is_native(call, schema)), None)
+    return next((f"{call} is computed by Windrow" for call in kept_calls(node) if not _is_native(call, schema)), None)
 
 
 def _is_exact(kind: pa.DataType) -> bool:
@@ -94,7 +95,7 @@ def native_panes(frame: DataFrame, lowering: PreAggregation) -> DataFrame:
 
 def _wide_layout(node: WindowAggregate) -> Layout:
     """Counts of values always there and sums in halves: no cell can overflow, and Spark's plan is fixed."""
-    layout = Layout(node.aggregates, shape_of(node.input).schema)
+    layout = Layout(kept_calls(node), shape_of(node.input).schema)
     widths = [
         {"width": 2, "largest": 0, "rows": 0} if isinstance(column, IntegerSum) else {"width": 1}
         for column in layout.adding
