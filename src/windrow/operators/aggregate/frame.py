@@ -223,6 +223,8 @@ class WindowAggregateOperator(Operator):
         if self.algorithm.trial is None:
             self._compact(self.windower)
         yield from self.promise(self._promise(self.bounds.closed))
+        if self.algorithm.trial is None:
+            self.windower.seal_rows()
 
     def _compact(self, windower: Windower) -> None:
         """Forget values and groups without state; EMIT EMPTY keeps the last window of every group."""

@@ -22,6 +22,7 @@ MANY = 8
 """Blocks of about one size that are joined."""
 LONGER = 16
 """Rows wait for so many times as many others where sealing them does not pay."""
+TRUSTED = 16
 LARGE = 1 << 16
 """Blocks of so many rows are not joined any more, unless all rows are read at once."""
 
@@ -76,6 +77,8 @@ class RowStore:
         """Rows that the first block still has in memory in front of it."""
         self._patience = 1
         """How many times as many rows as elsewhere wait here to be sealed, because it saved little the last time."""
+        self._trusted = 0
+        """How many times more rows are sealed before it is looked at again whether that pays."""
         self._apart = 0
         """Blocks at the front that are sorted already, and not joined with those that came since."""
 
@@ -102,18 +105,24 @@ class RowStore:
             self.seal()
 
     def seal(self) -> None:
-        """Put the rows at the end into coded blocks if it is time."""
-        if self.sealing is None or not self.blocks or self.blocks[-1].is_sealed:
+        """Put the rows at the end into coded blocks if it is time; where some wait to be sorted, those in order."""
+        if self.sealing is None:
             return
-        blocks, sealing, start = self.blocks, self.sealing, len(self.blocks)
-        while start > self._apart and not blocks[start - 1].is_sealed:
+        blocks, sealing, end = self.blocks, self.sealing, self._apart or len(self.blocks)
+        start = end
+        while start > 0 and not blocks[start - 1].is_sealed:
             start -= 1
-        waiting = sum(map(len, blocks[start:]))
-        if sealing.wants(waiting // self._patience, sum(map(len, blocks[:start]))):
-            rows = RowBlock.joined(blocks[start:])
-            sealed = sealing.seal(rows)
-            self._patience = 1 if sealing.pays(rows, sealed) else LONGER * self._patience
-            self.blocks = [*blocks[:start], sealed.numbered(blocks[start].first)]
+        waiting = sum(map(len, blocks[start:end]))
+        if not waiting or not sealing.wants(waiting // self._patience, sum(map(len, blocks[:start]))):
+            return
+        rows = RowBlock.joined(blocks[start:end])
+        if self._trusted == 0 and not sealing.pays(rows):
+            self._patience *= LONGER
+            return
+        self._patience, self._trusted = 1, (self._trusted or TRUSTED) - 1
+        sealed = sealing.seal(rows)
+        self.blocks = [*blocks[:start], sealed.numbered(blocks[start].first), *blocks[end:]]
+        self._apart = start + 1 if self._apart else 0
 
     def insert(self, rows: RowBlock) -> None:
         """Rows into their places, after those of equal value; costs the rows from the least of them on."""
@@ -124,7 +133,7 @@ class RowStore:
         if start < size:
             rows = RowBlock.joined([self.read(start, size), rows])
             self.blocks, self.count = self.parts(0, start), self.count - (size - start)
-        self.append(rows.sorted(self.by))
+        self.append(rows.sorted(self.by), seal=False)
 
     def sort(self) -> None:
         """Put rows that were appended into their places."""

@@ -14,7 +14,7 @@ BLOCK_ROWS = 1024
 """Values of a block, each coded by itself: what one look into a column has to decode."""
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
 """Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
-PAYS = 3
+PAYS, SAMPLE = 3, 1 << 12
 """Values that nothing makes smaller take a third of what rows of them take: it is their panes and groups that do."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
@@ -39,14 +39,19 @@ class Sealing:
         """Whether it is time to seal the rows that wait."""
         return waiting >= max(self.least, min(MOST_ROWS, sealed // SHARE))
 
-    def pays(self, rows: RowBlock, sealed: RowBlock) -> bool:
-        """Whether rows took so many times the bytes before they were sealed that it was worth it."""
-        is_limited = self.budget.limit is not None
-        return self.is_asked or is_limited or rows.nbytes >= PAYS * sealed.nbytes
+    def pays(self, rows: RowBlock) -> bool:
+        """Whether rows take so much less when they are sealed that it is worth it, by some of them."""
+        if self.is_asked or self.budget.limit is not None:
+            return True
+        middle = max(0, len(rows) - SAMPLE) // 2
+        some = rows.take(slice(middle, middle + SAMPLE))
+        return some.nbytes >= PAYS * self._arranged(some).sealed(self.natures, self.block_rows).nbytes
 
     def seal(self, rows: RowBlock) -> RowBlock:
-        arranged = rows if self.arrange is None else self.arrange(rows)
-        return self.budget.fitted(arranged.sealed(self.natures, self.block_rows))
+        return self.budget.fitted(self._arranged(rows).sealed(self.natures, self.block_rows))
+
+    def _arranged(self, rows: RowBlock) -> RowBlock:
+        return rows if self.arrange is None else self.arrange(rows)
 
     def having(self, natures: Mapping[str, Nature], arrange: Callable[[RowBlock], RowBlock] | None = None) -> Sealing:
         """The same for rows of a certain kind."""

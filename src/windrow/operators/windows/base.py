@@ -188,6 +188,10 @@ class Windower(Keeper, Protocol):
         """Windows up to `closed` are reported; of each group one of this number or a later one was the last."""
         return
 
+    def seal_rows(self) -> None:
+        """Results are out: rows that stay may go into coded blocks."""
+        return
+
     def regrow(self, convert: Callable[[Table], Table]) -> None: ...
 
     def kept_values(self, part: Values) -> KeptValues:

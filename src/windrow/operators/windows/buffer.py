@@ -58,13 +58,14 @@ class Buffer(RowWise):
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
         self.shape = RowShape(plan, by_time=True)
-        self.rows = RowStore(self.shape.nothing, by="place")
+        self.rows = RowStore(self.shape.nothing, by="place", sealing=self.shape.sealing)
 
     # Rows in
 
     def add(self, rows: GroupedRows, groups: int) -> Iterable[Closed]:
         self.low = min(self.low, rows.span[0])
-        self.rows.append(self.shape.pack(rows.times, rows))
+        self.rows.seal()  # what is here from before will stay for longer
+        self.rows.append(self.shape.pack(rows.times, rows), seal=False)
         return ()
 
     # Windows out
@@ -153,6 +154,9 @@ class Buffer(RowWise):
         return cells.codes, cells.state
 
     # Groups and state
+
+    def seal_rows(self) -> None:
+        self.rows.seal()
 
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         """Nothing: rows are no state yet."""

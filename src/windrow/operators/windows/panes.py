@@ -251,6 +251,10 @@ class PanedWid(NumberedWindows):
         for store in self.stores:
             store.forget(below)
 
+    def seal_rows(self) -> None:
+        for store in self.values.values():
+            store.seal()
+
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells.convert(convert)
         self.timeline.regrow(convert)

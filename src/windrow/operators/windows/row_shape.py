@@ -9,11 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers, Values
+from windrow.operators.compression.coded_column import Nature
 from windrow.operators.state.columns.base import Lifted
 from windrow.operators.state.keys import NO_VALIDITY, from_keys, keys_of_numbers
 from windrow.operators.store.packed import Packed
 from windrow.operators.store.row_block import Chosen, RowBlock
 from windrow.operators.store.row_store import RowStore
+from windrow.operators.store.sealing import Sealing
 from windrow.operators.windows.base import Plan
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.scalars.expressions import Expression
@@ -46,6 +48,14 @@ class RowShape:
         names = ["place", "code", *(["time"] if self._keeps_time else [])]
         names += [*self.names.values(), *self.valid.values(), *self.sketched.values(), *self.values.values()]
         self.nothing = RowBlock({name: Packed.constant(0, 0) for name in names})
+
+    @property
+    def sealing(self) -> Sealing | None:
+        """How such rows go into coded blocks."""
+        if self.plan.sealing is None:
+            return None
+        floats = {name: Nature.FLOAT_BITS for e, name in self.names.items() if self.arguments[e].is_float}
+        return self.plan.sealing.having(floats, lambda rows: rows.sorted("place").sorted_by("place"))
 
     @property
     def _keeps_time(self) -> bool:

@@ -105,6 +105,9 @@ class Wid(RowWise):
     def kept_values(self, part: Values) -> ValueLog:
         return self.rows_kept.logs[part]
 
+    def seal_rows(self) -> None:
+        self.rows_kept.seal()
+
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.cells.convert(convert)
 

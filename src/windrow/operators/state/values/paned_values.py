@@ -34,7 +34,7 @@ RUN_BYTES = 40
 """Of a run in the multiset of a window, which is there twice while it slides."""
 RUNS = ("place", "code", "key")
 """How runs are sorted."""
-REPEATED, SAMPLE = 2, 1 << 15
+REPEATED, SAMPLE = 2, 1 << 14
 """Rows are sealed as runs where a value is there so many times in the first of them."""
 MANY_LATE = 4
 """Late values are put among the others when they are more than one in so many."""
@@ -69,15 +69,18 @@ class PanedValues:
     def _arranged(self, rows: RowBlock) -> RowBlock:
         """Rows of open panes as they are sealed: as runs where that makes them fewer, else pane by pane."""
         is_limited = self.budget is not None and self.budget.limit is not None
-        if self.repeats:
-            sample = rows.take(slice(SAMPLE))
-            self.repeats = REPEATED * len(_each(sample)) <= len(sample)
+        if self.repeats and len(rows) > SAMPLE:
+            self.repeats = REPEATED * len(_each(rows.take(slice(SAMPLE)))) <= SAMPLE
         if self.repeats or is_limited:
-            return _each(rows)
+            runs = _each(rows)
+            self.repeats = REPEATED * len(runs) <= len(rows)
+            return runs
         return rows.sorted("place").sorted_by("place")
 
     def add(self, panes: Integers, codes: Codes, keys: Integers) -> None:
-        self.open.append(RowBlock({"place": panes, "code": codes, "key": keys, "count": Packed.constant(1, len(keys))}))
+        self.open.seal()  # what is here from before will stay for longer
+        ones = Packed.constant(1, len(keys))
+        self.open.append(RowBlock({"place": panes, "code": codes, "key": keys, "count": ones}), seal=False)
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedValues:
         """The values of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""
@@ -195,8 +198,12 @@ class PanedValues:
 
     def _forget(self, below: int) -> None:
         self.closed.forget_below(below)
-        self.closed.seal()
         self.late = {pane: m for pane, m in self.late.items() if pane >= below}
+
+    def seal(self) -> None:
+        """Put what stays into coded blocks where it is time."""
+        self.open.seal()
+        self.closed.seal()
 
     def remap(self, mapping: Codes) -> None:
         for store in (self.open, self.closed):

@@ -28,7 +28,8 @@ class ValueLog(RowStore):
         super().__init__(RowBlock({"place": none, "code": NO_CODES, "key": none}), sealing=of_values)
 
     def add(self, places: Integers, codes: Codes, keys: Integers) -> None:
-        self.append(RowBlock({"place": places, "code": codes, "key": keys}))
+        self.seal()  # what is here from before will stay for longer
+        self.append(RowBlock({"place": places, "code": codes, "key": keys}), seal=False)
 
     def keys_in_use(self) -> Integers:
         return self.column("key")
@@ -76,6 +77,10 @@ class ValueRows:
         for log in self.logs.values():
             log.drop(below("place", before))
         self.customs = {p: cells.keep(cells.places >= before) for p, cells in self.customs.items()}
+
+    def seal(self) -> None:
+        for log in self.logs.values():
+            log.seal()
 
     def remap(self, mapping: Codes) -> None:
         for log in self.logs.values():

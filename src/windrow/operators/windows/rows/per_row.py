@@ -250,6 +250,9 @@ class PerRow(Windower):
 
     # Groups and values
 
+    def seal_rows(self) -> None:
+        self.rows_kept.seal()
+
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.waiting.change(converting(convert))
         self.timeline.regrow(convert)

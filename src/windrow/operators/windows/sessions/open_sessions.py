@@ -118,7 +118,7 @@ class Sessions:
         rows = log.take(among) if leave else log.where(among)
         inside, number = _rows_in(spans, rows["code"], rows["place"])
         if leave:
-            log.append(rows.take(_without(len(rows), inside)))
+            log.append(rows.take(_without(len(rows), inside)), seal=False)
         return Multiset.of(number.astype(np.int32), rows["key"][inside])
 
     def _states(self, part: Custom, spans: RowBlock, leave: bool) -> tuple[Codes, CustomState]:

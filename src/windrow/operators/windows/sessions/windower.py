@@ -115,6 +115,9 @@ class SessionWindows(Windower):
         """By the names in its state."""
         return {"past": self.past} if self.revised is None else {"past": self.past, "judging": self.judging}
 
+    def seal_rows(self) -> None:
+        self.sessions.rows_kept.seal()
+
     def regrow(self, convert: Callable[[Table], Table]) -> None:
         self.sessions.regrow(convert)
 
