@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.short_queries import JAVA
+from windrow.operators.store import sealing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +56,16 @@ def _is_on_spark(item: pytest.Item) -> bool:
     fixtures = getattr(item, "fixturenames", ())
     marked = item.get_closest_marker("on_spark") is not None
     return marked or "spark" in fixtures or ("engine" in fixtures and "local" not in item.name)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept rows go into coded blocks of 4, 64 or 1024 rows, by the name of the test, so that few rows fill many."""
+    block_rows = (4, 64, 1024)[zlib.crc32(request.node.nodeid.encode()) % 3]
+    monkeypatch.setattr(sealing, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(sealing, "PAYS", 0 if block_rows < 1024 else sealing.PAYS)
+    monkeypatch.setattr(sealing, "LEAST_ROWS", min(block_rows, 256))
+    monkeypatch.setattr(sealing, "MOST_ROWS", 4 * block_rows)
 
 
 @pytest.fixture(scope="session")

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from windrow.query.places import Outputs
 
 ONLY = {
-    "local": ("threads", "every"),
+    "local": ("threads", "every", "memory_budget"),
     "spark": ("shards", "memory", "rate", "json_lines", "once"),
     "hardware": CIRCUIT_NAMES,
 }
 """Options that one engine has and the others have not."""
 RUNNING = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows")
 """Options of engines that run for long, which a simulation does not."""
-OPTIONS = {"every": "checkpoint_every"}
+OPTIONS = {"every": "checkpoint_every", "memory_budget": "memory"}
 _COUNT = click.IntRange(min=1, max=2**62 - 1)
 
 
@@ -63,6 +63,11 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 @click.option("--metrics", metavar="PATH", help="Write the counts of the run as JSON; - is standard output.")
 @click.option("--limit", type=_COUNT, metavar="N", help="Show at most N rows of an answer.")
 @click.option("--shards", type=_COUNT, metavar="N", help="Spark: into how many shards groups go.")
+@click.option(
+    "--memory-budget",
+    metavar="SIZE",
+    help="Local: kept rows beyond this size, such as '2 GB', go to the disk; the run takes longer.",
+)
 @click.option("--memory", metavar="SIZE", help="Spark: memory of the embedded JVM, such as 4g.")
 @click.option("--rate", type=click.FloatRange(min=1), metavar="N", help="Spark: replay at N rows a second.")
 @click.option("--json-lines", metavar="PATH", help="Spark: write the metrics of every micro-batch as JSON lines.")

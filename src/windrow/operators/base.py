@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.changes import State
+from windrow.operators.store.budget import Budget
 from windrow.semantics.progress.policies import Punctuation
 
 if TYPE_CHECKING:
@@ -172,6 +173,11 @@ class Operator(ABC):
     def stored_rows(self) -> int:
         """Rows that are kept for those that may still meet them."""
         return 0
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """What its kept rows in blocks count for."""
+        return ()
 
     @property
     def state_bytes(self) -> int:

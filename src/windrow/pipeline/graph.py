@@ -17,6 +17,7 @@ from windrow.operators.aggregate.partials import Partials, SharedCells
 from windrow.operators.base import Batch, EarlyRows, Element, GroupPunctuations, LateRows, Operator
 from windrow.operators.input.input import Input
 from windrow.operators.rowwise.meld import MeldOperator
+from windrow.operators.store.budget import Kept, total
 from windrow.pipeline.metrics import SourceMetrics, known
 from windrow.semantics.progress.lateness import Account
 from windrow.semantics.progress.policies import END, External, Punctuation
@@ -206,6 +207,11 @@ def progress_of(source: Input) -> SourceMetrics:
         disorder.behind,
         disorder.jump(counted.rows_in, source.slack, kind),
     )
+
+
+def kept_by(stages: Iterable[Stage]) -> Kept:
+    """The rows that are kept in blocks."""
+    return total(budget.kept for stage in stages for budget in stage.operator.budgets)
 
 
 def state_bytes(stages: Iterable[Stage]) -> int:

@@ -39,6 +39,7 @@ class SourceMetrics:
 _ADDED = (
     *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
+    *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes"),
 )
 """What adds up over several runs."""
 
@@ -54,7 +55,9 @@ class Metrics:
     aggregate of a local run, the strategy that ran and the reasons for it. `longest_stall` is the longest time in
     seconds for which an element kept the next one waiting, in process. Where windows are given in slices,
     `results_waiting` is how many cells of closed windows wait, and `cells_evicted` how many others drove out.
-    `rows_stored` is how many rows joins keep for those that may still meet them.
+    `rows_stored` is how many rows joins keep for those that may still meet them. `rows_kept` are those that windows
+    keep and that may be in coded blocks: `raw_bytes` is what they would take as plain numbers, `kept_bytes` what they
+    take in memory, and `spilled_bytes` what is on the disk because of a memory budget.
     """
 
     rows_in: int = 0
@@ -79,6 +82,10 @@ class Metrics:
     longest_stall: float | None = None
     results_waiting: int = 0
     cells_evicted: int = 0
+    rows_kept: int = 0
+    raw_bytes: int = 0
+    kept_bytes: int = 0
+    spilled_bytes: int = 0
 
     def plus(self, other: Metrics) -> Metrics:
         """Of two runs one after the other."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 from windrow.durable.folder_lock import CheckpointLock
 from windrow.engines.base import Engine, within
 from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints
+from windrow.engines.local.memory import bytes_of, limit, refuse_plain_rows
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
 from windrow.engines.run import Outcome, Receiver, Requests
@@ -29,6 +30,7 @@ from windrow.pipeline.graph import (
     End,
     Stage,
     account_of,
+    kept_by,
     lost_rows,
     progress_of,
     state_bytes,
@@ -52,7 +54,7 @@ class LocalOptions:
     Statistics of the stream, where given, choose the strategy; else its first rows do. `flush` says when closed windows
     are given: "eager", at once; "slow", those of `flush_rows` groups after each batch; "lazy", the same, but only in
     the last of `flush_windows` windows by which results may be behind. `flush_cells` is the size of the low level's
-    table.
+    table. Kept rows beyond `memory` bytes go to the disk.
     """
 
     threads: int = 1
@@ -66,6 +68,7 @@ class LocalOptions:
     flush_rows: int = Flush.rows
     flush_windows: int = Flush.windows
     flush_cells: int = Flush.cells
+    memory: str | int | None = None
 
     def check(self) -> None:
         for name in ("threads", "batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"):
@@ -77,6 +80,8 @@ class LocalOptions:
                 raise ConfigurationError("must be below 2^62", parameter=name, value=value)
         flush_of(self)
         _seconds(self.batch_wait)
+        if self.memory is not None:
+            bytes_of(self.memory)
         if (self.checkpoint_every or self.restore) and not self.checkpoint:
             raise ConfigurationError(
                 "needs a folder",
@@ -103,6 +108,9 @@ class Runner:
         self.options = options
         self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
         self.pipeline = build(*prune_together(self.plans), how=self._how(options))
+        if options.memory is not None:
+            refuse_plain_rows(self.plans)
+            limit(self.pipeline.stages, bytes_of(options.memory))
         self.pipeline.go_by(clock)
         columns = columns_read(*self.plans)
         self.sources = {name: _narrowed(sources[name], columns[name]) for name in reading_order(self.plans)}
@@ -240,6 +248,7 @@ class Runner:
         accounts = [account_of(end, sum(stage.operator.counters.rows_in for stage in end.entries)) for end in ends]
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
+        kept = kept_by(stages)
         sources = {o.name: progress_of(o) for o in inputs}
         middle, last_hundredth = percentiles(self.latencies, 0.5, 0.99)
         return Metrics(
@@ -254,6 +263,10 @@ class Runner:
             high_watermark=known(max((o.high for o in inputs), default=START)),
             open_windows=sum(stage.operator.open_windows for stage in stages),
             state_bytes=state_bytes(stages),
+            rows_kept=kept.rows,
+            raw_bytes=kept.raw_bytes,
+            kept_bytes=kept.bytes,
+            spilled_bytes=kept.spilled_bytes,
             rows_stored=sum(stage.operator.stored_rows for stage in stages),
             latency_p50=middle,
             latency_p99=last_hundredth,

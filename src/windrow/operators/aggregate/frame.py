@@ -27,6 +27,7 @@ from windrow.operators.late.bounds import passed_on
 from windrow.operators.late.judging import Verdicts, below, late_batch, late_schema
 from windrow.operators.late.revisions import Revisions
 from windrow.operators.state.changes import Saved, nested, under
+from windrow.operators.store.budget import Budget
 from windrow.operators.windows.base import Closed, Keeper, Windower
 from windrow.operators.windows.extents import first_windows
 from windrow.operators.windows.grouped_rows import GroupedRows
@@ -289,6 +290,11 @@ class WindowAggregateOperator(Operator):
 
     def lost_rows(self, port: int) -> int:
         return self.counters.uncorrected if self.node.late is Late.REVISE else self.counters.late
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        sealing = self.grouping.plan.sealing
+        return () if sealing is None else (sealing.budget,)
 
     @property
     def state_bytes(self) -> int:

@@ -23,6 +23,7 @@ from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPun
 from windrow.operators.divided.routing import Shards, shards_of
 from windrow.operators.expressions.tree import evaluate
 from windrow.operators.state.changes import Saved, nested, under
+from windrow.operators.store.budget import Budget
 from windrow.semantics.progress.policies import START, Punctuation
 from windrow.semantics.scalars.expressions import Expression
 from windrow.semantics.windows.kinds import Landmark
@@ -139,6 +140,10 @@ class DividedOperator(Operator):
     @property
     def stored_rows(self) -> int:
         return sum(shard.stored_rows for shard in self.shards)
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        return tuple(budget for shard in self.shards for budget in shard.budgets)
 
     @property
     def state_bytes(self) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -12,26 +15,57 @@ from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
 
+LEAST = 1 << 20
+"""Bytes below which a budget does not hold what is being sealed at once."""
 FILE_BYTES = 1 << 26
 """A file takes columns until it has so many bytes."""
 SHARE = 4
 """One structure takes at most one in so many bytes of the budget."""
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What is kept: rows, what they would take as plain numbers, what they take in memory, and what is on the disk."""
+
+    rows: int = 0
+    raw_bytes: int = 0
+    bytes: int = 0
+    spilled_bytes: int = 0
+
+    def plus(self, other: Kept) -> Kept:
+        rows, raw = self.rows + other.rows, self.raw_bytes + other.raw_bytes
+        return Kept(rows, raw, self.bytes + other.bytes, self.spilled_bytes + other.spilled_bytes)
+
+
 class Holder(Protocol):
     @property
     def nbytes(self) -> int: ...
 
+    @property
+    def kept(self) -> Kept: ...
+
 
 class Budget:
-    """How many bytes of kept rows the operators of a run hold in memory; what is sealed beyond goes to the disk."""
+    """What the stores of an operator hold, and of how many bytes in memory; several operators may share one limit."""
 
-    def __init__(self) -> None:
-        self.limit: int | None = None
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
+        self._shared: Budget | None = None
         self._holders: WeakSet[Holder] = WeakSet()
+        self._lock = Lock()
         self._file: SpillFile | None = None
         self._folder: Path | None = None
-        self._count = 0
+        self._files = 0
+
+    def share(self, other: Budget) -> None:
+        """From now on what is held here counts there."""
+        self._shared = other
+        for holder in self._holders:
+            other.watch(holder)
+
+    @property
+    def limit(self) -> int | None:
+        return self._limit if self._shared is None else self._shared.limit
 
     def is_beyond(self, nbytes: int) -> bool:
         """Whether so many bytes are more than one structure is to take for itself."""
@@ -40,24 +74,31 @@ class Budget:
     def watch(self, holder: Holder) -> None:
         """Count what somebody holds, as long as it lives."""
         self._holders.add(holder)
+        if self._shared is not None:
+            self._shared.watch(holder)
 
     @property
-    def held(self) -> int:
-        return sum(holder.nbytes for holder in self._holders)
+    def kept(self) -> Kept:
+        return total(holder.kept for holder in tuple(self._holders))
 
     def fitted(self, rows: RowBlock) -> RowBlock:
         """Sealed rows, on the disk where memory holds enough already."""
-        if self.limit is None or self.held + rows.nbytes <= self.limit:
+        if self._shared is not None:
+            return self._shared.fitted(rows)
+        if self._limit is None:
             return rows
-        try:
-            columns = {name: self._spilled(column) for name, column in rows.columns.items()}
-        except OSError as error:
-            raise ConfigurationError(
-                f"must be a folder with room for rows beyond `memory` ({reason_of(error)})",
-                parameter="TMPDIR",
-                value=str(self._folder),
-                hint="make room on the disk, set TMPDIR to a folder on a larger one, or give more memory",
-            ) from error
+        with self._lock:
+            if sum(holder.nbytes for holder in tuple(self._holders)) + rows.nbytes <= self._limit:
+                return rows
+            try:
+                columns = {name: self._spilled(column) for name, column in rows.columns.items()}
+            except OSError as error:
+                raise ConfigurationError(
+                    f"must be a folder with room for rows beyond `memory` ({reason_of(error)})",
+                    parameter="TMPDIR",
+                    value=str(self._folder),
+                    hint="make room on the disk, set TMPDIR to a folder on a larger one, or give more memory",
+                ) from error
         return RowBlock(columns, rows.data, rows.first, rows.by)
 
     def _spilled(self, column: Any) -> Any:
@@ -65,6 +106,13 @@ class Budget:
             return column  # of one value, or nearly
         if self._file is None or self._file.size >= FILE_BYTES:
             self._folder = self._folder or temporary_folder("rows")
-            self._count += 1
-            self._file = SpillFile(self._folder / f"{self._count}.blocks")
+            self._files += 1
+            self._file = SpillFile(self._folder / f"{self._files}.blocks")
         return SpilledColumn.of(column, self._file)
+
+
+def total(parts: Iterable[Kept]) -> Kept:
+    found = Kept()
+    for part in parts:
+        found = found.plus(part)
+    return found

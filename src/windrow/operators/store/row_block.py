@@ -193,6 +193,18 @@ class RowBlock:
     def nbytes(self) -> int:
         return sum(c.nbytes for c in self.columns.values()) + (0 if self.data is None else int(self.data.nbytes))
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes that the rows would take as plain numbers, and those that are on the disk."""
+        raw, spilled = 0 if self.data is None else int(self.data.nbytes), 0
+        for column in self.columns.values():
+            if isinstance(column, np.ndarray):
+                raw += column.nbytes
+            else:
+                raw += self.size * (8 if isinstance(column, Packed) else _headers(column).dtype.itemsize)
+            spilled += column.spilled_bytes if isinstance(column, SpilledColumn) else 0
+        return raw, spilled
+
     # Tables
 
     def table(self) -> pa.Table:

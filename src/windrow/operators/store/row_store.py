@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.changes import Saved, Stamped, under
+from windrow.operators.store.budget import Kept
 from windrow.operators.store.row_block import Mask, RowBlock
 from windrow.operators.store.sealing import Sealing
 
@@ -323,6 +324,11 @@ class RowStore:
     @property
     def nbytes(self) -> int:
         return sum(block.nbytes for block in self.blocks)
+
+    @property
+    def kept(self) -> Kept:
+        raw, spilled = (sum(sizes) for sizes in zip((0, 0), *(block.sizes for block in self.blocks), strict=True))
+        return Kept(len(self), raw, self.nbytes, spilled)
 
 
 def _are_alike(blocks: list[RowBlock]) -> bool:

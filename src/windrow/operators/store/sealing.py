@@ -14,8 +14,8 @@ BLOCK_ROWS = 1024
 """Values of a block, each coded by itself: what one look into a column has to decode."""
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
 """Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
-PAYS, SAMPLE = 3, 1 << 12
-"""Values that nothing makes smaller take a third of what rows of them take: it is their panes and groups that do."""
+PAYS, SAMPLE = 4, 1 << 14
+"""Values that nothing makes smaller take a third of what rows of them take: only their panes and groups get small."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
