@@ -50,8 +50,8 @@ class Constants:
     tight_room: float = 1.4
     closed_room: float = 3.8
     group_room: float = 1.5
-    buffered_row: float = 12.0
-    """Bytes of a buffered row besides its columns."""
+    buffered_row: float = 6.0
+    """Bytes of a buffered row besides its arguments: time and group, packed."""
     kept_row: float = 3.0
     """Bytes of a packed row besides its arguments, and of each of these."""
     kept_argument: float = 3.0
@@ -262,7 +262,7 @@ def state_bytes(
     each = {
         Strategy.WID: open_cell * min(cells * window.range, panes * size) / window.slide + values / 2 * rows,
         Strategy.PANES: open_cell * cells + values * rows if window.is_tumbling else eager,
-        Strategy.BUFFER: (constants.buffered_row + COLUMN * shape.columns + values / 2) * rows,
+        Strategy.BUFFER: (constants.buffered_row + constants.kept_argument * shape.arguments) * rows,
         Strategy.ADAPTIVE: model.row * rows if lazy else eager,
     }
     return {strategy: stats.groups * bytes_a_group for strategy, bytes_a_group in each.items()}

@@ -185,3 +185,10 @@ def test_equal_values_stay_in_order_however_far_apart_others_are(apart: int) -> 
     values = np.array([2, -2, 0, 2, 0, -2, 1]) * apart
     assert [1, 5, 2, 4, 6, 0, 3] == value_order(values).tolist()
     assert [] == value_order(values[:0]).tolist()
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64])
+def test_values_without_a_sign_are_ordered_up_to_the_greatest(kind: type[np.unsignedinteger[Any]]) -> None:
+    most = np.iinfo(kind).max
+    assert [1, 3, 2, 0, 4] == value_order(np.array([most, 0, 7, 0, most], kind)).tolist()
+    assert [] == value_order(np.empty(0, kind)).tolist()

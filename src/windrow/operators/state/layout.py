@@ -246,11 +246,22 @@ class Layout:
 
     def scatter(self, lifted: dict[Expression, Lifted], slots: npt.NDArray[np.int32], table: Table) -> None:
         """Put rows into their cells."""
-        scatter.add_rows(table.adds, slots)
+        self.scatter_adds(lifted, slots, table.adds)
+        self.scatter_greatest(lifted, slots, table)
+
+    def scatter_greatest(self, lifted: dict[Expression, Lifted], slots: npt.NDArray[np.int32], table: Table) -> None:
+        """Put rows into what keeps the greatest in their cells."""
         for expression, argument in self.arguments.items():
-            values = lifted[expression]
             for column in argument.columns.values():
-                column.scatter(values, slots, table.matrices[column.kind])
+                if column.kind is not ADDS:
+                    column.scatter(lifted[expression], slots, table.matrices[column.kind])
+
+    def scatter_adds(self, lifted: dict[Expression, Lifted], slots: npt.NDArray[np.int32], adds: Integers) -> None:
+        """Put rows into what adds up in their cells."""
+        scatter.add_rows(adds, slots)
+        for expression, argument in self.arguments.items():
+            for column in argument.adding:
+                column.scatter(lifted[expression], slots, adds)
 
     def settle(self, table: Table) -> None:
         for column in self.adding:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import prod
+from math import gcd, prod
 from statistics import median
 from typing import Any
 
@@ -144,6 +144,20 @@ def test_the_answer_of_the_oracle(data: st.DataObject) -> None:
     check(node, elements, data.draw(st.sets(st.integers(0, 40))), restored=data.draw(st.booleans()))
 
 
+@settings(max_examples=10_000 if SOAK else 60)
+@given(st.data())
+def test_rows_that_are_cells_of_their_own(data: st.DataObject) -> None:
+    """Groups are partitions, and panes are rows: what a row added is found again from its columns when it leaves."""
+    length = data.draw(LENGTHS)
+    slide = data.draw(st.sampled_from([n for n in range(1, length + 1) if gcd(n, length) == 1]))
+    window = RowsWindow(length, slide, data.draw(PARTITIONS), data.draw(st.sampled_from((None, "ts"))))
+    listed = streams.calls(data.draw(streams.aggregate_lists()))
+    calls = tuple(AggregateCall(c.name, c.function, c.argument, c.parameters) for c in listed)
+    node = WindowAggregate(STREAM, window, keys_of(window, ()), calls, late=Late.SIDE)
+    elements = data.draw(streams.elements(late=True))
+    check(node, elements, data.draw(st.sets(st.integers(0, 40))), restored=data.draw(st.booleans()))
+
+
 @settings(max_examples=10_000 if SOAK else 40)
 @given(WINDOWS, streams.elements(spread=1 << 51, extremes=False), st.sets(st.integers(0, 40)))
 def test_times_far_apart(window: RowsWindow, elements: list[Any], cuts: set[int]) -> None:
@@ -199,6 +213,9 @@ LARGE = [
     (RowsWindow(900, 300), ("k",), 70_000, 9_000),
     (RowsWindow(5, 50, ("k",)), ("k",), 9_000, 4),
     (RowsWindow(3_000, 1_000), (), 9_000, 4),
+    (RowsWindow(97, 5, ("k",)), ("k",), 6_000, 7),
+    (RowsWindow(60, 1, ("k",)), ("k",), 2_000, 300),
+    (RowsWindow(301, 7), (), 9_000, 4),
 ]
 
 
@@ -221,6 +238,44 @@ def test_many_rows_and_groups(
         if restored:
             driven.replace()
     assert streams.comparable(by_hand(window, keys, rows)) == streams.comparable(driven.results)
+
+
+@pytest.mark.parametrize(
+    ("columns", "calls"),
+    [
+        (1, [AggregateCall("m", "median", Column("y"))]),
+        (
+            1,
+            [
+                AggregateCall("n", "count"),
+                AggregateCall("s", "sum", Column("y")),
+                AggregateCall("m", "avg", Column("y")),
+            ],
+        ),
+        (1, [AggregateCall("s", "sum", Column("y")), AggregateCall("m", "median", Column("y"))]),
+        (2, [AggregateCall("s", "sum", Column("y")), AggregateCall("hi", "max", Column("y"))]),
+        (0, [AggregateCall("n", "count")]),
+    ],
+    ids=["listed", "added", "added and listed", "greatest too", "counted"],
+)
+@pytest.mark.parametrize("nulls", [False, True])
+def test_a_row_takes_its_columns_and_little_else(columns: int, calls: list[AggregateCall], nulls: bool) -> None:
+    """Eight bytes a column, and one that says what is NULL once something was; groups and spare room are a fifth."""
+    size, keys = 20_000, 4
+    window = RowsWindow(4_096, 1, ("k",))
+    driven = Driven(WindowAggregate(STREAM, window, keys_of(window, ()), tuple(calls)))
+    values = np.arange(size) % 1000 / 4
+    names = pa.array([str(i % keys) for i in range(size)])
+    empty = pa.array(np.zeros(size, np.int64))
+    missing = pa.array(values, mask=(np.arange(size) == 17) if nulls else None)
+    data = pa.record_batch([pa.array(np.arange(size)), names, empty, empty, missing], schema=SCHEMA)
+    for start in range(0, size, 1000):
+        driven.feed(Batch(data.slice(start, 1000), np.arange(start, start + 1000)))
+    bytes_a_row = driven.operator.state_bytes / (keys * window.range)
+    has_marks = nulls and any(call.argument for call in calls)
+    assert bytes_a_row < 1.2 * (8 * columns + has_marks) + 1
+    driven.replace()
+    assert driven.operator.state_bytes / (keys * window.range) < 1.2 * (8 * columns + has_marks) + 1
 
 
 def test_groups_that_are_in_no_window_are_forgotten() -> None:

@@ -1,10 +1,12 @@
 """Windows of rows: rows numbered in their partition, and the window that slides over each group's own panes.
 
 A cell is the state of one group in one pane of its partition. Each group keeps its cells in a ring, a stretch of a
-common pool whose length is a power of two; the oldest FRONT cells of a ring carry the greatest of themselves and the
-front cells after them (two stacks, in place), `back` is the greatest of the others. A partition chains the groups
-that have cells from HEAD by NEXT. Every cell is pushed, flipped and popped once, so a window costs its new cells, its
-expired cells and its answers, whatever RANGE/SLIDE is.
+common pool; the oldest FRONT cells of a ring carry the greatest of themselves and the front cells after them (two
+stacks, in place), `back` is the greatest of the others. A partition chains the groups that have cells from HEAD by
+NEXT. Every cell is pushed, flipped and popped once, so a window costs its new cells, its expired cells and its answers,
+whatever RANGE/SLIDE is. Where every row of a partition is a cell of one group, the places in the ring say which panes
+they are: `panes` is then empty, and what is kept of a cell are columns of its row, from which what it added is found
+again when it leaves.
 """
 
 from __future__ import annotations
@@ -18,10 +20,18 @@ PANE, PANE_LEFT, NEXT_WINDOW, WINDOW_LEFT, HEAD, ACTIVE = 0, 1, 2, 3, 4, 5
 START, ROOM, BEGIN, SIZE, FRONT, NEXT, OWNER, CELL, FRESH = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """What is known of a group: its ring, its partition, its latest cell of this batch and how many it has."""
 UNLISTED = -2
+LARGE_RING = 256
+"""Rings of so many cells grow by a quarter, smaller ones by half."""
 PARTITION, WINDOW, CELLS = 0, 1, 2
 """The end of a window: of which partition, which window, and how many cells there were by then."""
 CODE, FROM, GONE, LEFT, FLIPPED, HAS_FRONT, END, UPTO = 0, 1, 2, 3, 4, 5, 6, 7
 """A group's turn at the end of a window: where its ring began, how many cells leave, how many are left."""
+
+
+@inlined
+def wrapped(place, room):
+    """A place in a ring, counted from the first of its room."""
+    return place - room if place >= room else place
 
 
 @kernel
@@ -77,14 +87,16 @@ def plan_visits(
         upto = ends[e, CELLS] if e < len(ends) else cells
         for i in range(pushed, upto):
             code = cell_codes[i]
-            size, mask = rings[code, SIZE], rings[code, ROOM] - 1
-            at = rings[code, START] + ((rings[code, BEGIN] + size - 1) & mask)
-            if size == 0 or panes[at] != cell_panes[i]:
-                at = rings[code, START] + ((rings[code, BEGIN] + size) & mask)
-                panes[at] = cell_panes[i]
-                rings[code, SIZE] += 1
-                at = ~at
-            places[i] = at
+            start, room, size = rings[code, START], rings[code, ROOM], rings[code, SIZE]
+            end = rings[code, BEGIN] + size
+            if size > 0 and len(panes) and panes[start + wrapped(end - 1, room)] == cell_panes[i]:
+                places[i] = start + wrapped(end - 1, room)
+            else:
+                at = start + wrapped(end, room)
+                if len(panes):
+                    panes[at] = cell_panes[i]
+                rings[code, SIZE] = size + 1
+                places[i] = ~at
             if rings[code, NEXT] == UNLISTED:
                 list_group(code, rings, progress)
         pushed = upto
@@ -92,7 +104,7 @@ def plan_visits(
             return e, pushed, visit, written
         first = ends[e, WINDOW] * slide_panes - range_panes
         visit, written = visit_groups(
-            ends[e, PARTITION], first, e, pushed, rings, progress, panes, visits, visit, written
+            ends[e, PARTITION], first, range_panes, e, pushed, rings, progress, panes, visits, visit, written
         )
     return len(ends), pushed, visit, written
 
@@ -107,20 +119,26 @@ def list_group(code, rings, progress):
 
 
 @kernel
-def visit_groups(partition, first, end, pushed, rings, progress, panes, visits, visit, written):
-    """Take the cells of panes below `first` from the rings of a partition's groups; those left without any leave it."""
+def visit_groups(partition, first, range_panes, end, pushed, rings, progress, panes, visits, visit, written):
+    """Take the cells of panes below `first` from the rings of a partition's groups; those left without any leave it.
+
+    Without `panes` cells follow pane by pane, up to the end of the window.
+    """
     before, code = -1, progress[partition, HEAD]
     while code >= 0:
         following = rings[code, NEXT]
-        start, mask, begin, size = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN], rings[code, SIZE]
+        start, room, begin, size = rings[code, START], rings[code, ROOM], rings[code, BEGIN], rings[code, SIZE]
         gone = 0
-        while gone < size and panes[start + ((begin + gone) & mask)] < first:
-            gone += 1
+        if len(panes):
+            while gone < size and panes[start + wrapped(begin + gone, room)] < first:
+                gone += 1
+        else:
+            gone = max(size - range_panes, 0)
         front = rings[code, FRONT] - gone
         visits[visit, CODE], visits[visit, FROM], visits[visit, GONE] = code, begin, gone
         visits[visit, LEFT], visits[visit, FLIPPED] = size - gone, front < 0
         visits[visit, END], visits[visit, UPTO] = end, pushed
-        rings[code, BEGIN], rings[code, SIZE] = (begin + gone) & mask, size - gone
+        rings[code, BEGIN], rings[code, SIZE] = wrapped(begin + gone, room), size - gone
         rings[code, FRONT] = size - gone if front < 0 else front
         visits[visit, HAS_FRONT] = rings[code, FRONT] > 0
         visit += 1
@@ -164,10 +182,81 @@ def slide_row_adds(visits, pushed, last, cell_codes, places, fresh, rings, adds,
         if v == len(visits):
             break
         code = visits[v, CODE]
-        start, mask, begin = rings[code, START], rings[code, ROOM] - 1, visits[v, FROM]
+        start, room, begin = rings[code, START], rings[code, ROOM], visits[v, FROM]
         for k in range(visits[v, GONE]):
             for j in range(width):
-                running[code, j] -= adds[start + ((begin + k) & mask), j]
+                running[code, j] -= adds[start + wrapped(begin + k, room), j]
+        if visits[v, LEFT] > 0:
+            for j in range(width):
+                out[row, j] = running[code, j]
+            row += 1
+
+
+@kernel
+def slide_rows(visits, pushed, last, places, fresh, rings, kept, out):
+    """Columns of rows along the visits: each into its place, and those of rows that leave into `out`, in that order."""
+    width, row = kept.shape[1], 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            for j in range(width):
+                kept[~places[i], j] = fresh[i, j]
+        pushed = upto
+        if v == len(visits):
+            break
+        code, begin = visits[v, CODE], visits[v, FROM]
+        for k in range(visits[v, GONE]):
+            at = rings[code, START] + wrapped(begin + k, rings[code, ROOM])
+            for j in range(width):
+                out[row, j] = kept[at, j]
+            row += 1
+
+
+@kernel
+def slide_numbers(visits, pushed, last, cell_codes, places, fresh, rings, kept, columns, running, out):
+    """Additive state along the visits where what a row adds stands in its columns: 1, then those of `columns`."""
+    width, row = running.shape[1], 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            code = cell_codes[i]
+            for j in range(kept.shape[1]):
+                kept[~places[i], j] = fresh[i, j]
+            running[code, 0] += 1
+            for j in range(1, width):
+                running[code, j] += fresh[i, columns[j]]
+        pushed = upto
+        if v == len(visits):
+            break
+        code, begin = visits[v, CODE], visits[v, FROM]
+        running[code, 0] -= visits[v, GONE]
+        for k in range(visits[v, GONE]):
+            at = rings[code, START] + wrapped(begin + k, rings[code, ROOM])
+            for j in range(1, width):
+                running[code, j] -= kept[at, columns[j]]
+        if visits[v, LEFT] > 0:
+            for j in range(width):
+                out[row, j] = running[code, j]
+            row += 1
+
+
+@kernel
+def slide_adds(visits, pushed, last, cell_codes, fresh, leaving, running, out):
+    """Additive state along the visits, of rows that come in, `fresh`, and of those that leave, in their order."""
+    width, row, gone = running.shape[1], 0, 0
+    for v in range(len(visits) + 1):
+        upto = visits[v, UPTO] if v < len(visits) else last
+        for i in range(pushed, upto):
+            for j in range(width):
+                running[cell_codes[i], j] += fresh[i, j]
+        pushed = upto
+        if v == len(visits):
+            break
+        code = visits[v, CODE]
+        for _ in range(visits[v, GONE]):
+            for j in range(width):
+                running[code, j] -= leaving[gone, j]
+            gone += 1
         if visits[v, LEFT] > 0:
             for j in range(width):
                 out[row, j] = running[code, j]
@@ -192,17 +281,17 @@ def slide_row_greatest(visits, pushed, last, cell_codes, places, fresh, rings, s
         if v == len(visits):
             break
         code = visits[v, CODE]
-        start, mask = rings[code, START], rings[code, ROOM] - 1
-        begin, left = visits[v, FROM] + visits[v, GONE], visits[v, LEFT]
+        start, room = rings[code, START], rings[code, ROOM]
+        begin, left = wrapped(visits[v, FROM] + visits[v, GONE], room), visits[v, LEFT]
         if visits[v, FLIPPED]:
             for k in range(left - 2, -1, -1):
-                at, after = start + ((begin + k) & mask), start + ((begin + k + 1) & mask)
+                at, after = start + wrapped(begin + k, room), start + wrapped(begin + k + 1, room)
                 keep_greater(state, after, state, at, state, at, together)
             for j in range(back.shape[1]):
                 back[code, j] = LEAST
         if left > 0:
             if visits[v, HAS_FRONT]:
-                keep_greater(state, start + (begin & mask), back, code, out, row, together)
+                keep_greater(state, start + begin, back, code, out, row, together)
             else:
                 for j in range(back.shape[1]):
                     out[row, j] = back[code, j]
@@ -226,10 +315,9 @@ def room_wanted(codes, most, rings):
     for i in range(len(codes)):
         code = codes[i]
         if rings[code, FRESH] > 0:
-            need = min(rings[code, SIZE] + rings[code, FRESH], most)
-            room = max(rings[code, ROOM], 1)
-            while room < need:
-                room *= 2
+            need, room = min(rings[code, SIZE] + rings[code, FRESH], most), rings[code, ROOM]
+            if room < need:
+                room = max(need, min(room + (room >> 1 if room < LARGE_RING else room >> 2), most))
             rings[code, FRESH] = -room
             total += room if room > rings[code, ROOM] else 0
     return total
@@ -256,7 +344,7 @@ def give_room(codes, used, rings, moves):
 def _move(code, to, rings, moves, count):
     size = rings[code, SIZE]
     if size:
-        moves[count, 0], moves[count, 1] = rings[code, START], rings[code, ROOM] - 1
+        moves[count, 0], moves[count, 1] = rings[code, START], rings[code, ROOM]
         moves[count, 2], moves[count, 3], moves[count, 4] = rings[code, BEGIN], size, to
         count += 1
     rings[code, START], rings[code, BEGIN] = to, 0
@@ -265,7 +353,7 @@ def _move(code, to, rings, moves, count):
 
 @kernel
 def pack(rings, moves):
-    """All rings into another pool, one after the other; empty ones that need none give up their room.
+    """All rings into another pool, one after the other, with the room that each wants; empty ones that want none go.
 
     Returns how many moves there are, and how much is used.
     """
@@ -274,6 +362,7 @@ def pack(rings, moves):
         count = _move(code, used, rings, moves, count)
         if rings[code, SIZE] == 0 and rings[code, FRESH] == 0:
             rings[code, ROOM] = 0
+        rings[code, ROOM] = max(rings[code, ROOM], -rings[code, FRESH])
         used += rings[code, ROOM]
     return count, used
 
@@ -282,8 +371,8 @@ def pack(rings, moves):
 def move_cells(moves, source, target):
     """One matrix of the pool, or of two, along with the rings."""
     for m in range(len(moves)):
-        start, mask, begin, size, to = moves[m, 0], moves[m, 1], moves[m, 2], moves[m, 3], moves[m, 4]
+        start, room, begin, size, to = moves[m, 0], moves[m, 1], moves[m, 2], moves[m, 3], moves[m, 4]
         for k in range(size):
-            at = start + ((begin + k) & mask)
+            at = start + wrapped(begin + k, room)
             for j in range(source.shape[1]):
                 target[to + k, j] = source[at, j]

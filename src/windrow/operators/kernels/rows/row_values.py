@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.compiled import inlined, kernel
-from windrow.operators.kernels.rows.last_rows import BEGIN, NEXT_WINDOW, OWNER, ROOM, SIZE, START
+from windrow.operators.kernels.rows.last_rows import BEGIN, NEXT_WINDOW, OWNER, ROOM, SIZE, START, wrapped
 
 
 @kernel
@@ -13,7 +13,7 @@ def push_values(codes, panes_of, keys_of, rings, panes, keys):
     """Values of rows into the rings of their groups, which have room for them."""
     for i in range(len(codes)):
         code = codes[i]
-        at = rings[code, START] + ((rings[code, BEGIN] + rings[code, SIZE]) & (rings[code, ROOM] - 1))
+        at = rings[code, START] + wrapped(rings[code, BEGIN] + rings[code, SIZE], rings[code, ROOM])
         panes[at], keys[at, 0] = panes_of[i], keys_of[i]
         rings[code, SIZE] += 1
 
@@ -21,11 +21,11 @@ def push_values(codes, panes_of, keys_of, rings, panes, keys):
 @inlined
 def _first_from(code, pane, rings, panes):
     """The place in a group's ring of the first value of `pane` or later."""
-    start, mask, begin = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN]
+    start, room, begin = rings[code, START], rings[code, ROOM], rings[code, BEGIN]
     low, high = 0, rings[code, SIZE]
     while low < high:
         middle = (low + high) // 2
-        if panes[start + ((begin + middle) & mask)] < pane:
+        if panes[start + wrapped(begin + middle, room)] < pane:
             low = middle + 1
         else:
             high = middle
@@ -42,13 +42,23 @@ def find_extents(windows, codes, range_panes, slide_panes, rings, panes, firsts,
 
 
 @kernel
-def list_values(codes, starts, rings, keys, out):
-    """The values of these groups in their order, those of the i-th group from `starts[i]` on."""
+def list_values(codes, starts, rings, kept, column, out):
+    """A column of what these groups keep, in their order, that of the i-th group from `starts[i]` on."""
     for i in range(len(codes)):
         code = codes[i]
-        start, mask, begin = rings[code, START], rings[code, ROOM] - 1, rings[code, BEGIN]
+        start, room, begin = rings[code, START], rings[code, ROOM], rings[code, BEGIN]
         for k in range(rings[code, SIZE]):
-            out[starts[i] + k] = keys[start + ((begin + k) & mask), 0]
+            out[starts[i] + k] = kept[start + wrapped(begin + k, room), column]
+
+
+@kernel
+def list_fresh(codes, following, fresh, column, out):
+    """A column of rows that are in no ring yet, of each group from `following[code]` on, which moves; -1: of no use."""
+    for i in range(len(codes)):
+        at = following[codes[i]]
+        if at >= 0:
+            out[at] = fresh[i, column]
+            following[codes[i]] += 1
 
 
 @kernel
@@ -57,9 +67,9 @@ def forget_values(codes, range_panes, slide_panes, progress, owners, rings, pane
     for i in range(len(codes)):
         code = codes[i]
         first = progress[owners[code, OWNER], NEXT_WINDOW] * slide_panes - range_panes
-        start, mask = rings[code, START], rings[code, ROOM] - 1
+        start, room = rings[code, START], rings[code, ROOM]
         while rings[code, SIZE] > 0 and panes[start + rings[code, BEGIN]] < first:
-            rings[code, BEGIN] = (rings[code, BEGIN] + 1) & mask
+            rings[code, BEGIN] = wrapped(rings[code, BEGIN] + 1, room)
             rings[code, SIZE] -= 1
 
 

@@ -53,6 +53,11 @@ class StateColumn(ABC):
     wide: ClassVar[int] = 0
     """The width after widening."""
 
+    @property
+    def adds_numbers(self) -> bool:
+        """Whether what a row adds is its number and nothing else, in one column."""
+        return False
+
     def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
         return False
 

@@ -34,6 +34,10 @@ class IntegerSum(StateColumn):
     base: ClassVar[int] = 0
     """The exponent of the unit of `exact`."""
 
+    @property
+    def adds_numbers(self) -> bool:
+        return self.width == 1
+
     def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
         if len(lifted.numbers):
             self.largest = max(self.largest, *(abs(int(extreme)) for extreme in span(lifted.numbers)))

@@ -9,7 +9,8 @@ they met their bounds on (`latecomers`).
 Windows of rows: windows of different keys end at different times, so there is no common timeline. Each group has a
 ring of its own panes (`rings`), a pane being gcd(RANGE, SLIDE) rows of its partition. One kernel numbers the rows of
 a batch and finds which windows end after which cells; a second plans visits, in which a partition's groups give up the
-panes that left and answer; then each kind of state runs along the visits, as on the timeline.
+panes that left and answer; then each kind of state runs along the visits, as on the timeline. Where panes are rows and
+groups are partitions, a ring holds rows (`kept_rows`): what aggregates add up or list of them, once.
 
 Values in both (`sliding_runs`): rows that hold values are sorted by group and order; a window slides over their
 ranks, with a tree that counts them, counts alone, or a tree of the most frequent. Users' aggregates are put together

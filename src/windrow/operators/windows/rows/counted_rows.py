@@ -44,13 +44,13 @@ class CountedRows(RowWindows):
 
     def __init__(self, node: WindowAggregate, shape: Shape, grouping: Grouping) -> None:
         assert isinstance(node.window, RowsWindow)
-        super().__init__(node.window, grouping.plan)
-        self.grouping = grouping
-        self.length = node.window.range
-        names = [e.name for _, e in node.keys if isinstance(e, Column) and e.name in self.window.partition]
-        self.names: list[str] = names
+        names = [e.name for _, e in node.keys if isinstance(e, Column) and e.name in node.window.partition]
         self.is_key = self.keeps_groups = len(names) == len(node.keys)
         """Whether groups are partitions; these stay, since their rows are counted."""
+        super().__init__(node.window, grouping.plan, by_group=self.is_key)
+        self.grouping = grouping
+        self.length = node.window.range
+        self.names: list[str] = names
         self.columns = [shape.schema.get_field_index(name) for name in names]
         self._partitions = Groups([column_type(name, shape.schema) for name in names])
         nothing: dict[str, Any] = {"place": np.empty(0, np.int64), "code": NO_CODES}

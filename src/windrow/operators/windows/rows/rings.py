@@ -3,33 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.rows import last_rows as kernels
-from windrow.operators.kernels.rows.last_rows import BEGIN, CELL, FRONT, NEXT, ROOM, SIZE, START, UNLISTED
-from windrow.operators.state.cells import Cells
+from windrow.operators.kernels.rows.last_rows import (
+    BEGIN,
+    CELL,
+    FRESH,
+    FRONT,
+    NEXT,
+    ROOM,
+    SIZE,
+    START,
+    UNLISTED,
+)
 from windrow.operators.state.groups import Codes
-from windrow.operators.state.kinds import ADDS
+from windrow.operators.state.kinds import KINDS
 from windrow.operators.state.layout import Table
+from windrow.operators.store.row_block import RowBlock
 
 COLUMNS = 9
+LEAST = 256
+"""Cells that a pool has room for at first."""
+Pool: TypeAlias = dict[str, npt.NDArray[Any]]
+"""Matrices by name, with a line a cell. Where cells do not follow pane by pane, `PLACE` is the pane of each."""
+PLACE = "place"
+_IMPLIED: Integers = np.empty(0, np.int64)
 
 
 class Rings:
-    """Cells (pane and state) of groups, oldest first."""
+    """Cells of groups, oldest first."""
 
-    def __init__(self, empty: Callable[[int], Table], most: int) -> None:
-        self.empty = empty
-        """Neutral state for so many cells."""
+    def __init__(self, blank: Callable[[int], Pool], most: int) -> None:
+        self.blank = blank
+        """A pool for so many cells, with neutral state."""
         self.most = most
         """No group needs more cells than this at once."""
         self.groups = _no_groups(64)
         """What is known of each group; the columns are named in `kernels.rows`."""
         self.used = 0
-        self.panes: Integers = np.zeros(256, np.int64)
-        self.state = empty(256)
+        self.pool = blank(LEAST)
+        self.room = LEAST
+
+    @property
+    def panes(self) -> Integers:
+        """The pane of each cell of the pool; empty where the place in the ring says it."""
+        return self.pool[PLACE].reshape(-1) if PLACE in self.pool else _IMPLIED
+
+    @property
+    def state(self) -> Table:
+        """The state of each cell of the pool, where all of it is kept."""
+        return Table({kind: self.pool[kind.name] for kind in KINDS if kind.name in self.pool})
 
     def reserve_groups(self, count: int) -> None:
         if count > len(self.groups):
@@ -38,40 +66,42 @@ class Rings:
     def reserve(self, codes: Codes) -> None:
         """Room for the fresh cells that were noted of these groups."""
         wanted = int(kernels.room_wanted(codes, self.most, self.groups))
-        if self.used + wanted > len(self.panes):
-            self._pack(wanted)
+        if self.used + wanted > self.room:
+            self._pack()
         moves = np.empty((len(codes), 5), np.int64)
         count, self.used = kernels.give_room(codes, self.used, self.groups, moves)
-        self._move(moves[:count], self.panes, self.state)
+        self._move(moves[:count], self.pool)
 
-    def _pack(self, wanted: int) -> None:
-        """A new pool with at least so much to spare, without what is no longer used."""
-        size = 2 * (int(self.groups[:, ROOM].sum()) + wanted)
-        panes, state = np.zeros(size, np.int64), self.empty(size)
+    def _pack(self) -> None:
+        """A new pool with the room that rings want, and an eighth to spare, without what is no longer used."""
+        needed = int(np.maximum(self.groups[:, ROOM], -self.groups[:, FRESH]).sum())
+        self.room = max(needed + needed // 8, LEAST)
+        pool = self.blank(self.room)
         moves = np.empty((len(self.groups), 5), np.int64)
         count, self.used = kernels.pack(self.groups, moves)
-        self._move(moves[:count], panes, state)
-        self.panes, self.state = panes, state
+        self._move(moves[:count], pool)
+        self.pool = pool
 
-    def _move(self, moves: Integers, panes: Integers, state: Table) -> None:
+    def _move(self, moves: Integers, pool: Pool) -> None:
         """Cells to other places, of this pool or of another."""
         if len(moves):
-            kernels.move_cells(moves, self.panes[:, None], panes[:, None])
-            for kind, matrix in self.state.matrices.items():
-                kernels.move_cells(moves, matrix, state.matrices[kind])
+            for name, matrix in self.pool.items():
+                kernels.move_cells(moves, matrix, pool[name])
 
     def _places(self) -> tuple[Codes, Integers, Integers]:
         """Of each cell its group, its place in the ring and its place in the pool, in order of groups."""
         sizes = self.groups[:, SIZE]
         codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         number = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        start, begin, mask = self.groups[codes, START], self.groups[codes, BEGIN], self.groups[codes, ROOM] - 1
-        return codes, number, start + ((begin + number) & mask)
+        start, begin, room = (self.groups[codes, column] for column in (START, BEGIN, ROOM))
+        return codes, number, start + (begin + number) % np.maximum(room, 1)
 
-    def content(self) -> Cells:
-        """All cells, in order of groups."""
+    def content(self) -> RowBlock:
+        """All cells with their codes, in order of groups."""
         codes, _, at = self._places()
-        return Cells(self.panes[at], codes, self.state.take(at))
+        kept = {name: matrix[at] for name, matrix in self.pool.items()}
+        places = {PLACE: kept.pop(PLACE).reshape(-1)} if PLACE in kept else {}
+        return RowBlock({**places, "code": codes, **kept})
 
     def in_front(self) -> Integers:
         """Which cells, in the order of `content`, are in the front of their ring."""
@@ -79,9 +109,9 @@ class Rings:
         front: Integers = (number < self.groups[codes, FRONT]).astype(np.int64)
         return front
 
-    def fill(self, cells: Cells) -> None:
+    def fill(self, cells: RowBlock) -> None:
         """Hold exactly these cells, which come in order of groups; nothing is in front."""
-        codes = cells.codes
+        codes = cells["code"].astype(np.int32)
         self.reserve_groups(int(codes.max(initial=-1)) + 1)
         kernels.count_fresh(codes, self.groups)
         self.most, most = max(len(codes), 1), self.most
@@ -89,8 +119,8 @@ class Rings:
         self.most = most
         np.add.at(self.groups[:, SIZE], codes, 1)
         _, _, at = self._places()
-        self.panes[at] = cells.places
-        self.state.put(at, cells.state)
+        for name, matrix in self.pool.items():
+            matrix[at] = cells[name].reshape(-1, matrix.shape[1])
 
     def remap(self, mapping: Codes, groups: int) -> None:
         """Group codes have changed: `mapping[old] = new`, -1 for groups no longer in use, whose cells go."""
@@ -101,26 +131,24 @@ class Rings:
         kept[linked, NEXT] = mapping[kept[linked, NEXT]]
         self.groups = kept
 
-    def keys_in_use(self) -> Integers:
-        """The first column of all cells, for rings that hold values by their keys."""
-        keys: Integers = self.content().state.adds[:, 0]
-        return keys
-
-    def renumber(self, mapping: Integers) -> None:
+    def column(self, name: str, column: int) -> Integers:
+        """A column of all cells."""
         _, _, at = self._places()
-        self.state.adds[at, 0] = mapping[self.state.adds[at, 0]]
+        found: Integers = self.pool[name][at, column]
+        return found
+
+    def renumber(self, name: str, column: int, mapping: Integers) -> None:
+        """What is in a column has changed: `mapping[old] = new`."""
+        _, _, at = self._places()
+        matrix = self.pool[name]
+        matrix[at, column] = mapping[matrix[at, column]]
 
     @property
     def nbytes(self) -> int:
-        return self.groups.nbytes + self.panes.nbytes + self.state.nbytes
+        return self.groups.nbytes + sum(matrix.nbytes for matrix in self.pool.values())
 
 
 def _no_groups(count: int) -> Integers:
     groups = np.zeros((count, COLUMNS), np.int64)
     groups[:, NEXT], groups[:, CELL] = UNLISTED, -1
     return groups
-
-
-def values_only(cells: int) -> Table:
-    """State that is one key a cell."""
-    return Table({ADDS: np.zeros((cells, 1), np.int64)})
