@@ -103,7 +103,7 @@ class CodedColumn:
     def part(self, start: int, stop: int) -> npt.NDArray[Any]:
         """The values of the rows from `start` to `stop`; only the blocks they are in are read."""
         start, stop, _ = slice(start, stop).indices(self.size)
-        return self._as_given(self._words(start, max(start, stop)))
+        return self._as_given(self._words(start, max(start, stop), as_bits=self._is_bits))
 
     def take(self, rows: Rows) -> npt.NDArray[Any]:
         """The values at places in any order, where a mask is true, or of a slice."""
@@ -116,12 +116,12 @@ class CodedColumn:
             rows = np.flatnonzero(rows)
         return self._as_given(self._taken(_places(rows, self.size)))
 
-    def _words(self, start: int, stop: int) -> Integers:
-        """The integers that are coded."""
+    def _words(self, start: int, stop: int, *, as_bits: bool = False) -> Integers:
+        """The integers that are coded; those of floats `as_bits` or as keys."""
         words = np.empty(stop - start, np.uint64)
         if stop > start:
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
-            if not read_column(self.data, *arrays, self.block_rows, start, stop, words):
+            if not read_column(self.data, *arrays, self.block_rows, as_bits, start, stop, words):
                 raise _damaged()
         return words.view(np.int64)
 
@@ -132,16 +132,17 @@ class CodedColumn:
             ordered = bool((blocks[1:] >= blocks[:-1]).all())
             order = np.arange(len(rows)) if ordered else blocks.argsort(kind="stable")
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
-            if not take_rows(self.data, *arrays, self.block_rows, rows, order, words):
+            if not take_rows(self.data, *arrays, self.block_rows, self._is_bits, rows, order, words):
                 raise _damaged()
         return words.view(np.int64)
 
+    @property
+    def _is_bits(self) -> bool:
+        return self.nature is Nature.FLOAT_BITS
+
     def _as_given(self, words: Integers) -> npt.NDArray[Any]:
-        """Integers as what was coded."""
-        if self.nature is Nature.FLOAT_BITS:
-            flip_all(words, words)
-            return words.view(self.dtype)
-        return words.astype(self.dtype, copy=False)
+        """Integers or bits as what was coded."""
+        return words.view(self.dtype) if self.dtype.itemsize == 8 else words.astype(self.dtype)
 
     # Bounds
 

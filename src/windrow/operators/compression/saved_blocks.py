@@ -33,7 +33,8 @@ _SCHEMA = pa.schema(_FIELDS)
 _TYPES = "int64", "int32", "uint8", "bool", "float64"
 _NATURES = "integers", "float keys", "float bits"
 _ROOM_A_ROW = 64
-"""More bytes than reading a block of so many rows can pass over, whatever is in them."""
+_ROOM = 1 << 20
+"""More bytes than reading a block can pass over, whatever is in them: so many a row, and what its lanes may be long."""
 _HINT = "the file was damaged or is from elsewhere; use an older checkpoint"
 
 Header = dict[str, npt.NDArray[Any]]
@@ -107,7 +108,7 @@ def _check_header(header: Header, about: tuple[str, str, int]) -> None:
 def _check_blocks(header: Header, data: npt.NDArray[np.uint8], block_rows: int) -> None:
     """Read every block once, with so much room behind the bytes that no block can be read beyond it."""
     starts = starts_of(header["rows"])
-    roomy = np.concatenate([data, np.zeros(_ROOM_A_ROW * (block_rows + MOST), np.uint8)])
+    roomy = np.concatenate([data, np.zeros(_ROOM + _ROOM_A_ROW * (block_rows + MOST), np.uint8)])
     bounds, rest = (header["least"], header["greatest"]), (header["kind"], header["skip"])
     damaged = first_damaged(roomy, starts, header["offsets"], *bounds, *rest, block_rows)
     if damaged >= 0:

@@ -16,6 +16,7 @@ from windrow.operators.kernels.compression.differences import (
 from windrow.operators.kernels.compression.distinct import MOST, count_runs, find_distinct, new_slots
 from windrow.operators.kernels.compression.plans import (
     AROUND,
+    CODING,
     DECIMALS,
     DELTA,
     DELTA_OF_DELTA,
@@ -27,21 +28,13 @@ from windrow.operators.kernels.compression.plans import (
     REFERENCE,
     RUNS,
 )
-from windrow.operators.kernels.compression.widths import best_width, count_lengths
+from windrow.operators.kernels.compression.widths import ONE_WIDTH, measure
 from windrow.operators.kernels.compression.words import bit_length
 
 EXCEPTION_BITS = 80
 """A float that is no decimal fraction takes its place and all its bits."""
 _FIELD_BITS = 64
 """About what a first value or a base takes."""
-
-
-@kernel
-def measure(words, count, lengths):
-    """The bits that words take."""
-    count_lengths(words, count, lengths)
-    _, _, bits = best_width(lengths, count)
-    return bits
 
 
 @kernel
@@ -59,44 +52,47 @@ def measure_dictionary(words, count, entries, places, lengths):
     """The bits that a dictionary and places in it take; more than raw where there are too many entries."""
     size = find_distinct(words, count, new_slots(), entries, places, min(MOST, count // 2))
     if size > min(MOST, count // 2):
-        return 65 * count
-    return measure(entries, size, lengths) + count * bit_length(np.uint64(size - 1)) + _FIELD_BITS
+        return 65 * count, ONE_WIDTH
+    listed, _ = measure(entries, size, lengths, False)
+    bits, coding = measure(places, count, lengths, True)
+    return listed + bits + _FIELD_BITS, coding
 
 
 @kernel
 def choose_change(words, count, least, rooms, lengths):
-    """The best change of whole numbers: byte of the header, divisor, bits."""
+    """The best change of whole numbers: byte of the header, coding, divisor, bits."""
     above, out, other = rooms[1], rooms[2], rooms[3]
     divisor = common_divisor(words, count, least)
     kind = REFERENCE | (DIVIDED if divisor > 1 else 0)
     above_least(words, count, least, divisor, above)
-    bits = measure(above, count, lengths)
-    change_to_deltas(above, count, False, out)
-    tried = measure(out, count - 1, lengths) + 2 * _FIELD_BITS
-    if tried < bits:
-        bits, kind = tried, (kind & DIVIDED) | DELTA
-    change_to_deltas(above, count, True, out)
-    tried = measure(out, count - 1, lengths) + 2 * _FIELD_BITS
-    if tried < bits:
-        bits, kind = tried, (kind & DIVIDED) | DELTA | AROUND
-    change_to_deltas_of_deltas(above, count, out)
-    tried = measure(out, count - 2, lengths) + 2 * _FIELD_BITS
-    if tried < bits:
-        bits, kind = tried, (kind & DIVIDED) | DELTA_OF_DELTA
-    tried = measure_runs(above, count)
-    if tried < bits:
-        bits, kind = tried, (kind & DIVIDED) | RUNS
-    tried = measure_dictionary(above, count, out, other, lengths)
-    if tried < bits:
-        bits, kind = tried, (kind & DIVIDED) | DICTIONARY
-    return kind, divisor, bits
+    bits, coding = measure(above, count, lengths, True)
+    for tried_kind in (DELTA, DELTA | AROUND, DELTA_OF_DELTA, RUNS, DICTIONARY):
+        tried, tried_coding = measure_change(tried_kind, above, count, out, other, lengths)
+        if tried < bits:
+            bits, kind, coding = tried, (kind & DIVIDED) | tried_kind, tried_coding
+    return kind, coding, divisor, bits
+
+
+@kernel
+def measure_change(kind, words, count, out, other, lengths):
+    """The bits of words that are changed, and the coding that makes them so few."""
+    if kind == RUNS:
+        return measure_runs(words, count), ONE_WIDTH
+    if kind == DICTIONARY:
+        return measure_dictionary(words, count, out, other, lengths)
+    if kind == DELTA_OF_DELTA:
+        change_to_deltas_of_deltas(words, count, out)
+    else:
+        change_to_deltas(words, count, kind & AROUND != 0, out)
+    bits, coding = measure(out, count, lengths, True)
+    return bits + 2 * _FIELD_BITS, coding
 
 
 @kernel
 def choose(words, count, least, floats, rooms, lengths, plan):
     """Write into `plan` what makes this block smallest."""
-    kind, divisor, bits = choose_change(words, count, least, rooms, lengths)
-    plan[KIND], plan[DIVISOR] = kind, np.int64(divisor)
+    kind, coding, divisor, bits = choose_change(words, count, least, rooms, lengths)
+    plan[KIND], plan[CODING], plan[DIVISOR] = kind, coding, np.int64(divisor)
     if not floats:
         return
     whole, places = rooms[0], rooms[4]
@@ -107,6 +103,7 @@ def choose(words, count, least, floats, rooms, lengths, plan):
         return
     wrong = to_whole_numbers(seen, rooms[5].view(np.float64), count, exponent, signed)
     find_exceptions(seen, count, signed, places)
-    kind, divisor, decimal_bits = choose_change(whole, count, np.uint64(signed[:count].min()), rooms, lengths)
+    kind, coding, divisor, decimal_bits = choose_change(whole, count, np.uint64(signed[:count].min()), rooms, lengths)
     if decimal_bits + wrong * EXCEPTION_BITS < bits:
-        plan[KIND], plan[DIVISOR], plan[EXPONENT] = kind | DECIMALS, np.int64(divisor), exponent
+        plan[KIND], plan[CODING], plan[DIVISOR] = kind | DECIMALS, coding, np.int64(divisor)
+        plan[EXPONENT] = exponent

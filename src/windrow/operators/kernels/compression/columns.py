@@ -1,8 +1,8 @@
 """Whole columns as blocks and back, in one call.
 
 Every block has a kind, the bytes from `offsets[b]` to `offsets[b + 1]`, the least and the greatest of its values, and
-the rows from `starts[b]` to `starts[b + 1]` of the column, which are the block's rows after its first `skips[b]`. Blocks
-of one and the same value have no bytes, and neighbours of them are one block of any length.
+the rows from `starts[b]` to `starts[b + 1]` of the column, which are the block's rows after its first `skips[b]`.
+Blocks of one and the same value have no bytes, and neighbours of them are one block of any length.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.compression.bits import pack, unpack
 from windrow.operators.kernels.compression.choosing import choose
-from windrow.operators.kernels.compression.distinct import MOST
+from windrow.operators.kernels.compression.decimals import flipped
+from windrow.operators.kernels.compression.distinct import SPARE
 from windrow.operators.kernels.compression.plans import (
     AGE,
     BYTES,
@@ -23,18 +24,20 @@ from windrow.operators.kernels.compression.plans import (
     REFERENCE,
     ROWS,
 )
+from windrow.operators.kernels.compression.prefix_codes import LONGEST
 from windrow.operators.kernels.compression.reading import DAMAGED, read_block, rows_of_block
+from windrow.operators.kernels.compression.words import load_word
 from windrow.operators.kernels.compression.writing import NOT_SO, write_block, write_plainly
 
 _KEPT_FOR = 16
 """A plan is made anew after so many blocks, or when it makes one a quarter larger than its first."""
-_ROOMS = 6
+_ROOMS = 10
 
 
 @kernel
 def new_rooms(block_rows):
     """Space for what is worked out on the way of one block."""
-    return np.empty((_ROOMS, max(block_rows, MOST) + 8), np.uint64)
+    return np.empty((_ROOMS, max(block_rows, 1 << LONGEST) + SPARE), np.uint64)
 
 
 @kernel
@@ -69,12 +72,12 @@ def _write(words, least, greatest, item, floats, plan, rooms, lengths, data, at)
     count, end = len(words), NOT_SO
     fresh = plan[AGE] < 0 or plan[AGE] >= _KEPT_FOR
     if not fresh:
-        end = write_block(words, count, least, plan, rooms, lengths, data, at)
+        end = write_block(words, count, least, plan, rooms, data, at)
         plan[AGE] += 1
         fresh = end < 0 or 4 * (end - at) * plan[ROWS] > 5 * plan[BYTES] * count + 64 * plan[ROWS]
     if fresh:
         choose(words, count, least, floats, rooms, lengths, plan)
-        end = write_block(words, count, least, plan, rooms, lengths, data, at)
+        end = write_block(words, count, least, plan, rooms, data, at)
         plan[AGE], plan[BYTES], plan[ROWS] = 0, end - at, count
     if end >= 0 and end - at < item * count:
         return plan[KIND], end
@@ -84,7 +87,7 @@ def _write(words, least, greatest, item, floats, plan, rooms, lengths, data, at)
 
 
 @kernel
-def read_column(data, starts, offsets, leasts, kinds, skips, block_rows, first, last, words):
+def read_column(data, starts, offsets, leasts, kinds, skips, block_rows, as_bits, first, last, words):
     """Write the rows from `first` to `last` of a column into `words`; False where a block is damaged."""
     rooms, at = new_rooms(block_rows), 0
     spare = np.empty(block_rows, np.uint64)
@@ -93,7 +96,7 @@ def read_column(data, starts, offsets, leasts, kinds, skips, block_rows, first, 
         stop = min(last, starts[block + 1])
         skipped = np.int64(skips[block]) + first - starts[block]
         if not read_rows(
-            data, offsets[block], kinds[block], leasts[block], skipped, stop - first, words, at, rooms, spare
+            data, offsets[block], kinds[block], leasts[block], skipped, stop - first, as_bits, words[at:], rooms, spare
         ):
             return False
         at += stop - first
@@ -103,24 +106,30 @@ def read_column(data, starts, offsets, leasts, kinds, skips, block_rows, first, 
 
 
 @kernel
-def read_rows(data, offset, kind, least, skipped, count, words, at, rooms, spare):
-    """Write `count` rows of a block, after its first `skipped` ones, into `words` from `at` on."""
+def read_rows(data, offset, kind, least, skipped, count, as_bits, words, rooms, spare):
+    """Write `count` rows of a block, after its first `skipped` ones."""
     if kind == CONSTANT:
-        words[at : at + count] = np.uint64(least)
-        return True
-    if kind == RAW:
-        unpack(data, offset + 8 * skipped, count, 64, words, at)
-        return True
-    if rows_of_block(data, offset) == count:
-        return read_block(data, offset, kind, np.uint64(least), words, at, rooms) >= 0
-    if read_block(data, offset, kind, np.uint64(least), spare, 0, rooms) < 0:
-        return False
-    words[at : at + count] = spare[skipped : skipped + count]
+        words[:count] = np.uint64(flipped(least) if as_bits else least)
+    elif kind == RAW:
+        _read_raw(data, offset + 8 * skipped, count, as_bits, words)
+    elif rows_of_block(data, offset) == count:
+        return read_block(data, offset, kind, np.uint64(least), as_bits, words, rooms) >= 0
+    else:
+        if read_block(data, offset, kind, np.uint64(least), as_bits, spare, rooms) < 0:
+            return False
+        words[:count] = spare[skipped : skipped + count]
     return True
 
 
 @kernel
-def take_rows(data, starts, offsets, leasts, kinds, skips, block_rows, rows, order, words):
+def _read_raw(data, offset, count, as_bits, words):
+    for i in range(count):
+        word = load_word(data, offset + 8 * i)
+        words[i] = np.uint64(flipped(np.int64(word))) if as_bits else word
+
+
+@kernel
+def take_rows(data, starts, offsets, leasts, kinds, skips, block_rows, as_bits, rows, order, words):
     """Write the values at `rows` into `words`, going through them in an `order` in which blocks do not come again."""
     rooms, spare = new_rooms(block_rows), np.empty(block_rows, np.uint64)
     read, block = -1, 0
@@ -130,12 +139,14 @@ def take_rows(data, starts, offsets, leasts, kinds, skips, block_rows, rows, ord
         if not starts[block] <= row < starts[block + 1]:
             block = np.searchsorted(starts, row, side="right") - 1
         if kinds[block] == CONSTANT:
-            words[place] = np.uint64(leasts[block])
+            words[place] = np.uint64(flipped(leasts[block]) if as_bits else leasts[block])
             continue
         if read != block:
             count = starts[block + 1] - starts[block]
             skipped = np.int64(skips[block])
-            if not read_rows(data, offsets[block], kinds[block], leasts[block], skipped, count, spare, 0, rooms, spare):
+            if not read_rows(
+                data, offsets[block], kinds[block], leasts[block], skipped, count, as_bits, spare, rooms, spare
+            ):
                 return False
             read = block
         words[place] = spare[row - starts[block]]
@@ -170,11 +181,11 @@ def _read_whole(data, at, end, kind, least, block_rows, spare, rooms):
         count = (end - at) >> 3
         if count << 3 != end - at or count > block_rows:
             return DAMAGED
-        unpack(data, at, count, 64, spare, 0)
+        unpack(data, at, count, 64, spare)
         return count
     if end - at < 3:
         return DAMAGED
     count = rows_of_block(data, at)
-    if count > block_rows or read_block(data, at, kind, np.uint64(least), spare, 0, rooms) != end:
+    if count > block_rows or read_block(data, at, kind, np.uint64(least), False, spare, rooms) != end:
         return DAMAGED
     return count

@@ -84,15 +84,18 @@ def best_exponent(bits, reals, count):
 
 
 @kernel
-def to_keys(whole, first, count, exponent):
-    """Turn whole numbers into the keys of their decimal fractions, in place."""
+def from_whole_numbers(whole, count, exponent, reals):
+    """The decimal fractions that whole numbers stand for."""
     power = POWERS[exponent]
-    reals = whole.view(np.float64)
-    signed = whole.view(np.int64)
-    for i in range(first, first + count):
-        reals[i] = np.float64(signed[i]) / power
-    for i in range(first, first + count):
-        signed[i] = flipped(signed[i])
+    for i in range(count):
+        reals[i] = np.float64(whole[i]) / power
+
+
+@kernel
+def put_flipped(bits, count, out):
+    """Keys of bits, or bits of keys."""
+    for i in range(count):
+        out[i] = flipped(bits[i])
 
 
 @kernel

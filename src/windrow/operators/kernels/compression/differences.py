@@ -58,21 +58,22 @@ def above_least(words, count, least, divisor, out):
 
 @kernel
 def change_to_deltas(words, count, around, out):
-    """Differences of neighbours as words, one less than there are values; the number they are counted from.
+    """Differences of neighbours as words, the first of them 0; the number they are counted from.
 
     They are counted from their least, or, `around`, to both sides of the middle one of a sample.
     """
+    out[0] = _U0
     if around:
         centre = _middle_delta(words, count)
         for i in range(1, count):
-            out[i - 1] = zigzag(words[i] - words[i - 1] - centre)
+            out[i] = zigzag(words[i] - words[i - 1] - centre)
         return centre
     least = np.int64(words[1] - words[0])
     for i in range(1, count):
         least = min(least, np.int64(words[i] - words[i - 1]))
     base = np.uint64(least)
     for i in range(1, count):
-        out[i - 1] = words[i] - words[i - 1] - base
+        out[i] = words[i] - words[i - 1] - base
     return base
 
 
@@ -92,50 +93,50 @@ def _middle_delta(words, count):
 
 
 @kernel
-def restore_deltas(words, first, count, start, base, around):
-    """`words[first + 1:first + count]` hold what `change_to_deltas` wrote."""
+def restore_deltas(words, count, start, base, around):
+    """Undo `change_to_deltas` in place, from the first value on."""
     value = start
-    words[first] = value
+    words[0] = value
     if around:
-        for i in range(first + 1, first + count):
+        for i in range(1, count):
             value += unzigzag(words[i]) + base
             words[i] = value
     else:
-        for i in range(first + 1, first + count):
+        for i in range(1, count):
             value += words[i] + base
             words[i] = value
 
 
 @kernel
 def change_to_deltas_of_deltas(words, count, out):
-    """How much each step differs from the one before, two less than there are values; the first step."""
+    """How much each step differs from the one before, the first two 0; the first step."""
+    out[0] = out[1] = _U0
     step = words[1] - words[0]
     last = step
     for i in range(2, count):
         next_step = words[i] - words[i - 1]
-        out[i - 2] = zigzag(next_step - last)
+        out[i] = zigzag(next_step - last)
         last = next_step
     return step
 
 
 @kernel
-def restore_deltas_of_deltas(words, first, count, start, step):
-    """`words[first + 2:first + count]` hold what `change_to_deltas_of_deltas` wrote."""
-    words[first] = start
+def restore_deltas_of_deltas(words, count, start, step):
+    """Undo `change_to_deltas_of_deltas` in place, from the first value and the first step on."""
+    words[0], words[1] = start, start + step
     value = start + step
-    words[first + 1] = value
-    for i in range(first + 2, first + count):
+    for i in range(2, count):
         step += unzigzag(words[i])
         value += step
         words[i] = value
 
 
 @kernel
-def from_least(words, first, count, least, divisor):
-    """Undo `above_least` in place."""
+def from_least(words, count, least, divisor, out):
+    """Undo `above_least`."""
     if divisor == 1:
-        for i in range(first, first + count):
-            words[i] += least
+        for i in range(count):
+            out[i] = words[i] + least
     else:
-        for i in range(first, first + count):
-            words[i] = words[i] * divisor + least
+        for i in range(count):
+            out[i] = words[i] * divisor + least

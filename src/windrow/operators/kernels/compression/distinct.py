@@ -8,6 +8,7 @@ from windrow.operators.kernels.compiled import inlined, kernel
 
 MOST = 256
 """Dictionaries have at most so many entries."""
+SPARE = 8
 _SLOTS = 1024
 _SHIFT = np.uint64(64 - 10)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -83,15 +84,19 @@ def find_runs(words, count, values, lengths):
 
 
 @kernel
-def spread_runs(values, lengths, runs, words, first, count):
-    """Write every value as often as its run is long; False where that is not `count` in all."""
-    at, end = first, first + count
+def spread_runs(values, lengths, runs, words, count):
+    """Write every value as often as its run is long; False where that is not `count` in all.
+
+    Most runs are short, so a few words are written without looking at the length: `words` has `SPARE` more.
+    """
+    at = np.int64(0)
     for k in range(runs):
-        if lengths[k] >= np.uint64(end - at):
+        if lengths[k] >= np.uint64(count - at):
             return False
-        stop = at + np.int64(lengths[k]) + 1
-        value = values[k]
-        while at < stop:
-            words[at] = value
-            at += 1
-    return at == end
+        value, stop = values[k], at + np.int64(lengths[k]) + 1
+        for i in range(SPARE):
+            words[at + i] = value
+        for i in range(at + SPARE, stop):
+            words[i] = value
+        at = stop
+    return at == count

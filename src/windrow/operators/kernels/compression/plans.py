@@ -5,10 +5,6 @@ A block's byte has how its values are changed into small ones in its lowest bits
 
 from __future__ import annotations
 
-import numpy as np
-
-from windrow.operators.kernels.compiled import inlined
-
 REFERENCE, DELTA, DELTA_OF_DELTA, DICTIONARY, RUNS, CONSTANT, RAW = range(7)
 """How values are changed: above the least, differences, differences of them, places in a dictionary, values of runs."""
 CHANGE = 7
@@ -16,14 +12,7 @@ AROUND, DIVIDED, DECIMALS = 8, 16, 32
 """Differences lie on both sides of a centre; values are multiples; floats are decimal fractions."""
 KNOWN = CHANGE | AROUND | DIVIDED | DECIMALS
 
-KIND, DIVISOR, EXPONENT, BYTES, ROWS, AGE = range(6)
-"""Fields of a plan: byte of the header, divisor, power of ten, bytes and rows of its first block, blocks since."""
-PLAN_FIELDS = 6
-
-
-@inlined
-def new_plan():
-    """A plan that fits nothing yet, so that the first block decides."""
-    plan = np.zeros(PLAN_FIELDS, np.int64)
-    plan[AGE] = -1
-    return plan
+KIND, CODING, DIVISOR, EXPONENT, BYTES, ROWS, AGE = range(7)
+"""Fields of a plan: byte of the header, how words are written, divisor, power of ten; then bytes and rows of the block
+it was made for, and how many blocks ago that was."""
+PLAN_FIELDS = 7

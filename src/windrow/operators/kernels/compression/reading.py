@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
-from windrow.operators.kernels.compression.decimals import MOST_DIGITS, to_keys
+from windrow.operators.kernels.compression.decimals import MOST_DIGITS, flipped, from_whole_numbers, put_flipped
 from windrow.operators.kernels.compression.differences import from_least, restore_deltas, restore_deltas_of_deltas
 from windrow.operators.kernels.compression.distinct import spread_runs
 from windrow.operators.kernels.compression.plans import (
@@ -33,8 +33,11 @@ def rows_of_block(data, at):
 
 
 @kernel
-def read_block(data, at, kind, least, words, first, rooms):
-    """Write all values of a block into `words` from `first` on; where its bytes end, or `DAMAGED`."""
+def read_block(data, at, kind, least, as_bits, out, rooms):
+    """Write all values of a block; where its bytes end, or `DAMAGED`.
+
+    Floats are written as keys, or `as_bits`.
+    """
     count = rows_of_block(data, at)
     at += 2
     exponent, exceptions, listed, divisor = np.int64(0), np.int64(0), at, np.uint64(1)
@@ -49,68 +52,84 @@ def read_block(data, at, kind, least, words, first, rooms):
         at = listed + 10 * exceptions
     if kind & DIVIDED:
         divisor, at = get_number(data, at)
-    at = _read_change(data, at, kind, count, words, first, rooms)
+    words, other = rooms[0], rooms[1]
+    at = _read_change(data, at, kind, count, words, rooms)
     if at < 0:
         return DAMAGED
-    from_least(words, first, count, least, divisor)
-    if kind & DECIMALS:
-        to_keys(words, first, count, exponent)
-        _put_exceptions(data, listed, exceptions, count, words, first)
+    if not kind & DECIMALS and not as_bits:
+        from_least(words, count, least, divisor, out)
+        return at
+    from_least(words, count, least, divisor, other)
+    _put_floats(kind, count, exponent, as_bits, other, words, out)
+    if exceptions:
+        _put_exceptions(data, listed, exceptions, as_bits, count, out)
     return at
 
 
 @kernel
-def _put_exceptions(data, listed, exceptions, count, words, first):
+def _put_floats(kind, count, exponent, as_bits, words, spare, out):
+    """Keys or bits of floats, from keys or whole numbers of decimal fractions."""
+    signed = out.view(np.int64)
+    if not kind & DECIMALS:
+        put_flipped(words.view(np.int64), count, signed)
+    elif as_bits:
+        from_whole_numbers(words.view(np.int64), count, exponent, out.view(np.float64))
+    else:
+        from_whole_numbers(words.view(np.int64), count, exponent, spare.view(np.float64))
+        put_flipped(spare.view(np.int64), count, signed)
+
+
+@kernel
+def _put_exceptions(data, listed, exceptions, as_bits, count, out):
     for k in range(exceptions):
         place = np.int64(data[listed + 2 * k]) | np.int64(data[listed + 2 * k + 1]) << 8
-        words[first + min(place, count - 1)] = load_word(data, listed + 2 * exceptions + 8 * k)
+        key = np.int64(load_word(data, listed + 2 * exceptions + 8 * k))
+        out[min(place, count - 1)] = np.uint64(flipped(key) if as_bits else key)
 
 
 @kernel
-def _read_change(data, at, kind, count, words, first, rooms):
-    change, tops = kind & CHANGE, rooms[3]
+def _read_change(data, at, kind, count, words, rooms):
+    change = kind & CHANGE
     if change == REFERENCE:
-        return get_words(data, at, count, words, first, tops)
+        return get_words(data, at, count, words, rooms)
     if change in (DELTA, DELTA_OF_DELTA):
-        skipped = 1 if change == DELTA else 2
         start, at = get_number(data, at)
         step, at = get_number(data, at)
-        if count < skipped:
-            return DAMAGED
-        at = get_words(data, at, count - skipped, words, first + skipped, tops)
+        at = get_words(data, at, count, words, rooms)
         if change == DELTA:
-            restore_deltas(words, first, count, start, unzigzag(step), kind & AROUND != 0)
+            restore_deltas(words, count, start, unzigzag(step), kind & AROUND != 0)
         else:
-            restore_deltas_of_deltas(words, first, count, start, unzigzag(step))
+            restore_deltas_of_deltas(words, count, start, unzigzag(step))
         return at
     if change == DICTIONARY:
-        return _read_dictionary(data, at, count, words, first, rooms)
-    return _read_runs(data, at, count, words, first, rooms) if change == RUNS else DAMAGED
+        return _read_dictionary(data, at, count, words, rooms)
+    return _read_runs(data, at, count, words, rooms) if change == RUNS else DAMAGED
 
 
 @kernel
-def _read_dictionary(data, at, count, words, first, rooms):
+def _read_dictionary(data, at, count, words, rooms):
     entries, size = rooms[2], np.int64(data[at]) + 1
-    at = get_words(data, at + 1, size, entries, 0, rooms[3])
+    at = get_words(data, at + 1, size, entries, rooms)
     if at < 0:
         return DAMAGED
     for k in range(1, size):
         entries[k] += entries[k - 1]
-    at = get_words(data, at, count, words, first, rooms[3])
+    places = rooms[4]
+    at = get_words(data, at, count, places, rooms)
     highest = np.uint64(size - 1)
-    for i in range(first, first + count):
-        words[i] = entries[np.int64(min(words[i], highest))]
+    for i in range(count):
+        words[i] = entries[np.int64(min(places[i], highest))]
     return at
 
 
 @kernel
-def _read_runs(data, at, count, words, first, rooms):
+def _read_runs(data, at, count, words, rooms):
     number, at = get_number(data, at)
     if number > np.uint64(count):
         return DAMAGED
     runs, values, lengths = np.int64(number), rooms[2], rooms[4]
-    at = get_words(data, at, runs, values, 0, rooms[3])
+    at = get_words(data, at, runs, values, rooms)
     if at < 0:
         return DAMAGED
-    at = get_words(data, at, runs, lengths, 0, rooms[3])
-    return at if at >= 0 and spread_runs(values, lengths, runs, words, first, count) else DAMAGED
+    at = get_words(data, at, runs, lengths, rooms)
+    return at if at >= 0 and spread_runs(values, lengths, runs, words, count) else DAMAGED

@@ -8,9 +8,27 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
-from windrow.operators.kernels.compression.bits import kept_width, pack, packed_bytes, unpack
-from windrow.operators.kernels.compression.words import bit_length, get_number, put_number
+from windrow.operators.kernels.compression.bits import kept_width, pack, unpack
+from windrow.operators.kernels.compression.classes import (
+    CLASSES,
+    EACH,
+    FINEST,
+    WIDEST_CODED,
+    coarser,
+    coded_bits,
+    count_classes,
+)
+from windrow.operators.kernels.compression.prefix_codes import FEWEST, get_coded, put_coded
+from windrow.operators.kernels.compression.words import bit_length
 
+ONE_WIDTH, CODED = -1, 128
+"""A coding that is none of the finenesses of classes, and what stands for a width where words are coded."""
+TOPS, LENGTHS = 3, 6
+"""Rooms that are used here."""
+_SOME = 128
+_DEARER = 112
+"""Codes take longer to read, so they must be a few per cent smaller."""
+_U0 = np.uint64(0)
 PLACE_BITS = 16
 """A block has at most 65,536 rows."""
 
@@ -40,17 +58,37 @@ def best_width(lengths, count):
 
 
 @kernel
-def put_words(words, count, lengths, tops, data, at):
-    """Write words; where they end."""
-    count_lengths(words, count, lengths)
-    width, wide, _ = best_width(lengths, count)
-    data[at] = width
-    at = put_number(data, at + 1, np.uint64(wide))
-    if wide == 0:
-        return pack(words, count, width, data, at)
-    head = at
-    at = pack(words, count, width, data, at + 1)
-    found, widest = 0, np.uint64(0)
+def put_words(words, count, coding, rooms, data, at):
+    """Write words, in one width or by codes of classes; where they end."""
+    lengths, tops = rooms[LENGTHS].view(np.int64), rooms[TOPS]
+    highest = _U0
+    for i in range(count):
+        highest = max(highest, words[i])
+    if coding == EACH and highest >= np.uint64(CLASSES):
+        coding = FINEST
+    if coding == ONE_WIDTH or count < FEWEST:
+        count_lengths(words, count, lengths)
+        width, wide, _ = best_width(lengths, count)
+        data[at] = width
+    else:
+        width, wide = WIDEST_CODED, np.int64(highest >> np.uint64(WIDEST_CODED) != 0)
+        data[at] = CODED
+    head = at + 1
+    at = head + (1 if wide == 0 else 3)
+    data[head], data[head + 1], data[head + 2] = 0, 0, 0
+    if coding == ONE_WIDTH or count < FEWEST:
+        at = pack(words, count, width, data, at)
+    else:
+        counts = lengths[:CLASSES]
+        count_classes(words, count, coding, counts)
+        at = put_coded(words, count, coding, counts, data, at)
+    return at if wide == 0 else _put_tops(words, count, width, tops, data, head, at)
+
+
+@kernel
+def _put_tops(words, count, width, tops, data, head, at):
+    """What wide words have above the width, and in the head how many there are and their own width."""
+    found, widest = 0, _U0
     for i in range(count):
         top = words[i] >> np.uint64(width)
         if top != 0:
@@ -59,40 +97,54 @@ def put_words(words, count, lengths, tops, data, at):
             data[at], data[at + 1] = i & 255, i >> 8
             at += 2
             found += 1
-    data[head] = kept_width(bit_length(widest))
-    return pack(tops, found, np.int64(data[head]), data, at)
+    data[head], data[head + 1] = _SOME | (found - 1) & 127, (found - 1) >> 7 & 255
+    data[head + 2] = kept_width(bit_length(widest)) << 1 | (found - 1) >> 15
+    return pack(tops, found, kept_width(bit_length(widest)), data, at)
 
 
 @kernel
-def get_words(data, at, count, words, first, tops):
-    """Read what `put_words` wrote into `words` from `first` on; where it ends, -1 where it cannot be."""
-    width = np.int64(data[at])
-    number, at = get_number(data, at + 1)
-    wide = np.int64(number)
-    if wide == 0:
-        return unpack(data, at, count, width, words, first) if width <= 64 else -1
-    top_width = np.int64(data[at])
-    if wide > count or wide < 0 or width > 63 or top_width > 64:
+def get_words(data, at, count, words, rooms):
+    """Read what `put_words` wrote; where it ends, -1 where it cannot be."""
+    width, head, wide, top_width = np.int64(data[at]), at + 1, np.int64(0), np.int64(0)
+    at += 2
+    if data[head] & _SOME:
+        wide = 1 + (np.int64(data[head] & 127) | np.int64(data[head + 1]) << 7 | np.int64(data[head + 2] & 1) << 15)
+        top_width, at = np.int64(data[head + 2] >> 1), at + 2
+    coded = width == CODED
+    if wide > count or top_width > 64 or (width > (63 if wide else 64) and not coded):
         return -1
-    places = unpack(data, at + 1, count, width, words, first)
-    end = unpack(data, places + 2 * wide, wide, top_width, tops, 0)
+    places = get_coded(data, at, count, words, rooms) if coded else unpack(data, at, count, width, words)
+    if wide == 0 or places < 0:
+        return places
+    tops, above = rooms[TOPS], np.uint64(WIDEST_CODED if coded else width)
+    end = unpack(data, places + 2 * wide, wide, top_width, tops)
     for i in range(wide):
         place = np.int64(data[places + 2 * i]) | np.int64(data[places + 2 * i + 1]) << 8
-        words[first + min(place, count - 1)] |= tops[i] << np.uint64(width)
+        words[min(place, count - 1)] |= tops[i] << above
     return end
 
 
 @kernel
-def bytes_of_words(data, at, count):
-    """Where words end, without reading them; -1 where they cannot be."""
-    width = np.int64(data[at])
-    number, at = get_number(data, at + 1)
-    if number > np.uint64(count) or width > 64:
-        return -1
-    wide = np.int64(number)
-    if wide == 0:
-        return at + packed_bytes(count, width)
-    top_width = np.int64(data[at])
-    if width > 63 or top_width > 64:
-        return -1
-    return at + 1 + packed_bytes(count, width) + 2 * wide + packed_bytes(wide, top_width)
+def measure(words, count, lengths, coded):
+    """The bits that words take, and the coding with which it is so few; codes only where `coded` allows them."""
+    count_lengths(words, count, lengths)
+    _, _, bits = best_width(lengths, count)
+    if not coded or count < FEWEST:
+        return bits, ONE_WIDTH
+    coding, large = ONE_WIDTH, 0
+    finest, counts = np.empty(CLASSES, np.int64), np.empty(CLASSES, np.int64)
+    for length in range(WIDEST_CODED + 1, 65):
+        large += lengths[length]
+    tops = large * (PLACE_BITS + 64 - WIDEST_CODED)
+    count_classes(words, count, FINEST, finest)
+    for fineness in range(FINEST + 1):
+        coarser(finest, fineness, counts)
+        tried = (coded_bits(counts, count, fineness) + tops) * _DEARER // 100
+        if tried < bits:
+            bits, coding = tried, fineness
+    if lengths[9:].sum() == 0:
+        count_classes(words, count, EACH, counts)
+        tried = coded_bits(counts, count, EACH) * _DEARER // 100
+        if tried < bits:
+            bits, coding = tried, EACH
+    return bits, coding

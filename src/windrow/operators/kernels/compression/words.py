@@ -17,7 +17,8 @@ from windrow.operators.kernels.compiled import inlined, kernel
 PAD = 16
 """Bytes after the last one in use, so that whole words can be read and written there."""
 _U0, _U1, _U7, _U127, _U128 = (np.uint64(number) for number in (0, 1, 7, 127, 128))
-_WORD, _BIT = ir.IntType(64), ir.IntType(1)
+_WORD, _INDEX, _BIT = ir.IntType(64), ir.IntType(32), ir.IntType(1)
+_LANES, _ZEROS = ir.VectorType(_WORD, 8), ir.VectorType(_INDEX, 8)
 
 
 def machine_operation(function: Any) -> Any:
@@ -66,6 +67,50 @@ def trailing_zeros(typing, word):  # noqa: ARG001
         return builder.cttz(arguments[0], ir.Constant(_BIT, 0))
 
     return types.int64(types.uint64), generate
+
+
+def _splat(builder, word):
+    """A word in all lanes."""
+    vector = builder.insert_element(ir.Constant(_LANES, ir.Undefined), word, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(vector, ir.Constant(_LANES, ir.Undefined), ir.Constant(_ZEROS, None))
+
+
+def _address(context, builder, kind, array, place):
+    """Where lanes begin in an array."""
+    made = context.make_array(kind)(context, builder, array)
+    return builder.bitcast(builder.gep(made.data, [place]), _LANES.as_pointer())
+
+
+@machine_operation
+def cut_lanes(typing, data, at, shift, mask, words, place):  # noqa: ARG001
+    """Write the bits of eight words of `data` from byte `at` on, above `shift` and within `mask`, to `words`."""
+
+    def generate(context, builder, signature, arguments):
+        kinds = signature.args
+        low = builder.load(_address(context, builder, kinds[0], arguments[0], arguments[1]), align=1)
+        cut = builder.and_(builder.lshr(low, _splat(builder, arguments[2])), _splat(builder, arguments[3]))
+        builder.store(cut, _address(context, builder, kinds[4], arguments[4], arguments[5]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(data, types.int64, types.uint64, types.uint64, words, types.int64), generate
+
+
+@machine_operation
+def cut_split_lanes(typing, data, at, shift, back, mask, words, place):  # noqa: ARG001
+    """`cut_lanes` where the upper bits are the lowest of the next eight words, to be shifted `back`."""
+
+    def generate(context, builder, signature, arguments):
+        kinds, next_ones = signature.args, builder.add(arguments[1], ir.Constant(_WORD, 64))
+        low = builder.load(_address(context, builder, kinds[0], arguments[0], arguments[1]), align=1)
+        high = builder.load(_address(context, builder, kinds[0], arguments[0], next_ones), align=1)
+        low = builder.lshr(low, _splat(builder, arguments[2]))
+        high = builder.shl(high, _splat(builder, arguments[3]))
+        cut = builder.and_(builder.or_(low, high), _splat(builder, arguments[4]))
+        builder.store(cut, _address(context, builder, kinds[5], arguments[5], arguments[6]), align=8)
+        return context.get_dummy_value()
+
+    kinds = data, types.int64, types.uint64, types.uint64, types.uint64, words, types.int64
+    return types.void(*kinds), generate
 
 
 @inlined

@@ -16,6 +16,7 @@ from windrow.operators.kernels.compression.distinct import MOST, find_distinct, 
 from windrow.operators.kernels.compression.plans import (
     AROUND,
     CHANGE,
+    CODING,
     DECIMALS,
     DELTA,
     DELTA_OF_DELTA,
@@ -26,7 +27,7 @@ from windrow.operators.kernels.compression.plans import (
     KIND,
     RUNS,
 )
-from windrow.operators.kernels.compression.widths import put_words
+from windrow.operators.kernels.compression.widths import ONE_WIDTH, put_words
 from windrow.operators.kernels.compression.words import bit_length, put_number, store_word, zigzag
 
 NOT_SO = -1
@@ -41,7 +42,7 @@ def put_count(count, data, at):
 
 
 @kernel
-def write_block(words, count, least, plan, rooms, lengths, data, at):
+def write_block(words, count, least, plan, rooms, data, at):
     """Write a block as planned; where it ends, or `NOT_SO`."""
     kind, divisor = plan[KIND], np.uint64(1)
     at = put_count(count, data, at)
@@ -56,7 +57,7 @@ def write_block(words, count, least, plan, rooms, lengths, data, at):
         at = put_number(data, at, divisor)
     if not above_least(words, count, least, divisor, rooms[1]):
         return NOT_SO
-    return _write_change(kind, rooms[1], count, rooms, lengths, data, at)
+    return _write_change(kind, plan[CODING], rooms[1], count, rooms, data, at)
 
 
 @kernel
@@ -72,35 +73,38 @@ def _write_decimals(keys, count, exponent, rooms, data, at):
     data[at] = exponent
     at = put_number(data, at + 1, zigzag(np.uint64(whole[:count].min())))
     at = put_number(data, at, np.uint64(wrong))
-    at = pack(places, wrong, 16, data, at)
+    for k in range(wrong):
+        place = np.int64(places[k])
+        data[at + 2 * k], data[at + 2 * k + 1] = place & 255, place >> 8
+    at += 2 * wrong
     for k in range(wrong):
         store_word(data, at + 8 * k, keys[np.int64(places[k])])
     return at + 8 * wrong
 
 
 @kernel
-def _write_change(kind, above, count, rooms, lengths, data, at):
+def _write_change(kind, coding, above, count, rooms, data, at):
     change, out = kind & CHANGE, rooms[2]
     if change == DELTA:
         base = change_to_deltas(above, count, kind & AROUND != 0, out)
         at = put_number(data, put_number(data, at, above[0]), zigzag(base))
-        return put_words(out, count - 1, lengths, rooms[3], data, at)
+        return put_words(out, count, coding, rooms, data, at)
     if change == DELTA_OF_DELTA:
         step = change_to_deltas_of_deltas(above, count, out)
         at = put_number(data, put_number(data, at, above[0]), zigzag(step))
-        return put_words(out, count - 2, lengths, rooms[3], data, at)
+        return put_words(out, count, coding, rooms, data, at)
     if change == DICTIONARY:
-        return _write_dictionary(above, count, rooms, lengths, data, at)
+        return _write_dictionary(coding, above, count, rooms, data, at)
     if change == RUNS:
         runs = find_runs(above, count, out, rooms[0])
         at = put_number(data, at, np.uint64(runs))
-        at = put_words(out, runs, lengths, rooms[3], data, at)
-        return put_words(rooms[0], runs, lengths, rooms[3], data, at)
-    return put_words(above, count, lengths, rooms[3], data, at)
+        at = put_words(out, runs, ONE_WIDTH, rooms, data, at)
+        return put_words(rooms[0], runs, ONE_WIDTH, rooms, data, at)
+    return put_words(above, count, coding, rooms, data, at)
 
 
 @kernel
-def _write_dictionary(above, count, rooms, lengths, data, at):
+def _write_dictionary(coding, above, count, rooms, data, at):
     """Entries less one, how far each entry lies above the one before, places."""
     entries, places, codes = rooms[2], rooms[4], rooms[5]
     size = find_distinct(above, count, new_slots(), entries, places, MOST)
@@ -116,8 +120,8 @@ def _write_dictionary(above, count, rooms, lengths, data, at):
         gaps[k] = entry - last
         last = entry
     data[at] = size - 1
-    at = put_words(gaps, size, lengths, rooms[3], data, at + 1)
-    return put_words(places, count, lengths, rooms[3], data, at)
+    at = put_words(gaps, size, ONE_WIDTH, rooms, data, at + 1)
+    return put_words(places, count, coding, rooms, data, at)
 
 
 @kernel
