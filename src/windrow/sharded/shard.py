@@ -25,7 +25,7 @@ from windrow.operators.late.judging import below
 from windrow.operators.state.changes import Saved, nested, under
 from windrow.physical.division.join_routing import Divided, Exchange
 from windrow.pipeline.build import connect
-from windrow.pipeline.graph import Pipeline, Stage, account_of, lost_rows, state_bytes, waiting_and_evicted
+from windrow.pipeline.graph import Pipeline, Stage, account_of, kept_by, lost_rows, state_bytes, waiting_and_evicted
 from windrow.pipeline.metrics import SourceMetrics, known
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
@@ -61,6 +61,9 @@ class Outcome:
     stored: int | None = None
     waiting: int | None = None
     evicted: int | None = None
+    kept: int | None = None
+    raw: int | None = None
+    held: int | None = None
     sources: str | None = None
 
 
@@ -289,6 +292,7 @@ class Shard:
         """Everything so far; rows of the sources are counted by one shard alone, and number 0 is always one."""
         account = account_of(self.pipeline.ends[0], 0)
         waiting, evicted = waiting_and_evicted(self.pipeline.stages)
+        kept = kept_by(self.pipeline.stages)
         first = self.number == 0
         return Outcome(
             COUNTS,
@@ -303,6 +307,9 @@ class Shard:
             stored=sum(stage.operator.stored_rows for stage in self.pipeline.stages),
             waiting=waiting,
             evicted=evicted,
+            kept=kept.rows,
+            raw=kept.raw_bytes,
+            held=kept.bytes,
             sources=json.dumps(self._sources()) if first else None,
         )
 

@@ -18,7 +18,10 @@ from windrow.durable.manifests import damaged
 _NOTE = b"windrow"
 BODIES = "shard int, body binary"
 """The columns between low and high level."""
-COUNTED = ("late", "early", "filtered", "lost", "results", "windows", "bytes", "stored", "waiting", "evicted")
+COUNTED = (
+    *("late", "early", "filtered", "lost", "results", "windows", "bytes", "stored", "waiting", "evicted"),
+    *("kept", "raw", "held"),
+)
 _TYPES: dict[str, pa.DataType] = {
     "kind": pa.int32(),
     "query": pa.int32(),

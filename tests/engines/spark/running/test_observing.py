@@ -24,7 +24,17 @@ SOURCES = {
     "trades": {"rows": 70, "high": 900, "low": 840},
     "quotes": {"rows": 30, "high": 700, "low": 640, "ended": False, "early": 2},
 }
-COUNTS = {"late": 5, "early": 2, "filtered": 20, "results": 12, "windows": 3, "bytes": 4096}
+COUNTS = {
+    "late": 5,
+    "early": 2,
+    "filtered": 20,
+    "results": 12,
+    "windows": 3,
+    "bytes": 4096,
+    "kept": 9,
+    "raw": 180,
+    "held": 12,
+}
 TOLD = {**COUNTS, "sources": json.dumps(SOURCES)}
 EXPECTED = Metrics(
     rows_in=100,
@@ -37,6 +47,9 @@ EXPECTED = Metrics(
     high_watermark=900,
     open_windows=3,
     state_bytes=4096,
+    rows_kept=9,
+    raw_bytes=180,
+    kept_bytes=12,
     sources={"trades": SourceMetrics(70, 900, 840), "quotes": SourceMetrics(30, 700, 640, early=2)},
     held_back_by="quotes",
     batch_seconds=1.5,
