@@ -137,11 +137,19 @@ class RowStore:
         self.append(rows.sorted(self.by), seal=False)
 
     def sort(self) -> None:
-        """Put rows that were appended into their places."""
+        """Put rows that were appended into their places; sealed ones that are there already stay as they are."""
+        while self._apart < len(self.blocks) and self._is_next(self._apart):
+            self._apart += 1
         fresh, self.blocks, self._apart = self.blocks[self._apart :], self.blocks[: self._apart], 0
         self.count -= sum(map(len, fresh))
         self.insert(RowBlock.joined(fresh or [self.nothing]))
         self._apart = len(self.blocks)
+
+    def _is_next(self, place: int) -> bool:
+        """Whether a block is sealed, and its rows are behind those before it."""
+        block, by = self.blocks[place], self.by
+        is_sorted = by is not None and block.is_sealed and block.by[:1] == (by,)
+        return is_sorted and (place == 0 or self.blocks[place - 1].span(by)[1] <= block.span(by)[0])
 
     def replace(self, rows: RowBlock, first: int = 0) -> None:
         """Hold exactly these rows, numbered on from here."""
@@ -300,15 +308,17 @@ class RowStore:
         Coded blocks never change, so each is saved once. Rows that are not in one count as the last.
         """
         rest = RowBlock.joined([self.nothing, *(block for block in self.blocks if not block.is_sealed)])
-        tables: dict[str, Saved] = {name: rest.table()}
+        tables: dict[str, Saved] = {name: (rest if self.by is None else rest.sorted(self.by)).table()}
         for block in self.blocks:
             if block.is_sealed:
                 for column, stamp, make in block.coded():
                     tables[f"{name}.{block.first}.{'+'.join(block.by)}.{column}"] = Stamped(stamp, make)
         return tables
 
-    def restore_under(self, name: str, tables: Mapping[str, pa.Table]) -> None:
-        """Hold exactly the rows that were saved under a name."""
+    def restore_under(
+        self, name: str, tables: Mapping[str, pa.Table], make: Callable[[pa.Table], RowBlock] | None = None
+    ) -> None:
+        """Hold exactly the rows that were saved under a name; `make` makes those that are in no coded block."""
         self.replace(self.nothing)
         firsts: dict[int, dict[str, CodedColumn]] = {}
         orders: dict[int, tuple[str, ...]] = {}
@@ -319,7 +329,7 @@ class RowStore:
         for first, columns in sorted(firsts.items()):
             self.blocks.append(RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, orders[first]))
             self.count = first + len(self.blocks[-1])
-        self.append(self.nothing.like(tables[name]))
+        self.append((make or self.nothing.like)(tables[name]))
 
     @property
     def nbytes(self) -> int:

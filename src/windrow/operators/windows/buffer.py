@@ -17,6 +17,7 @@ from windrow.aggregates.kinds.arrays import spread
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.panes.adaptive import number_answers
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
@@ -181,11 +182,11 @@ class Buffer(RowWise):
     def kept_values(self, part: Values) -> NumberedKeys:
         return NumberedKeys(self.rows, self.shape, part)
 
-    def state(self) -> dict[str, pa.Table]:
-        return {"buffered": self.rows.content().sorted("place").table(), **self._saved_span()}
+    def state(self) -> dict[str, Saved]:
+        return {**self.rows.saved_under("buffered"), **self._saved_span()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.rows.replace(self.shape.of_table(tables["buffered"]))
+        self.rows.restore_under("buffered", tables, self.shape.of_table)
         self._restore_span(tables)
 
     @property
