@@ -59,7 +59,7 @@ class Buffer(RowWise):
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
         self.shape = RowShape(plan, by_time=True)
-        self.rows = RowStore(self.shape.nothing, by="place", sealing=self.shape.sealing)
+        self.rows = RowStore(self.shape.nothing, by="place", sorts=True, sealing=self.shape.sealing)
 
     # Rows in
 
