@@ -121,5 +121,5 @@ def test_a_row_is_kept_once_whatever_is_asked_of_it(asked: dict[str, Any]) -> No
     windower = windower_of(query, TRADES)
     assert 9 * ROWS == windower.nbytes
     again = buffer.Buffer(windower.window, windower.plan)
-    again.restore(windower.state())
+    again.restore(whole_tables(windower.state()))
     assert 9 * ROWS == again.nbytes

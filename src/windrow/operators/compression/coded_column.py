@@ -355,7 +355,9 @@ def _coded(
     data = np.empty(8 * len(words) + 24 * rows + 8192, np.uint8)  # a block is tried before it is known to fit
     floats = nature is not Nature.INTEGERS
     headers = starts, offsets, leasts, greatests, kinds
-    blocks = write_column(words, block_rows, dtype.itemsize, floats, folded, *headers, data, new_plan() if plan is None else plan)
+    blocks = write_column(
+        words, block_rows, dtype.itemsize, floats, folded, *headers, data, new_plan() if plan is None else plan
+    )
     kept = slice(blocks + 1)
     return CodedColumn(
         dtype,

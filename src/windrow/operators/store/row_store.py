@@ -171,9 +171,11 @@ class RowStore:
 
     def _is_next(self, place: int) -> bool:
         """Whether a block is sealed, and its rows are behind those before it."""
-        block, by = self.blocks[place], self.by
-        is_sorted = by is not None and block.is_sealed and block.by[:1] == (by,)
-        return is_sorted and (place == 0 or self.blocks[place - 1].span(by)[1] <= block.span(by)[0])
+        assert self.by is not None
+        block = self.blocks[place]
+        if not block.is_sealed or block.by[:1] != (self.by,):
+            return False
+        return place == 0 or self.blocks[place - 1].span(self.by)[1] <= block.span(self.by)[0]
 
     def replace(self, rows: RowBlock, first: int = 0) -> None:
         """Hold exactly these rows, numbered on from here."""
