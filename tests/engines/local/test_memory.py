@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 import windrow as wr
 from windrow.engines.local.run import LocalOptions, Runner
 from windrow.errors import ConfigurationError, DataError
+from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.store import budget
+from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
 from windrow.pipeline import memory as limits
 from windrow.query import Query
 
@@ -97,6 +100,16 @@ def test_what_is_on_the_disk_is_told(name: str, tmp_path: Path) -> None:
     assert files
     assert 0 < runner.metrics().spilled_bytes <= sum(file.stat().st_size for file in files)
     assert all(file.stat().st_mode & 0o77 == 0 for file in files)
+
+
+def test_what_went_to_the_disk_is_not_in_memory_any_more(tmp_path: Path) -> None:
+    column = CodedColumn.of(CHANCE.random(ROWS))
+    whole = weakref.ref(column.data)
+    spilled = SpilledColumn.of(column, SpillFile(tmp_path / "one.blocks"))
+    expected = column.read()
+    del column
+    assert whole() is None
+    assert np.array_equal(expected, spilled.read())
 
 
 def test_files_go_with_the_run(tmp_path: Path) -> None:
