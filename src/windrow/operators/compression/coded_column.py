@@ -23,6 +23,7 @@ from windrow.errors import InternalError, QueryError
 from windrow.operators.compression.saved_blocks import MOST_ROWS, Header, from_table, starts_of, to_table
 from windrow.operators.kernels.compression.columns import read_column, take_rows, write_column
 from windrow.operators.kernels.compression.decimals import flip_all
+from windrow.operators.kernels.compression.directory import new_directory
 from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, RAW
 from windrow.operators.kernels.compression.words import PAD
 
@@ -101,6 +102,13 @@ class CodedColumn:
         arrays = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
         return self.data.nbytes + sum(array.nbytes for array in arrays)
 
+    @cached_property
+    def blocks(self) -> Integers:
+        """What folding wants to know of each block."""
+        headers = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
+        blocks: Integers = new_directory(self.data, *headers)
+        return blocks
+
     # Reading
 
     def read(self) -> npt.NDArray[Any]:
@@ -129,7 +137,7 @@ class CodedColumn:
         if stop > start:
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
             if not read_column(self.data, *arrays, self.block_rows, as_bits, start, stop, words):
-                raise _damaged()
+                raise damaged()
         return words.view(np.int64)
 
     def _taken(self, rows: Integers) -> Integers:
@@ -140,7 +148,7 @@ class CodedColumn:
             order = np.arange(len(rows)) if ordered else blocks.argsort(kind="stable")
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
             if not take_rows(self.data, *arrays, self.block_rows, self._is_bits, rows, order, words):
-                raise _damaged()
+                raise damaged()
         return words.view(np.int64)
 
     @property
@@ -364,8 +372,8 @@ def _coded(
 
 
 def _padded(parts: Sequence[Bytes]) -> Bytes:
-    """Bytes in one buffer that whole words can be read from up to its end."""
-    return np.concatenate([*parts, np.zeros(PAD, np.uint8)])
+    """Bytes in one buffer that whole words can be read from up to its end; constant blocks alone have none."""
+    return np.concatenate([*parts, np.zeros(PAD if any(map(len, parts)) else 8, np.uint8)])
 
 
 def _places(rows: npt.NDArray[Any], size: int) -> Integers:
@@ -376,5 +384,5 @@ def _places(rows: npt.NDArray[Any], size: int) -> Integers:
     return np.where(places < 0, places + size, places) if len(places) and places.min() < 0 else places
 
 
-def _damaged() -> InternalError:
+def damaged() -> InternalError:
     return InternalError("a block of a coded column cannot be read: its bytes have changed since they were checked")

@@ -103,7 +103,8 @@ def choose(words, count, least, floats, rooms, lengths, plan):
         exponent, wrong, bits = _choose_decimals(words, count, bits, rooms, lengths, plan)
         numbers = rooms[0]
     if plan[FOLDED] and exponent >= 0 and wrong == 0:
-        if LEAST_OF_PLANES * plane_bits(count, _span(numbers.view(np.int64), count)) <= MOST_OF_PLANES * bits:
+        folded_bits = plane_bits(count, _span(numbers.view(np.int64), count))
+        if LEAST_OF_PLANES * folded_bits <= MOST_OF_PLANES * bits:
             plan[KIND], plan[EXPONENT] = PLANES | (DECIMALS if floats else 0), exponent
 
 
