@@ -53,7 +53,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
         x[random.integers(0, size, 3)] = random.choice(STRANGE, 3)
     missing = random.random(size) < draw(st.sampled_from((0.0, 0.0, 0.0, 0.01)))
     group = np.arange(size) * draw(st.integers(0, 1)) // 150
-    return pa.table({"t": times, "x": pa.array(x, mask=missing, from_pandas=False), "g": group})
+    return pa.table({"t": pa.array(times), "x": pa.array(x, mask=missing, from_pandas=False), "g": pa.array(group)})
 
 
 def answers(table: pa.Table, asked: dict[str, Any], mode: str, *, keys: bool, batch: int, slide: int) -> list[Any]:
@@ -88,7 +88,7 @@ def test_answers_are_those_without_blocks(
 @pytest.mark.parametrize("names", [["n", "s", "a", "least", "most", "m"], ["m"], ["least"]])
 def test_rows_of_one_group_are_not_unpacked(names: list[str]) -> None:
     random = np.random.default_rng(1)
-    table = pa.table({"t": np.arange(9000), "x": random.integers(0, 900, 9000)})
+    table = pa.table({"t": pa.array(np.arange(9000)), "x": pa.array(random.integers(0, 900, 9000))})
     stream = wr.stream(table, time="t", progress=wr.slack(0))
     query = stream.window(range=6000, slide=1500).strategy("buffer").agg(**{n: ASKED[n] for n in names})
     expected = query.compress("off").collect()

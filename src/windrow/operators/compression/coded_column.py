@@ -106,7 +106,7 @@ class CodedColumn:
     def blocks(self) -> Integers:
         """What folding wants to know of each block."""
         headers = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
-        blocks: Integers = new_directory(self.data, *headers)
+        blocks: Integers = new_directory(self.data, self.nature is not Nature.INTEGERS, *headers)
         return blocks
 
     # Reading
