@@ -32,7 +32,7 @@ _DTYPES = tuple(np.dtype(name) for name in ("int64", "int32", "uint8", "bool", "
 _CHANGES = ("reference", "delta", "delta of delta", "dictionary", "runs", "constant", "raw", "planes")
 
 LARGER = 2.0
-"""How many times as large planes may be. Beyond that columns stay as small as they can be, and are read to be folded."""
+"""How many times as large planes may be; beyond that columns stay as small as they can be, and are read when folded."""
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any] | slice

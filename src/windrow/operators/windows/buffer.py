@@ -77,8 +77,8 @@ class Buffer(RowWise):
         last = self.last_window(bound)
         if last != START:
             self.rows.sort()
-            if self.shape.folded:
-                self.rows.seal()
+            if self.shape.folded and self._overlap:
+                self.rows.seal()  # these rows stay, and can be folded now
             for found in self._stretches(last):
                 self._fold(found, last)
                 yield self._with_values(self._answers(found, groups))
@@ -86,6 +86,11 @@ class Buffer(RowWise):
         self._pass(bound, last)
         if isinstance(self.window, Sliding):
             self.rows.forget_below(start_of(self.window, self.closed + 1))
+
+    @property
+    def _overlap(self) -> bool:
+        """Whether rows are in several windows."""
+        return isinstance(self.window, Landmark) or self.window.range > self.window.slide
 
     def _stretches(self, last: int) -> Iterator[KeptWindows]:
         """The windows up to `last` that hold rows, as many at once as do not have too many."""

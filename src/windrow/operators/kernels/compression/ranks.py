@@ -66,15 +66,14 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
     for i in range(len(lows)):
         stretch = _find_line(directory, len(blocks) - 1, lows[i], highs[i])
         first, exponent, least, width, words, constants, others = stretch
-        exponents[i] = exponent
         if exponent == UNFOLDED:
+            exponents[i] = exponent
             continue
         stride = (words + 2 * EIGHT) & -EIGHT
         needed = 4 * asked + 2 * constants + (2 + 2 * asked + width) * stride + 2 * EIGHT
         if len(scratch) < needed:
             scratch = np.empty(2 * needed, np.uint64)
-        state = scratch.ctypes.data
-        noted = state + STATE * asked
+        state, noted = scratch.ctypes.data, scratch.ctypes.data + STATE * asked
         marks = (noted + 16 * constants + BYTES) & -BYTES
         planes = marks + 8 * (1 + 2 * asked) * stride
         line = exponent, least, width, stride, 8 * words, constants
@@ -84,8 +83,8 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
             done = _cut(data, blocks, first, lows[i], highs[i], line, planes, rooms, spare)
         if done == BROKEN:
             return False
+        exponents[i] = exponent if done == LAID else UNFOLDED
         if done == ELSEWHERE:
-            exponents[i] = UNFOLDED
             continue
         for k in range(asked):
             put_word_at(state + STATE * k + RANK, ranks[i, k])
