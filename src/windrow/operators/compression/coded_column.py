@@ -23,12 +23,16 @@ from windrow.errors import InternalError, QueryError
 from windrow.operators.compression.saved_blocks import MOST_ROWS, Header, from_table, starts_of, to_table
 from windrow.operators.kernels.compression.columns import read_column, take_rows, write_column
 from windrow.operators.kernels.compression.decimals import flip_all
+from windrow.operators.kernels.compression.directory import new_directory
 from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, RAW, new_plan
 from windrow.operators.kernels.compression.words import PAD
 
 _WORDS = np.dtype(np.uint64)
 _DTYPES = tuple(np.dtype(name) for name in ("int64", "int32", "uint8", "bool", "float64"))
 _CHANGES = ("reference", "delta", "delta of delta", "dictionary", "runs", "constant", "raw", "planes")
+
+LARGER = 2.0
+"""How many times as large planes may be; beyond that columns stay as small as they can be, and are read when folded."""
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any] | slice
@@ -73,12 +77,13 @@ class CodedColumn:
         *,
         block_rows: int = 1024,
         folded: bool = False,
+        most: float = LARGER,
         plan: Integers | None = None,
     ) -> CodedColumn:
         """Code a column; floats are coded as floats whatever their nature is said to be.
 
-        One that is to be `folded` has blocks in planes where these are not much larger than others. A `plan` is what
-        was decided for columns like it, which need not be found out again; it goes on with this one.
+        One that is to be `folded` has blocks in planes where these are at most so many times as large as at best. A
+        `plan` is what was decided for columns like it, which need not be found out again; it goes on with this one.
         """
         array = np.ascontiguousarray(values)
         _check(array, block_rows)
@@ -88,7 +93,7 @@ class CodedColumn:
             flip_all(array.view(np.int64), words)
         else:
             words = np.require(array, np.int64, ["C", "W"])
-        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, plan, folded=folded)
+        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, int(16 * most) * folded, plan)
 
     @property
     def size(self) -> int:
@@ -102,6 +107,13 @@ class CodedColumn:
         """Bytes held, headers and all; slices hold the bytes they share."""
         arrays = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
         return self.data.nbytes + sum(array.nbytes for array in arrays)
+
+    @cached_property
+    def blocks(self) -> Integers:
+        """What folding wants to know of each block."""
+        headers = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
+        blocks: Integers = new_directory(self.data, self.nature is not Nature.INTEGERS, *headers)
+        return blocks
 
     # Reading
 
@@ -131,7 +143,7 @@ class CodedColumn:
         if stop > start:
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
             if not read_column(self.data, *arrays, self.block_rows, as_bits, start, stop, words):
-                raise _damaged()
+                raise damaged()
         return words.view(np.int64)
 
     def _taken(self, rows: Integers) -> Integers:
@@ -142,7 +154,7 @@ class CodedColumn:
             order = np.arange(len(rows)) if ordered else blocks.argsort(kind="stable")
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
             if not take_rows(self.data, *arrays, self.block_rows, self._is_bits, rows, order, words):
-                raise _damaged()
+                raise damaged()
         return words.view(np.int64)
 
     @property
@@ -344,9 +356,8 @@ def _coded(
     dtype: np.dtype[Any],
     nature: Nature,
     block_rows: int,
+    folded: int,
     plan: Integers | None,
-    *,
-    folded: bool,
 ) -> CodedColumn:
     most = -(-len(words) // block_rows)
     starts, offsets = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
@@ -374,8 +385,8 @@ def _coded(
 
 
 def _padded(parts: Sequence[Bytes]) -> Bytes:
-    """Bytes in one buffer that whole words can be read from up to its end."""
-    return np.concatenate([*parts, np.zeros(PAD, np.uint8)])
+    """Bytes in one buffer that whole words can be read from up to its end; constant blocks alone have none."""
+    return np.concatenate([*parts, np.zeros(PAD if any(map(len, parts)) else 8, np.uint8)])
 
 
 def _places(rows: npt.NDArray[Any], size: int) -> Integers:
@@ -386,5 +397,5 @@ def _places(rows: npt.NDArray[Any], size: int) -> Integers:
     return np.where(places < 0, places + size, places) if len(places) and places.min() < 0 else places
 
 
-def _damaged() -> InternalError:
+def damaged() -> InternalError:
     return InternalError("a block of a coded column cannot be read: its bytes have changed since they were checked")

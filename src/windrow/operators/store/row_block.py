@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,7 +70,9 @@ class RowBlock:
         """Whether columns are in coded blocks, which are shared and never made anew."""
         return any(isinstance(column, CODED) for column in self.columns.values())
 
-    def sealed(self, natures: Mapping[str, Nature], block_rows: int, plans: Plans) -> RowBlock:
+    def sealed(
+        self, natures: Mapping[str, Nature], block_rows: int, plans: Plans, folded: Collection[str] = ()
+    ) -> RowBlock:
         """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
 
         def sealed(name: str, column: Column) -> Column:
@@ -78,7 +80,7 @@ class RowBlock:
             if is_constant or isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2):
                 return column
             nature, plan = natures.get(name, Nature.INTEGERS), plans.setdefault(name, new_plan())
-            return CodedColumn.of(_read(column), nature, block_rows=block_rows, plan=plan)
+            return CodedColumn.of(_read(column), nature, block_rows=block_rows, folded=name in folded, plan=plan)
 
         columns = {name: sealed(name, column) for name, column in self.columns.items()}
         return RowBlock(columns, self.data, self.first, self.by)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from windrow.operators.compression.coded_column import Nature
@@ -37,6 +37,9 @@ class Sealing:
     plans: Plans = field(default_factory=dict)
     """What was decided for the blocks that were sealed last."""
 
+    folded: Callable[[RowBlock], Collection[str]] | None = None
+    """Which columns of rows are to be folded, and laid out for that."""
+
     is_asked: bool = False
     """Whether somebody asked for blocks, so that rows are sealed even where it saves little."""
 
@@ -61,11 +64,17 @@ class Sealing:
 
     def _coded(self, rows: RowBlock) -> RowBlock:
         arranged = rows if self.arrange is None else self.arrange(rows)
-        return arranged.sealed(self.natures, self.block_rows, self.plans)
+        folded = () if self.folded is None else self.folded(arranged)
+        return arranged.sealed(self.natures, self.block_rows, self.plans, folded)
 
-    def having(self, natures: Mapping[str, Nature], arrange: Callable[[RowBlock], RowBlock] | None = None) -> Sealing:
+    def having(
+        self,
+        natures: Mapping[str, Nature],
+        arrange: Callable[[RowBlock], RowBlock] | None = None,
+        folded: Callable[[RowBlock], Collection[str]] | None = None,
+    ) -> Sealing:
         """The same for rows of a certain kind."""
-        return replace(self, natures=natures, arrange=arrange, plans={})
+        return replace(self, natures=natures, arrange=arrange, folded=folded, plans={})
 
 
 def sealing_of(compression: Compression) -> Sealing | None:

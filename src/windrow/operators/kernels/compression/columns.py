@@ -46,10 +46,13 @@ def new_rooms(block_rows):
 def write_column(words, block_rows, item, floats, folded, starts, offsets, leasts, greatests, kinds, data, plan):
     """Code a column of values that have `item` bytes each in their own type; how many blocks it became.
 
-    Where it is to be `folded`, blocks are in planes if these are not much larger. The plan is followed, and changed.
+    Blocks are in planes where these take at most `folded` sixteenths of what a block takes at best. The plan is
+    followed, and changed.
     """
     rooms, lengths, signed = new_rooms(block_rows), np.empty(65, np.int64), words.view(np.int64)
-    plan[FOLDED], blocks, at = folded, 0, 0
+    if plan[FOLDED] != folded:
+        plan[FOLDED], plan[AGE] = folded, -1
+    blocks, at = 0, 0
     starts[0], offsets[0] = 0, 0
     for start in range(0, len(words), block_rows):
         stop = min(start + block_rows, len(words))

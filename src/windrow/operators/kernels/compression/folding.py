@@ -1,7 +1,6 @@
 """Sums and extremes of stretches of a coded column: from headers, from planes, else from blocks that are read.
 
-A column is (data, starts, offsets, leasts, greatests, kinds, skips), as in `columns.py`. Rows are those of the column;
-inside a block they are counted from the block's first.
+`blocks` is the column's directory. Rows are those of the column; inside a block they are counted from its first.
 """
 
 from __future__ import annotations
@@ -9,22 +8,45 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.operators.kernels.compiled import inlined, kernel
+from windrow.operators.kernels.compression.bits import mask_of
 from windrow.operators.kernels.compression.columns import new_rooms, read_rows
 from windrow.operators.kernels.compression.decimals import POWERS, flipped
-from windrow.operators.kernels.compression.lanes import EIGHT, any_marked, keep_marked
+from windrow.operators.kernels.compression.directory import (
+    AT,
+    BASE,
+    EXPONENT,
+    GREATEST,
+    KIND,
+    LEAST,
+    OFFSET,
+    ROWS,
+    SKIP,
+    START,
+    UNFOLDED,
+    WIDTH,
+    block_of,
+    field,
+    plane_size,
+)
+from windrow.operators.kernels.compression.lanes import (
+    BYTES,
+    EIGHT,
+    add_marked,
+    any_marked,
+    keep_marked,
+    put_word_at,
+    put_words_at,
+    sum_at,
+    word_at,
+)
 from windrow.operators.kernels.compression.planes import (
-    find_planes,
     from_row,
-    ones,
     plane_words,
     up_to_row,
 )
-from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, PLANES, RAW
-from windrow.operators.kernels.compression.reading import rows_of_block
-from windrow.operators.kernels.compression.words import load_word
+from windrow.operators.kernels.compression.plans import CONSTANT
 
 LOW = np.int64((1 << 32) - 1)
-_U0, _U1, _U32 = np.uint64(0), np.uint64(1), np.uint64(32)
 INFINITE = np.int64(0x7FF0000000000000)
 """The key of infinity: above it are those of NaN, and below that of its negative, too."""
 NO_NUMBER = np.int64(0x7FF8000000000000)
@@ -34,57 +56,63 @@ NO_NUMBER = np.int64(0x7FF8000000000000)
 @inlined
 def one_key(key):
     """A float's key as those of values are: one for zeros of both signs, one for all NaN."""
-    return np.int64(0) if key == -1 else (key if -INFINITE <= ~key and key <= INFINITE else NO_NUMBER)
+    return np.int64(0) if key == -1 else (key if ~INFINITE <= key and key <= INFINITE else NO_NUMBER)
 
 
 @kernel
-def count_ones(data, at, first, stop):
-    """How many of the rows from `first` to `stop` are set in a plane."""
-    lead, last = first >> 6, (stop - 1) >> 6
-    head, tail = load_word(data, at + 8 * lead) & from_row(first), up_to_row(stop)
-    if lead == last:
-        return ones(head & tail)
-    found = ones(head) + ones(load_word(data, at + 8 * last) & tail)
-    for word in range(lead + 1, last):
-        found += ones(load_word(data, at + 8 * word))
-    return found
+def mark_rows(marks, first, stop):
+    """Mark rows from an address on: from `first`, which is in the first word, to `stop`; how many words have some.
+
+    None of the next eight words is marked.
+    """
+    size = plane_words(stop)
+    for k in range(0, 8 * size, BYTES):
+        put_words_at(marks + k, -1)
+    put_words_at(marks + 8 * size, 0)
+    put_word_at(marks, np.int64(from_row(first)))
+    last = marks + 8 * size - 8
+    put_word_at(last, word_at(last) & np.int64(up_to_row(stop)))
+    return size
 
 
 @kernel
-def _planes_sum(data, at, width, each, first, stop):
+def _planes_sum(planes, width, each, first, stop, marks):
     """The sum of some rows of planes, in units of 2^32 and 1."""
-    top, low = _U0, _U0
-    for bit in range(min(width, 32)):
-        low += count_ones(data, at + 8 * bit * each, first, stop) << np.uint64(bit)
-    for bit in range(32, width):
-        top += count_ones(data, at + 8 * bit * each, first, stop) << np.uint64(bit - 32)
-    return np.int64(top), np.int64(low)
+    planes, low, top = planes + 8 * (first >> 6), np.int64(0), np.int64(0)
+    size = 8 * mark_rows(marks, first & 63, stop - (first & ~63))
+    sums = marks + size + BYTES
+    for half in range(0, width, 32):
+        for k in range(0, size, BYTES):
+            put_words_at(sums + k, 0)
+        for bit in range(half, min(width, half + 32)):
+            for k in range(0, size, BYTES):
+                add_marked(marks + k, planes + 8 * bit * each + k, bit - half, sums + k)
+        top, low = low, np.int64(0)
+        for k in range(0, size, BYTES):
+            low += sum_at(sums + k)
+    return (low, top) if width > 32 else (np.int64(0), low)
 
 
 @kernel
-def fold_sums(column, block_rows, lows, highs, tops, bottoms):
+def fold_sums(data, blocks, block_rows, lows, highs, tops, bottoms):
     """The sum of each stretch of whole numbers, in units of 2^32 (`tops`) and 1; False where a block is damaged."""
-    data, starts, offsets, leasts, _, kinds, skips = column
-    rooms, spare = new_rooms(block_rows), np.empty(block_rows, np.uint64)
-    signed = spare.view(np.int64)
+    rooms, spare = new_rooms(block_rows), np.empty(block_rows + 4 * EIGHT, np.uint64)
+    signed, bytes_, directory = spare.view(np.int64), data.ctypes.data, blocks.ctypes.data
+    marks = (spare.ctypes.data + BYTES - 1) & -BYTES
     for i in range(len(lows)):
         top, low, at = np.int64(0), np.int64(0), lows[i]
-        block = np.searchsorted(starts, at, side="right") - 1
+        block = block_of(directory, len(blocks) - 1, at)
         while at < highs[i]:
-            stop = min(highs[i], starts[block + 1])
-            count, skipped, kind = stop - at, np.int64(skips[block]) + at - starts[block], kinds[block]
-            if kind == CONSTANT or kind & CHANGE == PLANES:
-                least = leasts[block]
+            stop, kind = min(highs[i], blocks[block + 1, START]), blocks[block, KIND]
+            count, first, base = stop - at, blocks[block, SKIP] + at - blocks[block, START], blocks[block, LEAST]
+            if kind == CONSTANT or blocks[block, EXPONENT] != UNFOLDED:
                 if kind != CONSTANT:
-                    _, least, width, planes = find_planes(data, offsets[block], kind, least)
-                    each = plane_words(rows_of_block(data, offsets[block]))
-                    above, over = _planes_sum(data, planes, width, each, skipped, skipped + count)
-                    top, low = top + above, low + over
-                top, low = top + count * (least >> 32), low + count * (least & LOW)
+                    planes, each = bytes_ + blocks[block, AT], plane_words(blocks[block, ROWS])
+                    over, above = _planes_sum(planes, blocks[block, WIDTH], each, first, first + count, marks)
+                    top, low = top + over, low + above
+                top, low = top + count * (base >> 32), low + count * (base & LOW)
             else:
-                if not read_rows(
-                    data, offsets[block], kind, leasts[block], skipped, count, False, spare, rooms, spare
-                ):
+                if not read_rows(data, blocks[block, OFFSET], kind, base, first, count, False, spare, rooms, spare):
                     return False
                 for k in range(count):
                     top, low = top + (signed[k] >> 32), low + (signed[k] & LOW)
@@ -94,106 +122,77 @@ def fold_sums(column, block_rows, lows, highs, tops, bottoms):
 
 
 @kernel
-def _plane_extreme(data, at, width, each, first, stop, greatest, marks):
-    """The least or the greatest of some rows of planes."""
-    lead = first >> 6
-    size, flip, found = mark_rows(marks, first - 64 * lead, stop - 64 * lead), (_U0 if greatest else ~_U0), _U0
+def _plane_extreme(planes, width, each, first, stop, flip, marks):
+    """The greatest of some rows of planes, or, with `flip` all ones, the complement of the least."""
+    planes += 8 * (first >> 6)
+    size, found = mark_rows(marks, first & 63, stop - (first & ~63)), np.int64(0)
     for bit in range(width - 1, -1, -1):
-        plane, some = at + 8 * (bit * each + lead), _U0
-        for k in range(0, size, EIGHT):
-            some |= any_marked(marks, k, data, plane + 8 * k, flip)
+        plane, some = planes + 8 * bit * each, np.int64(0)
+        for k in range(0, 8 * size, BYTES):
+            some |= any_marked(marks + k, plane + k, flip)
         if some != 0:
-            for k in range(0, size, EIGHT):
-                keep_marked(marks, k, data, plane + 8 * k, flip, marks, k)
-        found |= np.uint64((some != 0) == greatest) << np.uint64(bit)
-    return np.int64(found)
+            for k in range(0, 8 * size, BYTES):
+                keep_marked(marks + k, plane + k, flip, marks + k)
+        found |= np.int64(some != 0) << bit
+    return found
 
 
 @kernel
-def mark_rows(marks, first, stop):
-    """Mark the rows from `first`, which is in the first word, to `stop`; how many words have some."""
-    size = plane_words(stop)
-    for k in range(size):
-        marks[k] = ~_U0
-    marks[0] &= from_row(first)
-    marks[size - 1] &= up_to_row(stop)
-    for k in range(size, size + EIGHT):
-        marks[k] = _U0
-    return size
-
-
-@inlined
-def is_whole(data, start, end, kind, skipped, count):
-    """Whether so many rows are all of a block's."""
-    size = (end - start) >> 3 if kind == RAW else rows_of_block(data, start)
-    return skipped == 0 and count == size
-
-
-@kernel
-def fold_extremes(column, block_rows, floats, lows, highs, least_keys, greatest_keys):
+def fold_extremes(data, blocks, block_rows, floats, lows, highs, least_keys, greatest_keys):
     """The least and the greatest key of each stretch; False where a block is damaged.
 
     Bounds in headers are those of whole blocks. A block of which a stretch has some rows is looked into only if its
     bounds could move those of the rest, so that a stretch is gone through twice.
     """
-    rooms, spare = new_rooms(block_rows), np.empty(block_rows + EIGHT, np.uint64)
+    rooms, spare = new_rooms(block_rows), np.empty(block_rows + 2 * EIGHT, np.uint64)
+    bytes_, directory = data.ctypes.data, blocks.ctypes.data
     for i in range(len(lows)):
-        known = True, np.int64((1 << 63) - 1), np.int64(-(1 << 63))
+        least, greatest = np.int64((1 << 63) - 1), np.int64(-(1 << 63))
+        begin = block_of(directory, len(blocks) - 1, lows[i])
         for parts in range(2):
-            known = _extremes(column, floats, lows[i], highs[i], parts == 1, known, rooms, spare)
-            if not known[0]:
-                return False
-        least_keys[i], greatest_keys[i] = known[1], known[2]
+            block, at = begin, lows[i]
+            while at < highs[i]:
+                stop = min(highs[i], blocks[block + 1, START])
+                below, above, kind = blocks[block, LEAST], blocks[block, GREATEST], blocks[block, KIND]
+                numbers = not floats or (~INFINITE <= below and above <= INFINITE)
+                sure = kind == CONSTANT or (numbers and stop - at == blocks[block, ROWS])
+                if sure != parts and (not numbers or below < least or above > greatest):
+                    first = blocks[block, SKIP] + at - blocks[block, START]
+                    if not sure and blocks[block, EXPONENT] != UNFOLDED:
+                        below, above = _part_extremes(bytes_, directory, block, first, stop - at, spare.ctypes.data)
+                    elif not sure:
+                        read = read_rows(
+                            data, blocks[block, OFFSET], kind, below, first, stop - at, False, spare, rooms, spare
+                        )
+                        if not read:
+                            return False
+                        below, above = _extremes_of(spare, stop - at, floats)
+                    elif floats:
+                        below, above = one_key(below), one_key(above)
+                    least, greatest = min(least, below), max(greatest, above)
+                at, block = stop, block + 1
+        least_keys[i], greatest_keys[i] = least, greatest
     return True
 
 
 @kernel
-def _extremes(column, floats, low, high, parts, known, rooms, spare):
-    """Bounds that are known, moved by the blocks that a stretch has whole, or by those of which it has `parts`."""
-    data, starts, offsets, leasts, greatests, kinds, skips = column
-    _, least, greatest = known
-    block, at = np.searchsorted(starts, low, side="right") - 1, low
-    while at < high:
-        stop = min(high, starts[block + 1])
-        first, kind = np.int64(skips[block]) + at - starts[block], kinds[block]
-        below, above = leasts[block], greatests[block]
-        numbers = not floats or (~INFINITE <= below and above <= INFINITE)
-        sure = kind == CONSTANT or (
-            numbers and is_whole(data, offsets[block], offsets[block + 1], kind, first, stop - at)
-        )
-        if sure != parts and (not numbers or below < least or above > greatest):
-            if not sure:
-                read, below, above = _part_extremes(
-                    data, offsets[block], kind, below, floats, first, stop - at, rooms, spare
-                )
-                if not read:
-                    return False, least, greatest
-            elif floats:
-                below, above = one_key(below), one_key(above)
-            least, greatest = min(least, below), max(greatest, above)
-        at, block = stop, block + 1
-    return True, least, greatest
+def _part_extremes(data, blocks, block, first, count, marks):
+    """The least and the greatest key of some rows of a block in planes."""
+    each, planes = plane_size(blocks, block), data + field(blocks, block, AT)
+    width, base, exponent = field(blocks, block, WIDTH), field(blocks, block, BASE), field(blocks, block, EXPONENT)
+    low = base + (_plane_extreme(planes, width, each, first, first + count, -1, marks) ^ np.int64(mask_of(width)))
+    high = base + _plane_extreme(planes, width, each, first, first + count, 0, marks)
+    return (low, high) if exponent < 0 else (_key_of_decimal(low, exponent), _key_of_decimal(high, exponent))
 
 
 @kernel
-def _part_extremes(data, offset, kind, least, floats, first, count, rooms, spare):
-    """Whether some rows of a block can be read, their least and their greatest key."""
-    if kind & CHANGE == PLANES:
-        exponent, least, width, at = find_planes(data, offset, kind, least)
-        each = plane_words(rows_of_block(data, offset))
-        low = least + _plane_extreme(data, at, width, each, first, first + count, False, spare)
-        high = least + _plane_extreme(data, at, width, each, first, first + count, True, spare)
-        if exponent >= 0:
-            return True, _key_of_decimal(low, exponent), _key_of_decimal(high, exponent)
-        return True, low, high
-    if not read_rows(data, offset, kind, least, first, count, False, spare, rooms, spare):
-        return False, least, least
-    keys = spare.view(np.int64)
-    low = high = one_key(keys[0]) if floats else keys[0]
-    for k in range(1, count):
+def _extremes_of(words, count, floats):
+    keys = words.view(np.int64)
+    least, greatest = np.int64((1 << 63) - 1), np.int64(-(1 << 63))
+    for k in range(count):
         key = one_key(keys[k]) if floats else keys[k]
-        low, high = min(low, key), max(high, key)
-    return True, low, high
+        least, greatest = min(least, key), max(greatest, key)
+    return least, greatest
 
 
 @inlined
