@@ -74,21 +74,22 @@ class BlockCache:
         if found is None:
             return read(rows)
         kind = read(rows[:0]).dtype
-        return found.view(kind) if kind.itemsize == 8 else found.astype(kind)
+        values: npt.NDArray[Any] = found.view(kind) if kind.itemsize == 8 else found.astype(kind)
+        return values
 
     def _has_room(self, wanted: int, block_rows: int) -> bool:
         """Whether so many blocks are few enough of those that fit."""
         if self._values.shape[1] not in (0, block_rows):
             return False  # columns of other blocks than these are not held
-        if MANY * wanted <= len(self._holders):
+        slots = len(self._values)
+        if MANY * wanted <= slots and len(self._holders) + wanted <= slots:
             return True
         most = max(FEWEST, self._limit() // (8 * block_rows))
-        if most > len(self._values):
-            size = min(most, max(FEWEST, 2 * len(self._values), MANY * wanted))
-            grown = np.empty((size, block_rows), np.int64)
-            grown[: len(self._values)] = self._values if len(self._values) else 0
-            self._values = grown
-            self._blocks, self._used = np.resize(self._blocks, size), np.resize(self._used, size)
+        if most > slots:
+            more = min(most, max(FEWEST, 2 * slots, MANY * wanted)) - slots
+            fresh = np.empty((more, block_rows), np.int64)
+            self._values = np.concatenate([self._values, fresh]) if slots else fresh
+            self._blocks, self._used = (np.append(old, np.zeros(more, np.int64)) for old in (self._blocks, self._used))
         return MANY * wanted <= len(self._values)
 
     def _load(

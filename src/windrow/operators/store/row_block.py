@@ -13,7 +13,9 @@ from windrow.aggregates.kinds.arrays import arrow, concatenated, numbers_of
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.compression.coded_column import CodedColumn, Nature
 from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
+from windrow.operators.store.block_cache import BlockCache
 from windrow.operators.store.packed import Packed, joined
+from windrow.operators.store.sealed_rows import SealedRows, WholeRows, opened, raw_bytes, spilled_bytes, taken
 from windrow.operators.store.spilled_column import SpilledColumn
 
 Column: TypeAlias = npt.NDArray[Any] | Packed | CodedColumn | SpilledColumn
@@ -35,7 +37,7 @@ class RowBlock:
     def __init__(
         self,
         columns: Mapping[str, Column],
-        data: pa.RecordBatch | None = None,
+        data: WholeRows | None = None,
         first: int = 0,
         by: tuple[str, ...] = (),
     ) -> None:
@@ -67,8 +69,8 @@ class RowBlock:
         """Whether columns are in coded blocks, which are shared and never made anew."""
         return any(isinstance(column, CODED) for column in self.columns.values())
 
-    def sealed(self, natures: Mapping[str, Nature], block_rows: int) -> RowBlock:
-        """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
+    def sealed(self, natures: Mapping[str, Nature], block_rows: int, cache: BlockCache | None = None) -> RowBlock:
+        """The same rows with their columns in coded blocks, but for matrices; `cache` is for whole rows."""
 
         def sealed(name: str, column: Column) -> Column:
             is_constant = isinstance(column, Packed) and len(column.offsets) == 0
@@ -77,7 +79,14 @@ class RowBlock:
             return CodedColumn.of(_read(column), natures.get(name, Nature.INTEGERS), block_rows=block_rows)
 
         columns = {name: sealed(name, column) for name, column in self.columns.items()}
-        return RowBlock(columns, self.data, self.first, self.by)
+        data = SealedRows.of(self.data, block_rows, cache) if isinstance(self.data, pa.RecordBatch) else self.data
+        return RowBlock(columns, data, self.first, self.by)
+
+    def spilled(self, spill: Callable[[Any], Any]) -> RowBlock:
+        """The same rows with their coded columns where `spill` puts them."""
+        columns = {name: spill(column) for name, column in self.columns.items()}
+        data = self.data.spilled(spill) if isinstance(self.data, SealedRows) else self.data
+        return RowBlock(columns, data, self.first, self.by)
 
     def coded(self) -> Iterator[tuple[str, object, Callable[[], pa.Table]]]:
         """The columns of sealed rows: their names, what stays the same as long as they do, and them as tables."""
@@ -91,14 +100,14 @@ class RowBlock:
             return self if start == 0 and stop in (None, len(self)) else self.take(slice(start, stop))
         rows = slice(start, stop)
         columns = {n: c.take(rows) if isinstance(c, CODED) else _taken(c, rows) for n, c in self.columns.items()}
-        data = None if self.data is None else self.data.slice(start, len(range(len(self))[rows]))
+        data = None if self.data is None else opened(self.data.slice(start, len(range(len(self))[rows])))
         return RowBlock(columns, data, self.first + start, self.by)
 
     @property
     def rows(self) -> pa.RecordBatch:
         """The whole rows, which there must be."""
         assert self.data is not None
-        return self.data
+        return opened(self.data)
 
     def take(self, rows: Chosen) -> RowBlock:
         columns = {name: _taken(column, rows) for name, column in self.columns.items()}
@@ -109,7 +118,7 @@ class RowBlock:
         if self.data is None:
             return RowBlock(columns)
         places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        return RowBlock(columns, self.data.take(arrow(places)))
+        return RowBlock(columns, taken(self.data, places))
 
     def sorted_by(self, *names: str) -> RowBlock:
         """The same rows, which are sorted by these columns."""
@@ -186,7 +195,7 @@ class RowBlock:
         if len(blocks) == 1:
             return blocks[0]
         columns = {name: _joined([block.columns[name] for block in blocks]) for name in blocks[0].columns}
-        data = [block.data for block in blocks if block.data is not None]
+        data = [block.rows for block in blocks if block.data is not None]
         return RowBlock(columns, concatenated(data) if data else None, blocks[0].first)
 
     @property
@@ -196,7 +205,7 @@ class RowBlock:
     @property
     def sizes(self) -> tuple[int, int]:
         """Bytes that the rows would take as plain numbers, and those that are on the disk."""
-        raw, spilled = 0 if self.data is None else int(self.data.nbytes), 0
+        raw, spilled = (0, 0) if self.data is None else (raw_bytes(self.data), spilled_bytes(self.data))
         for column in self.columns.values():
             if isinstance(column, np.ndarray):
                 raw += column.nbytes
@@ -210,7 +219,8 @@ class RowBlock:
     def table(self) -> pa.Table:
         """The rows as a table; the columns of a matrix are called after it."""
         arrays = {name: array for own in self.columns for name, array in _arrays(own, self[own]).items()}
-        whole = {} if self.data is None else {_WHOLE + n: self.data.column(n) for n in self.data.schema.names}
+        data = None if self.data is None else self.rows
+        whole = {} if data is None else {_WHOLE + n: data.column(n) for n in data.schema.names}
         return pa.table({**arrays, **whole})
 
     @staticmethod

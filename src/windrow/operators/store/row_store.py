@@ -219,7 +219,7 @@ class RowStore:
         """A column of rows by number."""
         placed, order = self.placed(numbers)
         out = np.empty(len(numbers), self.nothing[name].dtype)
-        out[order] = np.concatenate([self.nothing[name], *(block[name][places] for block, places in placed)])
+        out[order] = np.concatenate([self.nothing[name], *(block.part(name, places) for block, places in placed)])
         return out
 
     def where(self, test: Test) -> RowBlock:

@@ -74,7 +74,8 @@ class SealedArray:
         if isinstance(self.values, pa.Array):
             whole: Array = self.values.slice(start, stop - start)
             return whole
-        return self._array(_part(self.values, start, stop), self.known and _part(self.known, start, stop))
+        known = None if self.known is None else _part(self.known, start, stop)
+        return self._array(_part(self.values, start, stop), known)
 
     def _array(self, numbers: npt.NDArray[Any], known: npt.NDArray[Any] | None) -> Array:
         valid = None if known is None or known.all() else _bits(known)
@@ -174,10 +175,10 @@ def _numbers(array: Array) -> tuple[npt.NDArray[Any], Array | None] | None:
 def _of_buffer(array: Array) -> npt.NDArray[Any]:
     """Values of a fixed width as integers of their bits, or as doubles."""
     width = array.type.bit_width // 8
-    bits = np.frombuffer(array.buffers()[1], f"i{width}", len(array), array.offset * width)
-    if pa.types.is_float64(array.type):
-        return bits.view(np.float64)
-    return bits.astype(np.int32 if width <= 4 else np.int64, copy=False)
+    buffer: Any = array.buffers()[1]
+    bits: npt.NDArray[Any] = np.frombuffer(buffer, f"i{width}", len(array), array.offset * width)
+    kind = np.int32 if width <= 4 else np.float64 if pa.types.is_float64(array.type) else np.int64
+    return bits.astype(kind, copy=False) if width < 8 else bits.view(kind)
 
 
 def _coded_texts(array: Array) -> tuple[npt.NDArray[Any], Array | None] | None:

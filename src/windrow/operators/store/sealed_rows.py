@@ -60,7 +60,7 @@ class SealedRows:
     def select(self, names: Sequence[str]) -> SealedRows:
         """Some columns, there must be one."""
         chosen = [self.schema.get_field_index(name) for name in names]
-        schema = pa.schema([self.schema.field(place) for place in chosen], self.schema.metadata)
+        schema = pa.schema([self.schema.field(place) for place in chosen])
         return replace(self, schema=schema, arrays=tuple(self.arrays[place] for place in chosen))
 
     def _batch(self, arrays: list[Any]) -> pa.RecordBatch:

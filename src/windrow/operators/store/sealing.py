@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+
 from windrow.operators.compression.coded_column import Nature
 from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.sealed_rows import SealedRows
 from windrow.plan.compression import Compression, CompressionMode
 
 BLOCK_ROWS = 1024
@@ -48,7 +51,14 @@ class Sealing:
         return some.nbytes >= PAYS * self._arranged(some).sealed(self.natures, self.block_rows).nbytes
 
     def seal(self, rows: RowBlock) -> RowBlock:
-        return self.budget.fitted(self._arranged(rows).sealed(self.natures, self.block_rows))
+        return self.budget.fitted(self._arranged(rows).sealed(self.natures, self.block_rows, self.budget.cache))
+
+    def seal_whole(self, rows: pa.RecordBatch) -> SealedRows:
+        """Whole rows that are looked up at random. Unless blocks are asked for or may go to the disk, they are packed:
+        a look costs no more than it did before, while one into blocks reads all of a block.
+        """
+        in_blocks = self.is_asked or self.budget.limit is not None
+        return self.budget.fitted(SealedRows.of(rows, self.block_rows if in_blocks else None, self.budget.cache))
 
     def _arranged(self, rows: RowBlock) -> RowBlock:
         return rows if self.arrange is None else self.arrange(rows)
