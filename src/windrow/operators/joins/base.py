@@ -14,7 +14,9 @@ from windrow.operators.joins.progress import Joint
 from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
 from windrow.operators.joins.store import JoinStore
 from windrow.operators.late.judging import Missed, below, late_batch, late_schema_of_join
+from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_store import RowStore
+from windrow.operators.store.sealing import sealing_of
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join, Late
@@ -43,6 +45,8 @@ class AnyJoin(Operator):
         self.bounds = [START, START]
         """What each side has promised."""
         self.counters = Counters()
+        self.sealing = sealing_of(node.compression)
+        """How rows are kept that stay; None: as they came."""
 
     def late_rows(self, port: int) -> int:
         return self.late[port]
@@ -50,6 +54,10 @@ class AnyJoin(Operator):
     @property
     def stored_rows(self) -> int:
         return sum(map(len, self.held))
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        return () if self.sealing is None else (self.sealing.budget,)
 
     @property
     def state_bytes(self) -> int:

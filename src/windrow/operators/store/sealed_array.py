@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Array, Integers
+from windrow.aggregates.kinds.base import Array
 from windrow.operators.compression.coded_column import CodedColumn, Nature
 from windrow.operators.store.block_cache import BlockCache
 from windrow.operators.store.packed import Packed
@@ -61,7 +61,7 @@ class SealedArray:
 
     # Reading
 
-    def take(self, rows: Integers, cache: BlockCache | None) -> Array:
+    def take(self, rows: npt.NDArray[Any], cache: BlockCache | None) -> Array:
         """The values at places in any order."""
         if isinstance(self.values, pa.Array):
             whole: Array = self.values.take(arrow(rows))
@@ -136,7 +136,7 @@ class SealedArray:
         return SealedArray(kind, **found)
 
 
-def picked(column: Numbers | Array, rows: Integers, cache: BlockCache | None) -> npt.NDArray[Any]:
+def picked(column: Numbers | Array, rows: npt.NDArray[Any], cache: BlockCache | None) -> npt.NDArray[Any]:
     """Numbers, or flags, at places; blocks of coded ones are looked for in the cache before they are read."""
     if isinstance(column, CodedColumn) and cache is not None:
         return cache.take(column, rows, column.block_rows, column.take)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
-from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.changes import under
 from windrow.operators.store.block_cache import BlockCache
 from windrow.operators.store.sealed_array import Saving, SealedArray
@@ -41,7 +41,7 @@ class SealedRows:
 
     # Reading
 
-    def take(self, rows: Integers) -> pa.RecordBatch:
+    def take(self, rows: npt.NDArray[Any]) -> pa.RecordBatch:
         """Rows at places in any order."""
         if self.start:
             rows = rows + self.start
@@ -103,7 +103,7 @@ WholeRows: TypeAlias = pa.RecordBatch | SealedRows
 """Whole rows as they came, or sealed."""
 
 
-def taken(rows: WholeRows, places: Integers) -> pa.RecordBatch:
+def taken(rows: WholeRows, places: npt.NDArray[Any]) -> pa.RecordBatch:
     """Some rows, in this order."""
     return rows.take(places) if isinstance(rows, SealedRows) else rows.take(arrow(places))
 

@@ -38,13 +38,18 @@ class Sealing:
     is_asked: bool = False
     """Whether somebody asked for blocks, so that rows are sealed even where it saves little."""
 
+    @property
+    def in_blocks(self) -> bool:
+        """Whether blocks were asked for, or may go to the disk."""
+        return self.is_asked or self.budget.limit is not None
+
     def wants(self, waiting: int, sealed: int) -> bool:
         """Whether it is time to seal the rows that wait."""
         return waiting >= max(self.least, min(MOST_ROWS, sealed // SHARE))
 
     def pays(self, rows: RowBlock) -> bool:
         """Whether rows take so much less when they are sealed that it is worth it, by some of them."""
-        if self.is_asked or self.budget.limit is not None:
+        if self.in_blocks:
             return True
         middle = max(0, len(rows) - SAMPLE) // 2
         some = rows.take(slice(middle, middle + SAMPLE))
@@ -57,8 +62,8 @@ class Sealing:
         """Whole rows that are looked up at random. Unless blocks are asked for or may go to the disk, they are packed:
         a look costs no more than it did before, while one into blocks reads all of a block.
         """
-        in_blocks = self.is_asked or self.budget.limit is not None
-        return self.budget.fitted(SealedRows.of(rows, self.block_rows if in_blocks else None, self.budget.cache))
+        block_rows = self.block_rows if self.in_blocks else None
+        return self.budget.fitted(SealedRows.of(rows, block_rows, self.budget.cache))
 
     def _arranged(self, rows: RowBlock) -> RowBlock:
         return rows if self.arrange is None else self.arrange(rows)
