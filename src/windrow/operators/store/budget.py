@@ -22,9 +22,7 @@ FILE_BYTES = 1 << 26
 SHARE = 4
 """One structure takes at most one in so many bytes of the budget."""
 CACHED = 16
-"""Blocks that were read take at most one in so many bytes of the budget of each operator."""
-CACHED_UNASKED = 8
-"""Where there is no budget, one in so many bytes of what is kept, or `LEAST`."""
+"""Blocks that were read take at most one in so many bytes of the budget, for each operator, or of what is kept."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +112,8 @@ class Budget:
         return sum(holder.nbytes for holder in holders)
 
     def _cache_limit(self) -> int:
-        if self.limit is not None:
-            return self.limit // CACHED
-        return max(LEAST, (self.nbytes - self.cache.nbytes) // CACHED_UNASKED)
+        kept = self.nbytes - self.cache.nbytes
+        return (kept if self.limit is None else self.limit) // CACHED
 
     def fitted(self, rows: Sealed, cache: BlockCache | None = None) -> Sealed:
         """Sealed rows, on the disk where memory holds enough already."""
