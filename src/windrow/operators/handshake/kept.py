@@ -18,9 +18,12 @@ from windrow.operators.handshake.blocks import Unsigned
 from windrow.operators.handshake.chain import Found
 from windrow.operators.handshake.scanning import Try
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
-from windrow.operators.joins.results import JoinColumns, Picked
+from windrow.operators.joins.results import JoinColumns, Picked, gathered
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
+from windrow.operators.store.sealed_array import picked
+from windrow.operators.store.sealed_rows import SealedRows, taken
+from windrow.operators.store.sealing import Sealing
 from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.progress.policies import END
 
@@ -31,8 +34,8 @@ _TIME = ".time"
 class HandshakeRows(RowStore):
     """Rows by id."""
 
-    def __init__(self) -> None:
-        super().__init__(RowBlock({"place": np.empty(0, np.int64)}))
+    def __init__(self, sealing: Sealing | None = None) -> None:
+        super().__init__(RowBlock({"place": np.empty(0, np.int64)}), sealing=sealing)
         self._done: Flags = np.empty(0, np.bool_)
         """Rows that have met a partner, or left, from the id `_low` on."""
         self._low = 0
@@ -51,7 +54,7 @@ class HandshakeRows(RowStore):
     def pick(self, ids: Integers, columns: Sequence[str] | None = None) -> Picked:
         """Rows by id, in this order; at least one. All columns, or those that there are of some."""
         placed, order = self.placed(ids)
-        found = [_picked(block).only(columns).take(places) for block, places in placed]
+        found = [_picked(block, places, columns) for block, places in placed]
         if len(found) == 1:
             return found[0]
         back = np.empty(len(ids), np.int64)
@@ -79,12 +82,19 @@ class HandshakeRows(RowStore):
             alone = np.flatnonzero(below & ~self._done[start : start + len(block)])
             if len(alone):
                 self._done[start + alone] = True
-                yield _picked(block).take(alone)
+                yield _picked(block, alone)
         self.blocks = [block for block in self.blocks if not _has_left(block, limit)]
 
     def leaving(self, limit: int) -> int:
         """How many rows there are in blocks that could be let go."""
         return sum(len(block) for block in self.blocks if _has_left(block, limit))
+
+    def _waiting_from(self, blocks: list[RowBlock]) -> int:
+        """Rows keep their ids, so they are sealed only with those next to them."""
+        start = max(super()._waiting_from(blocks), len(blocks) - 1)
+        while start > 0 and not blocks[start - 1].is_sealed and _follows(*blocks[start - 1 : start + 1]):
+            start -= 1
+        return start
 
     @property
     def nbytes(self) -> int:
@@ -105,7 +115,8 @@ def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags
     words = compared.pop(0) if encoder.equalities else None
     # Without anything to compare but times, these are compared.
     bands = tuple(band.view(scale.dtype) for band, scale in zip(compared, encoder.scales, strict=False))
-    return Encoded(rows["time"], words, bands), Picked(len(rows), rows.data, rows["time"]), rows["done"]
+    data = None if rows.data is None else rows.rows
+    return Encoded(rows["time"], words, bands), Picked(len(rows), data, rows["time"]), rows["done"]
 
 
 def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:
@@ -138,8 +149,19 @@ def trial(columns: JoinColumns, kept: tuple[HandshakeRows, HandshakeRows]) -> Tr
     return None if columns.predicate is None else tried
 
 
-def _picked(block: RowBlock) -> Picked:
-    return Picked(len(block), block.data, block["place"])
+def _picked(block: RowBlock, places: Integers, columns: Sequence[str] | None = None) -> Picked:
+    """Some rows of a block. All columns, or those that there are of some."""
+    data, cache = block.data, block.data.cache if isinstance(block.data, SealedRows) else None
+    if data is not None and columns is not None:
+        names = [name for name in columns if name in data.schema.names]
+        data = data.select(names) if names else None
+    times = block.columns["place"]
+    found = gathered(times, places) if isinstance(times, np.ndarray) else picked(times, places, cache)
+    return Picked(len(places), None if data is None else taken(data, places), found)
+
+
+def _follows(block: RowBlock, other: RowBlock) -> bool:
+    return block.first + len(block) == other.first
 
 
 def _has_left(block: RowBlock, limit: int) -> bool:

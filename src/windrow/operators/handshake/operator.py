@@ -67,7 +67,7 @@ class HandshakeJoin(PairJoin):
         """Results that were found as state was saved."""
 
     def _empty(self) -> tuple[tuple[HandshakeRows, HandshakeRows], Driver]:
-        kept = HandshakeRows(), HandshakeRows()
+        kept = HandshakeRows(self.sealing), HandshakeRows(self.sealing)
         return kept, Driver(*self.settings, trial(self.columns, kept))
 
     # Rows in

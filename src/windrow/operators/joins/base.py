@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, LateRows, Operator
 from windrow.operators.input.policy import as_late_rows
+from windrow.operators.joins.asof_rows import AsOfRows
 from windrow.operators.joins.encoding import Encoded, Encoder
 from windrow.operators.joins.progress import Joint
 from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
@@ -35,7 +36,7 @@ class AnyJoin(Operator):
     """
 
     makes_results = True
-    held: Sequence[JoinStore | RowStore]
+    held: Sequence[JoinStore | RowStore | AsOfRows]
     """What is kept of each side."""
 
     def __init__(self, node: Join, shapes: tuple[Shape, Shape]) -> None:

@@ -110,9 +110,7 @@ class RowStore:
         if self.sealing is None:
             return
         blocks, sealing, end = self.blocks, self.sealing, self._apart or len(self.blocks)
-        start = end
-        while start > 0 and not blocks[start - 1].is_sealed:
-            start -= 1
+        start = self._waiting_from(blocks[:end])
         waiting = sum(map(len, blocks[start:end]))
         if not waiting or not sealing.wants(waiting // self._patience, sum(map(len, blocks[:start]))):
             return
@@ -124,6 +122,13 @@ class RowStore:
         sealed = sealing.seal(rows)
         self.blocks = [*blocks[:start], sealed.numbered(blocks[start].first), *blocks[end:]]
         self._apart = start + 1 if self._apart else 0
+
+    def _waiting_from(self, blocks: list[RowBlock]) -> int:
+        """Where the blocks at the end begin that wait to be sealed."""
+        start = len(blocks)
+        while start > 0 and not blocks[start - 1].is_sealed:
+            start -= 1
+        return start
 
     def insert(self, rows: RowBlock) -> None:
         """Rows into their places, after those of equal value; costs the rows from the least of them on."""
