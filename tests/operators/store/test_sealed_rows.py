@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.operators.store import budget as budgets
+from windrow.operators.store import sealed_array
 from windrow.operators.store.block_cache import BlockCache
 from windrow.operators.store.budget import Budget
 from windrow.operators.store.sealed_array import SealedArray
@@ -84,6 +85,13 @@ def _bits(array: pa.Array[Any]) -> list[Any]:
     return np.asarray(known).view(f"i{array.type.bit_width // 8}").tolist()  # type: ignore[no-any-return]
 
 
+def of(batch: pa.RecordBatch, block_rows: int | None, cache: BlockCache | None = None) -> SealedRows:
+    """Rows that are sealed also where that makes them larger."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sealed_array, "WORTH", 1e9)
+        return SealedRows.of(batch, block_rows, cache)
+
+
 SHAPES = st.sampled_from((None, 4, 64, 1024))
 
 
@@ -91,9 +99,9 @@ SHAPES = st.sampled_from((None, 4, 64, 1024))
 def test_rows_come_back_as_they_were(
     batch: pa.RecordBatch, block_rows: int | None, is_cached: bool, data: st.DataObject
 ) -> None:
-    sealed = SealedRows.of(batch, block_rows, BlockCache(lambda: 1 << 12) if is_cached else None)
+    assert SealedRows.of(batch, block_rows).nbytes <= batch.nbytes
+    sealed = of(batch, block_rows, BlockCache(lambda: 1 << 12) if is_cached else None)
     assert (len(batch), batch.nbytes) == (len(sealed), sealed.raw_bytes)
-    assert sealed.nbytes <= batch.nbytes
     assert same(batch, sealed.batch())
     places = st.integers(0, max(0, len(batch) - 1))
     for _ in range(3):
@@ -110,7 +118,7 @@ def test_rows_come_back_as_they_were(
 
 @given(rows(), SHAPES)
 def test_rows_are_saved_and_come_back(batch: pa.RecordBatch, block_rows: int | None) -> None:
-    sealed = SealedRows.of(batch, block_rows)
+    sealed = of(batch, block_rows)
     saved = list(sealed.saved())
     assert [id(stamp) for _, stamp, _ in saved] == [id(stamp) for _, stamp, _ in sealed.saved()]
     back = SealedRows.of_tables({name: make() for name, _, make in saved}, len(batch))
@@ -121,7 +129,7 @@ def test_rows_are_saved_and_come_back(batch: pa.RecordBatch, block_rows: int | N
 @given(rows(), st.sampled_from((4, 64)), st.data())
 def test_rows_on_the_disk_come_back(batch: pa.RecordBatch, block_rows: int, data: st.DataObject) -> None:
     budget = Budget(0)
-    sealed = budget.fitted(SealedRows.of(batch, block_rows, budget.cache))
+    sealed = budget.fitted(of(batch, block_rows, budget.cache))
     if spilled_bytes(sealed):
         assert any(isinstance(array.values, SpilledColumn) for array in sealed.arrays)
     assert same(batch, opened(sealed))
@@ -134,7 +142,7 @@ def test_nan_payloads_and_what_null_hides() -> None:
     floats = pa.array(bits.view(np.float64), mask=np.arange(400) % 7 == 0)
     for block_rows in (None, 64):
         batch = pa.record_batch([floats], names=["x"])
-        assert same(batch, SealedRows.of(batch, block_rows).batch())
+        assert same(batch, of(batch, block_rows).batch())
 
 
 @pytest.mark.parametrize("block_rows", [None, 1024])

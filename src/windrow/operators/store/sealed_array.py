@@ -24,6 +24,8 @@ Saving: TypeAlias = tuple[str, object, Callable[[], pa.Table]]
 """A table to save: its name, what stays the same as long as it does, and how it is made."""
 SAMPLE, DISTINCT = 2048, 7 / 8
 """Text is not looked into further where so large a share of so many values are different."""
+WORTH = 1.0
+"""An array that would take more than so much of what it takes stays as it is."""
 _TEXTS = pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary
 
 
@@ -57,7 +59,7 @@ class SealedArray:
             values = Packed.of_floats(numbers.view(np.int64)) if is_float else Packed.of(numbers)
         flags = None if known is None else _sealed_flags(known, block_rows)
         made = SealedArray(array.type, values, flags, words)
-        return made if made.nbytes < array.nbytes else plain
+        return made if made.nbytes < WORTH * array.nbytes else plain
 
     # Reading
 
