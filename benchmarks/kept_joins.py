@@ -199,7 +199,9 @@ def by_case(settings: Settings) -> None:
 def asked_again(settings: Settings) -> None:
     rows = settings.rows(1_000_000)
     lines = []
-    spreads = side_by_side({name: lambda size=size: hot(rows, size)[0] for name, size in (("without", 0), ("with", 16))})  # type: ignore[misc]
+    spreads = side_by_side(
+        {name: lambda size=size: hot(rows, size)[0] for name, size in (("without", 0), ("with", 16))}
+    )  # type: ignore[misc]
     for name, size in (("without", 0), ("with", 16)):
         _, hits, misses = hot(rows, size)
         share = hits / max(1, hits + misses)

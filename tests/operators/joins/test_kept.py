@@ -57,7 +57,7 @@ def blocks_of(rows: int) -> Iterator[None]:
         patch.setattr(sealing, "PAYS", 0)
         patch.setattr(sealed_array, "WORTH", 1000.0 if rows < 1024 else 1.0)
         patch.setattr(stores, "ROWS", 2)
-        patch.setattr(stores, "SMALLER", 9.0)
+        patch.setattr(sealing, "PACKED_PAYS", 0)
         yield
 
 

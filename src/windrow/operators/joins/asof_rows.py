@@ -135,11 +135,11 @@ class AsOfRows:
         self._gone = numbers_of(parts.pop("gone"), "number") if "gone" in parts else self._gone[:0]
         sealing = self.store.sealing
         for first in sorted({int(key.partition(".")[0]) for key in parts}):
+            assert sealing is not None
             place = CodedColumn.of_table(parts[f"{first}.place"])
-            cache = None if sealing is None else sealing.budget.cache
-            data = SealedRows.of_tables(under(f"{first}.row.", parts), place.size, cache)
+            data = SealedRows.of_tables(under(f"{first}.row.", parts), place.size, sealing.budget.cache)
             code = CodedColumn.of(encode(data.batch()), block_rows=place.block_rows)
-            self.store.blocks.append(RowBlock({"place": place, "code": code}, data, first))
+            self.store.blocks.append(RowBlock({"place": place, "code": code}, sealing.restored(data), first))
             self.store.count = first + place.size
         rest = self.store.nothing.like(tables[name])
         self.store.append(rest.having({"code": encode(rest.rows)}), seal=False)
@@ -148,9 +148,9 @@ class AsOfRows:
 def _saved(block: RowBlock) -> list[tuple[str, Stamped]]:
     """The tables of a coded block, which never changes."""
     assert isinstance(block.data, SealedRows)
-    place: Any = block.columns["place"]
+    (place,) = ((stamp, make) for name, stamp, make in block.coded() if name == "place")
     rows = [(f"row.{part}", Stamped(stamp, make)) for part, stamp, make in block.data.saved()]
-    return [("place", Stamped(place, place.table)), *rows]
+    return [("place", Stamped(*place)), *rows]
 
 
 def _among(numbers: Integers, gone: Integers) -> npt.NDArray[np.bool_]:

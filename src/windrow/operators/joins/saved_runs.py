@@ -14,9 +14,9 @@ from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.runs import RunLayout, SortedRun, sorted_run
 from windrow.operators.state.changes import Saved, Stamped, under
-from windrow.operators.store.block_cache import BlockCache
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.sealed_rows import SealedRows
+from windrow.operators.store.sealing import Sealing
 
 _PAYLOAD = "row."
 
@@ -48,11 +48,11 @@ def encoded(places: Any, columns: Mapping[str, Any], layout: RunLayout) -> Encod
     return Encoded(places, columns.get("word"), tuple(columns[f"band{i}"] for i in range(layout.bands)))
 
 
-def loaded_run(tables: Mapping[str, pa.Table], layout: RunLayout, least: int, cache: BlockCache | None) -> SortedRun:
+def loaded_run(tables: Mapping[str, pa.Table], layout: RunLayout, least: int, sealing: Sealing) -> SortedRun:
     """The run that was saved; `least` is not above its smallest time."""
     places = CodedColumn.of_table(tables["place"]).read()
     index: dict[str, Any] = dict(RowBlock.of_table(tables["index"]).columns)
-    payload = SealedRows.of_tables(under(_PAYLOAD, tables), len(places), cache)
+    payload = sealing.restored(SealedRows.of_tables(under(_PAYLOAD, tables), len(places), sealing.budget.cache))
     marks = np.array(tables["matched"]["matched"], np.uint8) if "matched" in tables else None
     return sorted_run(encoded(places, index, layout), payload, marks, least, layout)
 

@@ -15,6 +15,7 @@ from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.runs import Marks, RunLayout, SortedRun, merged, sorted_run
 from windrow.operators.joins.saved_runs import columns_of, encoded, loaded_run, saved_run
 from windrow.operators.state.changes import Saved, under
+from windrow.operators.store import sealing as sealings
 from windrow.operators.store.budget import Kept
 from windrow.operators.store.row_block import RowBlock, value_order
 from windrow.operators.store.sealed_rows import raw_bytes, spilled_bytes, taken
@@ -27,8 +28,8 @@ ROWS = 1 << 13
 """Segments that hold fewer rows are made twice as long."""
 LARGE = 1 << 19
 """Rows from which on looking into a run costs what memory costs."""
-SMALLER, LATER = 0.75, 16
-"""Payload that packing makes no smaller than this stays as it is, and so do that many runs after it."""
+LATER = 16
+"""Where packing payload does not pay, it stays as it is, and so does that of so many runs after it."""
 
 
 class JoinStore:
@@ -113,7 +114,7 @@ class JoinStore:
             return run
         assert isinstance(run.payload, pa.RecordBatch)
         payload = sealing.seal_whole(run.payload)
-        if not sealing.in_blocks and payload.nbytes > SMALLER * run.payload.nbytes:
+        if not sealing.in_blocks and run.payload.nbytes < sealings.PACKED_PAYS * payload.nbytes:
             self._passing = LATER
             return run
         self.sealed += 1
@@ -229,8 +230,8 @@ class JoinStore:
             (self.step,) = scalars_of(tables[f"{name}.step"])
         parts = under(f"{name}.", tables)
         for number in sorted({int(key.partition(".")[0]) for key in parts if key != "step"}):
-            cache = None if self.sealing is None else self.sealing.budget.cache
-            run = replace(loaded_run(under(f"{number}.", parts), self.layout, least, cache), number=number)
+            assert self.sealing is not None
+            run = replace(loaded_run(under(f"{number}.", parts), self.layout, least, self.sealing), number=number)
             self.segments.setdefault((run.span[0] - self.origin) // self.step, []).append(run)
             self.sealed = number + 1
         if name in tables:

@@ -16,6 +16,8 @@ FEWEST = 16
 """Blocks that are held however little else is kept."""
 MANY = 2
 """Looks into more than one in so many of the blocks that fit are not looks at what is asked for often."""
+EVERY = 64
+"""How many times there may be no room before it is asked again how much there may be."""
 
 Slots = npt.NDArray[np.int32]
 
@@ -27,7 +29,7 @@ class BlockCache:
     """
 
     def __init__(self, limit: Callable[[], int]) -> None:
-        """`limit` says how many bytes it may take; it is asked when there is no room."""
+        """`limit` says how many bytes it may take; it is asked now and then when there is no room."""
         self._limit = limit
         self._lock = Lock()
         self._values: Integers = np.empty((0, 0), np.int64)
@@ -40,6 +42,7 @@ class BlockCache:
         self._used: Integers = np.empty(0, np.int64)
         """When each slot was looked at last, counted in looks."""
         self._looks = 0
+        self._asked = self._most = 0
         self.hits = 0
         """Blocks that were found here."""
         self.misses = 0
@@ -70,7 +73,8 @@ class BlockCache:
                 found = None
             else:
                 self._load(column, places, wanted, missing, block_rows, read)
-                found = self._values[places[blocks], rows - blocks * block_rows]
+                at = (places[blocks].astype(np.int64) - blocks) * block_rows + rows
+                found = self._values.reshape(-1).take(at)
         if found is None:
             return read(rows)
         kind = read(rows[:0]).dtype
@@ -84,9 +88,11 @@ class BlockCache:
         slots = len(self._values)
         if MANY * wanted <= slots and len(self._holders) + wanted <= slots:
             return True
-        most = max(FEWEST, self._limit() // (8 * block_rows))
-        if most > slots:
-            more = min(most, max(FEWEST, 2 * slots, MANY * wanted)) - slots
+        if self._asked % EVERY == 0:
+            self._most = max(FEWEST, self._limit() // (8 * block_rows))
+        self._asked += 1
+        if self._most > slots:
+            more = min(self._most, max(FEWEST, 2 * slots, MANY * wanted)) - slots
             fresh = np.empty((more, block_rows), np.int64)
             self._values = np.concatenate([self._values, fresh]) if slots else fresh
             self._blocks, self._used = (np.append(old, np.zeros(more, np.int64)) for old in (self._blocks, self._used))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,8 +67,8 @@ class RowBlock:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether columns are in coded blocks, which are shared and never made anew."""
-        return any(isinstance(column, CODED) for column in self.columns.values())
+        """Whether columns are in coded blocks, or whole rows are sealed: these are shared and never made anew."""
+        return isinstance(self.data, SealedRows) or any(isinstance(column, CODED) for column in self.columns.values())
 
     def sealed(self, natures: Mapping[str, Nature], block_rows: int, cache: BlockCache | None = None) -> RowBlock:
         """The same rows with their columns in coded blocks, but for matrices; `cache` is for whole rows."""
@@ -82,6 +83,11 @@ class RowBlock:
         data = SealedRows.of(self.data, block_rows, cache) if isinstance(self.data, pa.RecordBatch) else self.data
         return RowBlock(columns, data, self.first, self.by)
 
+    def sealed_in_place(self) -> RowBlock:
+        """The same rows in few bytes, of which any is found without reading others: all columns packed."""
+        assert isinstance(self.data, pa.RecordBatch)
+        return RowBlock(self.packed().columns, SealedRows.of(self.data, None), self.first, self.by)
+
     def spilled(self, spill: Callable[[Any], Any]) -> RowBlock:
         """The same rows with their coded columns where `spill` puts them."""
         columns = {name: spill(column) for name, column in self.columns.items()}
@@ -91,8 +97,7 @@ class RowBlock:
     def coded(self) -> Iterator[tuple[str, object, Callable[[], pa.Table]]]:
         """The columns of sealed rows: their names, what stays the same as long as they do, and them as tables."""
         for name, column in self.columns.items():
-            coded = column if isinstance(column, CODED) else CodedColumn.of(_read(column))
-            yield name, column, coded.table
+            yield name, column, column.table if isinstance(column, CODED) else partial(_coded_table, column)
 
     def opened(self, start: int = 0, stop: int | None = None) -> RowBlock:
         """The same rows, or a stretch of them, without coded blocks."""
@@ -273,6 +278,10 @@ def value_order(values: npt.NDArray[Any]) -> Integers:
 def _headers(column: CodedColumn | SpilledColumn) -> CodedColumn:
     """A coded column, maybe without its bytes."""
     return column.headers if isinstance(column, SpilledColumn) else column
+
+
+def _coded_table(column: Column) -> pa.Table:
+    return CodedColumn.of(_read(column)).table()
 
 
 def _read(column: Column) -> npt.NDArray[Any]:

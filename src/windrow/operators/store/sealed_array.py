@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -103,7 +104,7 @@ class SealedArray:
 
     # What it takes, and where it is
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         return sum(int(part.nbytes) for part in (self.values, self.known, self.words) if part is not None)
 

@@ -19,6 +19,8 @@ LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
 """Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
 PAYS, SAMPLE = 4, 1 << 14
 """Values that nothing makes smaller take a third of what rows of them take: only their panes and groups get small."""
+PACKED_PAYS = 4 / 3
+"""Whole rows are packed in the time that it takes to copy them, so that less is enough."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
@@ -53,17 +55,27 @@ class Sealing:
             return True
         middle = max(0, len(rows) - SAMPLE) // 2
         some = rows.take(slice(middle, middle + SAMPLE))
-        return some.nbytes >= PAYS * self._arranged(some).sealed(self.natures, self.block_rows).nbytes
+        return some.nbytes >= (PAYS if rows.data is None else PACKED_PAYS) * self._sealed(some).nbytes
 
     def seal(self, rows: RowBlock) -> RowBlock:
-        return self.budget.fitted(self._arranged(rows).sealed(self.natures, self.block_rows, self.budget.cache))
+        return self.budget.fitted(self._sealed(rows))
+
+    def _sealed(self, rows: RowBlock) -> RowBlock:
+        """Whole rows are looked up at random. Unless blocks are asked for, or may go to the disk, they are packed: a
+        look at one costs no more than it did before, while one into blocks reads all of a block.
+        """
+        if rows.data is not None and not self.in_blocks:
+            return self._arranged(rows).sealed_in_place()
+        return self._arranged(rows).sealed(self.natures, self.block_rows, self.budget.cache)
 
     def seal_whole(self, rows: pa.RecordBatch) -> SealedRows:
-        """Whole rows that are looked up at random. Unless blocks are asked for or may go to the disk, they are packed:
-        a look costs no more than it did before, while one into blocks reads all of a block.
-        """
+        """Whole rows without columns of numbers, as `seal` has them."""
         block_rows = self.block_rows if self.in_blocks else None
         return self.budget.fitted(SealedRows.of(rows, block_rows, self.budget.cache))
+
+    def restored(self, rows: SealedRows) -> SealedRows:
+        """Rows in blocks that were saved, as `seal_whole` would have made them of what they were."""
+        return self.budget.fitted(rows) if self.in_blocks else SealedRows.of(rows.batch(), None)
 
     def _arranged(self, rows: RowBlock) -> RowBlock:
         return rows if self.arrange is None else self.arrange(rows)
