@@ -1,33 +1,36 @@
 """Rows that joins keep: bytes of their payload and the time it costs to keep it small, by mode and kind of join.
 
-Trades (`../shared/data/trades.parquet`, else ones like them), several times one after the other, joined with themselves:
+Trades (`../shared/data/trades.parquet`, else ones like them), again and again, each time later, joined with themselves:
 by symbol and price within some minutes, as of the last trade of a symbol while the left side is minutes behind, and
 by a chain of handshakes. `COMPRESS off`, `auto` and `blocks` run side by side; their answers are compared first.
 Bytes a kept row are the most that were held at once; of those of an index join, the index takes its part in any mode.
 Bar: `auto` takes at most 1.15 times as long as `off`.
 A saved row: all rows as chunks of a checkpoint, then what the next save writes after a sixteenth more came.
-A key that is asked for again and again: blocks that are looked into with a cache and without.
+Keys that are asked for again and again: blocks that are looked into with a cache and without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _figures import Figure, Unit, ratios
-from _harness import ROOT, Settings, benchmark, piece, side_by_side, verdict
+from _figures import Figure, Unit
+from _harness import ROOT, Settings, benchmark, side_by_side, verdict
 
 import windrow as wr
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
+from windrow.operators.joins.asof_rows import AsOfRows
 from windrow.operators.joins.base import AnyJoin
+from windrow.operators.joins.runs import SortedRun
+from windrow.operators.joins.store import JoinStore
 from windrow.operators.state.changes import nested
+from windrow.operators.store.sealed_rows import SealedRows
 from windrow.sharded import chunks
 
 TRADES = ROOT.parent / "shared" / "data" / "trades.parquet"
@@ -128,10 +131,10 @@ def payload_bytes(runner: Runner) -> int:
     found = 0
     for operator in joins(runner):
         for rows in operator.held:
-            if hasattr(rows, "segments"):
-                blocks: Any = [run.payload for runs in rows.segments.values() for run in runs]
+            if isinstance(rows, JoinStore):
+                blocks: list[Any] = [run.payload for runs in rows.segments.values() for run in runs]
             else:
-                blocks = [block.data for block in getattr(rows, "store", rows).blocks]
+                blocks = [block.data for block in (rows.store if isinstance(rows, AsOfRows) else rows).blocks]
             found += sum(block.nbytes for block in blocks if block is not None)
     return found
 
@@ -178,11 +181,11 @@ def by_case(settings: Settings) -> None:
     data, lines = trades(settings.rows(ROWS)), []
     for case in settings.chosen(CASES):
         part = data.slice(0, len(data) // 4) if case == "handshake" else data
-        works = {mode: lambda case=case, part=part, mode=mode: results(case, part, mode) for mode in MODES}  # type: ignore[misc]
+        works = {mode: lambda case=case, part=part, mode=mode: results(case, part, mode) for mode in MODES}
         times = side_by_side(works, settings.repeats, lambda answers: len(set(answers)) == 1)
         plain = held(case, part, "off")
         for mode in MODES:
-            kept, slower = held(case, part, mode), times[mode].value / times["off"].value
+            kept, slower = held(case, part, mode), times[mode].median / times["off"].median
             whole, after = saved(case, part, mode)
             each = [kept.bytes / kept.rows, kept.payload / kept.rows, whole, after]
             bar = verdict(slower, BAR, at_most=True) if mode == "auto" else ""
@@ -193,22 +196,73 @@ def by_case(settings: Settings) -> None:
     settings.report(f"{len(data):,} trades a side", headers, lines, labels=2)
 
 
-# A key that is asked for again and again
+# Keys that are asked for again and again
+
+HOT, LOOKS, PROBES = 3, 200, 64
+"""Keys that are asked for, and how often so many rows ask for them."""
+
+
+def hot_rows(rows: int) -> tuple[Runner, list[pa.RecordBatch]]:
+    """A join that holds so many rows in blocks, and rows that look for partners of a few keys among them."""
+    chance = np.random.default_rng(3)
+    kept = tabled(
+        ts=np.arange(rows),
+        k=chance.integers(0, rows // 20, rows),
+        v=chance.integers(0, 1 << 20, rows),
+        w=np.arange(rows),
+    )
+    asking = pa.schema([("ts", pa.int64()), ("k", pa.int64())])
+    streams = {
+        "a": wr.stream([], time="ts", progress=wr.slack(0), name="a", schema=kept.schema),
+        "b": wr.stream([], time="ts", progress=wr.slack(rows), name="b", schema=asking),
+    }
+    text = f"SELECT a.v AS v, a.w AS w, a.ts AS at FROM a, b WHERE a.k = b.k AND a.ts BETWEEN b.ts - {rows} AND b.ts"
+    query = wr.sql(f"{text} COMPRESS blocks", **streams)
+    runner = Runner(query.plan, query.sources, LocalOptions())
+    for batch in kept.to_batches(max_chunksize=BATCH):
+        runner.feed("a", batch)
+    looks = [tabled(ts=np.full(PROBES, rows - 2), k=chance.integers(0, HOT, PROBES)) for _ in range(LOOKS)]
+    return runner, [look.to_batches()[0] for look in looks]
+
+
+def without_cache(runner: Runner) -> Runner:
+    """The same, where each look reads its blocks."""
+    for operator in joins(runner):
+        for held in operator.held:
+            assert isinstance(held, JoinStore)
+            for runs in held.segments.values():
+                runs[:] = [uncached(run) for run in runs]
+    return runner
+
+
+def uncached(run: SortedRun) -> SortedRun:
+    return replace(run, payload=replace(run.payload, cache=None)) if isinstance(run.payload, SealedRows) else run
+
+
+def looked_up(runner: Runner, looks: list[pa.RecordBatch]) -> int:
+    before = runner.metrics().results
+    for look in looks:
+        runner.feed("b", look)
+    return runner.metrics().results - before
 
 
 def asked_again(settings: Settings) -> None:
     rows = settings.rows(1_000_000)
+    (cached, looks), (plain, _) = hot_rows(rows), hot_rows(rows)
+    works = {"with": lambda: looked_up(cached, looks), "without": lambda: looked_up(without_cache(plain), looks)}
+    times = side_by_side(works, settings.repeats, lambda answers: answers[0] == answers[1] > 0)
     lines = []
-    spreads = side_by_side(
-        {name: lambda size=size: hot(rows, size)[0] for name, size in (("without", 0), ("with", 16))}
-    )  # type: ignore[misc]
-    for name, size in (("without", 0), ("with", 16)):
-        _, hits, misses = hot(rows, size)
-        share = hits / max(1, hits + misses)
-        lines.append([name, spreads[name].time(), f"{hits:,}", f"{misses:,}", f"{share:.0%}"])
-    settings.report("one key", ["cache", "time", "hits", "misses", "hit rate"], lines)
+    for name in works:
+        found = cached.metrics() if name == "with" else plain.metrics()
+        looked = found.cache_hits + found.cache_misses
+        share = f"{found.cache_hits / looked:.1%} of {looked:,}" if looked else ""
+        lines.append([name, times[name].time(), f"{times[name].median / times['with'].median:.2f}x", share])
+    title = f"{LOOKS} batches of {PROBES} rows ask for {HOT} keys of {rows:,} rows in blocks"
+    settings.report(title, ["cache", "time", "of that with", "blocks that were there"], lines)
 
 
 if __name__ == "__main__":
     with benchmark(__doc__) as settings:
+        if not settings.only:
+            asked_again(settings)
         by_case(settings)
