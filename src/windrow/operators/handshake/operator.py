@@ -67,7 +67,7 @@ class HandshakeJoin(PairJoin):
         """Results that were found as state was saved."""
 
     def _empty(self) -> tuple[tuple[HandshakeRows, HandshakeRows], Driver]:
-        kept = HandshakeRows(self.sealing), HandshakeRows(self.sealing)
+        kept = HandshakeRows(self.sealing_of_rows), HandshakeRows(self.sealing_of_rows)
         return kept, Driver(*self.settings, trial(self.columns, kept))
 
     # Rows in

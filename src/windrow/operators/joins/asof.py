@@ -80,7 +80,7 @@ class AsOfJoinOperator(AnyJoin):
             for side in (LEFT, RIGHT)
         ]
         self.keys = KeyCodes(conditions(node, shapes).equalities, both)
-        self.held: list[AsOfRows] = [AsOfRows(schema, self.sealing) for schema in self.schemas]
+        self.held: list[AsOfRows] = [AsOfRows(schema, self.sealing_of_rows) for schema in self.schemas]
         self.bound = START
         self.may_tie = False
         """Whether right rows came since it was looked at whether some are of equal key and time."""

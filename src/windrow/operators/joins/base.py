@@ -17,7 +17,7 @@ from windrow.operators.joins.store import JoinStore
 from windrow.operators.late.judging import Missed, below, late_batch, late_schema_of_join
 from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_store import RowStore
-from windrow.operators.store.sealing import sealing_of
+from windrow.operators.store.sealing import Sealing, sealing_of
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join, Late
@@ -48,6 +48,11 @@ class AnyJoin(Operator):
         self.counters = Counters()
         self.sealing = sealing_of(node.compression)
         """How rows are kept that stay; None: as they came."""
+
+    @property
+    def sealing_of_rows(self) -> Sealing | None:
+        """How they are where they are in a store of rows."""
+        return None if self.sealing is None else self.sealing.of_fewer()
 
     def late_rows(self, port: int) -> int:
         return self.late[port]

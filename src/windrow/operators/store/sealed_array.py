@@ -144,7 +144,7 @@ def picked(column: Numbers | Array, rows: npt.NDArray[Any], cache: BlockCache | 
     if isinstance(column, CodedColumn) and cache is not None:
         return cache.take(column, rows, column.block_rows, column.take)
     if isinstance(column, Packed):
-        return column.take(rows).read()
+        return column.pick(rows)
     if isinstance(column, pa.Array):
         return np.asarray(column.take(arrow(rows)))
     return column.take(rows)

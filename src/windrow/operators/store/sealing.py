@@ -21,6 +21,8 @@ PAYS, SAMPLE = 4, 1 << 14
 """Values that nothing makes smaller take a third of what rows of them take: only their panes and groups get small."""
 PACKED_PAYS = 4 / 3
 """Whole rows are packed in the time that it takes to copy them, so that less is enough."""
+FEWER = 4
+"""So many times as many rows wait where few blocks are wanted."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
@@ -72,6 +74,10 @@ class Sealing:
         """Whole rows without columns of numbers, as `seal` has them."""
         block_rows = self.block_rows if self.in_blocks else None
         return self.budget.fitted(SealedRows.of(rows, block_rows, self.budget.cache))
+
+    def of_fewer(self) -> Sealing:
+        """The same for rows of which some are looked up in all blocks at once, so that there should be few blocks."""
+        return self if self.is_asked else replace(self, least=FEWER * self.least)
 
     def restored(self, rows: SealedRows) -> SealedRows:
         """Rows in blocks that were saved, as `seal_whole` would have made them of what they were."""
