@@ -179,6 +179,8 @@ def reader(seen: list[int]) -> Callable[[Any], Any]:
 
 
 class Column:
+    dtype = np.dtype(np.int64)
+
     def __len__(self) -> int:
         return 1000
 

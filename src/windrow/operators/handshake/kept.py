@@ -6,12 +6,13 @@ left. Workers read columns while the driver adds rows, which the store allows; o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import arrow, concatenated
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch
 from windrow.operators.handshake.blocks import Unsigned
@@ -19,8 +20,10 @@ from windrow.operators.handshake.chain import Found
 from windrow.operators.handshake.scanning import Try
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
 from windrow.operators.joins.results import JoinColumns, Picked, gathered
+from windrow.operators.state.changes import Saved, under
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
+from windrow.operators.store.saved_rows import loaded_rows, numbers_in, saved_rows
 from windrow.operators.store.sealed_array import picked
 from windrow.operators.store.sealed_rows import SealedRows, taken
 from windrow.operators.store.sealing import Sealing
@@ -103,20 +106,66 @@ class HandshakeRows(RowStore):
     def saved(self, ids: Integers, columns: list[Unsigned]) -> pa.Table:
         """Some rows by id, oldest first; `columns` are what the chain compares of them."""
         rows = self.pick(ids)
-        own: dict[str, Any] = {"time": rows.times, "done": self.done(ids)}
-        own |= {f"compared{i}": column for i, column in enumerate(columns)}
-        return RowBlock(own, rows.data).table()
+        return RowBlock(self._compared(ids, columns, rows.times), rows.data).table()
+
+    def saved_apart(self, name: str, ids: Integers, columns: list[Unsigned]) -> dict[str, Saved]:
+        """The same in several tables, so that whole rows in sealed blocks are saved once; the others are `rest`."""
+        sealed = [block for block in self.blocks if isinstance(block.data, SealedRows)]
+        inside = np.zeros(len(ids), np.bool_)
+        tables: dict[str, Saved] = {}
+        for block in sealed:
+            low, high = np.searchsorted(ids, (block.first, block.first + len(block)))
+            inside[low:high] = True
+            if low < high:
+                tables |= {f"{name}.{block.first}.{part}": table for part, table in saved_rows(block)}
+        if not tables:
+            return {name: self.saved(ids, columns)}
+        own = self._compared(ids, columns, None)
+        if not inside.all():
+            rest = self.pick(ids[~inside])
+            assert rest.times is not None
+            tables[f"{name}.rest"] = RowBlock({"time": rest.times}, rest.data).table()
+        return {name: RowBlock(own).table(), **tables}
+
+    def _compared(self, ids: Integers, columns: list[Unsigned], times: Integers | None) -> dict[str, Any]:
+        own: dict[str, Any] = {"number": ids} if times is None else {"time": times}
+        return {**own, "done": self.done(ids), **{f"compared{i}": column for i, column in enumerate(columns)}}
 
 
-def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags]:
+def load_rows(
+    name: str, tables: Mapping[str, pa.Table], encoder: Encoder, sealing: Sealing | None
+) -> tuple[Encoded, Picked, Flags]:
     """What is compared of rows that were saved, what is kept of them, and which have met a partner."""
-    rows = RowBlock.of_table(table)
+    rows = RowBlock.of_table(tables[name])
+    if "number" in rows:
+        assert sealing is not None
+        rows = _together(rows, under(f"{name}.", tables), sealing)
     compared = [rows[name] for name in rows.columns if name.startswith("compared")]
     words = compared.pop(0) if encoder.equalities else None
     # Without anything to compare but times, these are compared.
     bands = tuple(band.view(scale.dtype) for band, scale in zip(compared, encoder.scales, strict=False))
     data = None if rows.data is None else rows.rows
     return Encoded(rows["time"], words, bands), Picked(len(rows), data, rows["time"]), rows["done"]
+
+
+def _together(rows: RowBlock, parts: Mapping[str, pa.Table], sealing: Sealing) -> RowBlock:
+    """Rows that were saved apart, as they would have been together."""
+    numbers, times = rows["number"], np.empty(len(rows), np.int64)
+    inside, found, places = np.zeros(len(rows), np.bool_), list[pa.RecordBatch](), list[Integers]()
+    for first in numbers_in(parts):
+        place, data = loaded_rows(under(f"{first}.", parts), sealing)
+        low, high = (int(at) for at in np.searchsorted(numbers, (first, first + place.size)))
+        inside[low:high] = True
+        times[low:high] = place.take(numbers[low:high] - first)
+        found.append(data.take(numbers[low:high] - first))
+        places.append(np.arange(low, high))
+    if "rest" in parts:
+        rest = RowBlock.of_table(parts["rest"])
+        times[~inside] = rest["time"]
+        found.append(rest.rows)
+        places.append(np.flatnonzero(~inside))
+    order = np.argsort(np.concatenate(places))
+    return RowBlock({**rows.columns, "time": times}, concatenated(found).take(arrow(order)))
 
 
 def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:

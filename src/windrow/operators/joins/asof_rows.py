@@ -12,11 +12,12 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, concatenated, numbers_of, tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.compression.coded_column import CodedColumn
-from windrow.operators.state.changes import Saved, Stamped, under
+from windrow.operators.state.changes import Saved, under
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.row_store import RowStore
-from windrow.operators.store.sealed_rows import SealedRows, taken
+from windrow.operators.store.saved_rows import loaded_rows, numbers_in, saved_rows
+from windrow.operators.store.sealed_rows import taken
 from windrow.operators.store.sealing import Sealing
 from windrow.semantics.progress.policies import END
 
@@ -123,7 +124,7 @@ class AsOfRows:
         tables: dict[str, Saved] = {name: rest.sorted("place").without("code").table()}
         for block in self.store.blocks:
             if block.is_sealed:
-                tables |= {f"{name}.{block.first}.{part}": table for part, table in _saved(block)}
+                tables |= {f"{name}.{block.first}.{part}": table for part, table in saved_rows(block)}
         if len(self._gone):
             tables[f"{name}.gone"] = tabled(number=self._gone)
         return tables
@@ -134,23 +135,14 @@ class AsOfRows:
         parts = under(f"{name}.", tables)
         self._gone = numbers_of(parts.pop("gone"), "number") if "gone" in parts else self._gone[:0]
         sealing = self.store.sealing
-        for first in sorted({int(key.partition(".")[0]) for key in parts}):
+        for first in numbers_in(parts):
             assert sealing is not None
-            place = CodedColumn.of_table(parts[f"{first}.place"])
-            data = SealedRows.of_tables(under(f"{first}.row.", parts), place.size, sealing.budget.cache)
+            place, data = loaded_rows(under(f"{first}.", parts), sealing)
             code = CodedColumn.of(encode(data.batch()), block_rows=place.block_rows)
             self.store.blocks.append(RowBlock({"place": place, "code": code}, sealing.restored(data), first))
             self.store.count = first + place.size
         rest = self.store.nothing.like(tables[name])
         self.store.append(rest.having({"code": encode(rest.rows)}), seal=False)
-
-
-def _saved(block: RowBlock) -> list[tuple[str, Stamped]]:
-    """The tables of a coded block, which never changes."""
-    assert isinstance(block.data, SealedRows)
-    (place,) = ((stamp, make) for name, stamp, make in block.coded() if name == "place")
-    rows = [(f"row.{part}", Stamped(stamp, make)) for part, stamp, make in block.data.saved()]
-    return [("place", Stamped(*place)), *rows]
 
 
 def _among(numbers: Integers, gone: Integers) -> npt.NDArray[np.bool_]:

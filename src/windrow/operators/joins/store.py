@@ -18,6 +18,7 @@ from windrow.operators.state.changes import Saved, under
 from windrow.operators.store import sealing as sealings
 from windrow.operators.store.budget import Kept
 from windrow.operators.store.row_block import RowBlock, value_order
+from windrow.operators.store.saved_rows import numbers_in
 from windrow.operators.store.sealed_rows import raw_bytes, spilled_bytes, taken
 from windrow.operators.store.sealing import Sealing
 from windrow.semantics.progress.policies import END
@@ -229,7 +230,7 @@ class JoinStore:
         if f"{name}.step" in tables:
             (self.step,) = scalars_of(tables[f"{name}.step"])
         parts = under(f"{name}.", tables)
-        for number in sorted({int(key.partition(".")[0]) for key in parts if key != "step"}):
+        for number in numbers_in(parts):
             assert self.sealing is not None
             run = replace(loaded_run(under(f"{number}.", parts), self.layout, least, self.sealing), number=number)
             self.segments.setdefault((run.span[0] - self.origin) // self.step, []).append(run)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.operators.kernels.compression.cached import look_into
 
 FEWEST = 16
 """Blocks that are held however little else is kept."""
@@ -55,13 +56,26 @@ class BlockCache:
     def take(
         self, column: Any, rows: Integers, block_rows: int, read: Callable[[Integers], npt.NDArray[Any]]
     ) -> npt.NDArray[Any]:
-        """Rows of a column that is never changed; `read` reads what is not here, in order of the column."""
-        if len(rows) == 0:
+        """Rows of a column that is never changed and has a `dtype`; `read` reads what is not here."""
+        kind, found = column.dtype, self._found(column, rows, block_rows, read)
+        if found is None:
             return read(rows)
+        values: npt.NDArray[Any] = found.view(kind) if kind.itemsize == 8 else found.astype(kind)
+        return values
+
+    def _found(
+        self, column: Any, rows: Integers, block_rows: int, read: Callable[[Integers], npt.NDArray[Any]]
+    ) -> Integers | None:
         with self._lock:
             places = self._slots.get(column)
             if places is None:
                 self._slots[column] = places = np.full(-(-len(column) // block_rows), -1, np.int32)
+            self._looks += 1
+            out = np.empty(len(rows), np.int64)
+            hits = look_into(places, block_rows, self._values, self._used, self._looks, rows, out)
+            if hits >= 0:
+                self.hits += hits
+                return out
             blocks = rows // block_rows
             touched = np.zeros(len(places), np.bool_)
             touched[blocks] = True
@@ -69,17 +83,11 @@ class BlockCache:
             missing = wanted[places[wanted] < 0]
             self.hits += len(wanted) - len(missing)
             self.misses += len(missing)
-            if len(missing) and not self._has_room(len(wanted), block_rows):
-                found = None
-            else:
-                self._load(column, places, wanted, missing, block_rows, read)
-                at = (places[blocks].astype(np.int64) - blocks) * block_rows + rows
-                found = self._values.reshape(-1).take(at)
-        if found is None:
-            return read(rows)
-        kind = read(rows[:0]).dtype
-        values: npt.NDArray[Any] = found.view(kind) if kind.itemsize == 8 else found.astype(kind)
-        return values
+            if not self._has_room(len(wanted), block_rows):
+                return None
+            self._load(column, places, wanted, missing, block_rows, read)
+            look_into(places, block_rows, self._values, self._used, self._looks, rows, out)
+            return out
 
     def _has_room(self, wanted: int, block_rows: int) -> bool:
         """Whether so many blocks are few enough of those that fit."""
@@ -107,11 +115,8 @@ class BlockCache:
         block_rows: int,
         read: Callable[[Integers], npt.NDArray[Any]],
     ) -> None:
-        self._looks += 1
         here = places[wanted]
         self._used[here[here >= 0]] = self._looks
-        if len(missing) == 0:
-            return
         rows = (missing[:, None] * block_rows + np.arange(block_rows)).reshape(-1)
         values = read(rows[rows < len(column)])
         slots = self._free(len(missing))

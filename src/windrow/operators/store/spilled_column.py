@@ -84,6 +84,10 @@ class SpilledColumn:
     def size(self) -> int:
         return self.headers.size
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.headers.dtype
+
     def __len__(self) -> int:
         return self.size
 

@@ -1,0 +1,24 @@
+"""Values of blocks that were read, at places of a column."""
+
+from __future__ import annotations
+
+from windrow.operators.kernels.compiled import kernel
+
+
+@kernel
+def look_into(slots, block_rows, values, used, look, rows, out):
+    """`out[i]` becomes the value of row `rows[i]`; how many blocks they are in, or -1 where one of these is missing.
+
+    Line `slots[b]` of `values` has block `b`; of each that was looked into `used` becomes the number of the look.
+    """
+    blocks = 0
+    for i in range(len(rows)):
+        block = rows[i] // block_rows
+        slot = slots[block]
+        if slot < 0:
+            return -1
+        if used[slot] != look:
+            used[slot] = look
+            blocks += 1
+        out[i] = values[slot, rows[i] - block * block_rows]
+    return blocks
