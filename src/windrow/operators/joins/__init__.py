@@ -18,5 +18,6 @@ themselves (`store`) while a partner may still come. Nothing is sorted by time, 
   Where a window above groups by the other time, too, joint punctuation closes its groups without that lag.
 - Windows of rows are the same with numbers of arrival in place of times.
 
-`asof` is the join with the nearest row (`nearest`), and `asof_rows` are the rows of its sides. `in_order` holds rows back until they join in order, to be compared with.
+`asof` is the join with the nearest row (`nearest`), and `asof_rows` are the rows of its sides. `in_order` holds rows
+back until they join in order, to be compared with.
 """

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.kernels.compression.cached import look_into
+from windrow.operators.kernels.rows.kept import look_into
 
 FEWEST = 16
 """Blocks that are held however little else is kept."""

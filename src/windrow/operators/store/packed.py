@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.kernels.compression.packed import pick_decimals, pick_integers
+from windrow.operators.kernels.rows.kept import pick_decimals, pick_integers
 
 _NOTHING: npt.NDArray[Any] = np.empty(0, np.uint8)
 _POWERS = 10.0 ** np.arange(10)
