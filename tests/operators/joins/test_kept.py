@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,12 +32,15 @@ from tests.operators.joins.cases import (
 )
 from tests.operators.joins.test_operator import FLAGS, driven_by
 from tests.saved import whole_tables
+from windrow.operators.base import Batch
 from windrow.operators.joins import store as stores
+from windrow.operators.joins.asof_rows import AsOfRows
 from windrow.operators.joins.base import AnyJoin
 from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.state.changes import Stamped
 from windrow.operators.store import block_cache, sealed_array, sealing
 from windrow.operators.store.budget import Budget
+from windrow.operators.store.row_block import RowBlock
 from windrow.plan.checks.joins import usual_time
 from windrow.plan.compression import Compression, CompressionMode
 from windrow.plan.nodes import Join, Late
@@ -215,7 +219,7 @@ def test_payload_goes_to_the_disk_and_is_looked_up_there() -> None:
 
 
 def _values(elements: list[Any]) -> list[Any]:
-    return sorted(repr(row) for e in elements if not isinstance(e, Punctuation) for row in e.data.to_pylist())
+    return sorted(repr(row) for e in elements if isinstance(e, Batch) for row in e.data.to_pylist())
 
 
 def test_saved_runs_come_back_sealed() -> None:
@@ -232,3 +236,42 @@ def test_saved_runs_come_back_sealed() -> None:
         assert sum(np.count_nonzero(r.matched) for r in one._all() if r.matched is not None) == sum(
             np.count_nonzero(r.matched) for r in other._all() if r.matched is not None
         )
+
+
+@pytest.mark.parametrize("mode", [CompressionMode.AUTO, CompressionMode.BLOCKS])
+def test_rows_of_a_chain_are_saved_once_with_their_blocks(mode: CompressionMode) -> None:
+    with blocks_of(4):
+        operator = handshake(plan_of(mode), 2, 3)
+        filled(operator, 100)
+        first = operator.state()
+        filled(operator, 20, start=100)
+        second = operator.state()
+        again = handshake(plan_of(mode), 2, 3)
+        again.restore(whole_tables(second))
+    kept = [name for name in first.keys() & second.keys() if ".row." in name]
+    assert len(kept) > 9
+    stamps = [[t.stamp for name in kept if isinstance(t := state[name], Stamped)] for state in (first, second)]
+    assert all(one is other for one, other in zip(*stamps, strict=True))
+    rest = [sum(map(len, one.held)) for one in (operator, again)]
+    assert rest[0] >= rest[1] > 0
+    assert _values(filled(operator, 40, start=120)) == _values(filled(again, 40, start=120))
+
+
+def test_right_rows_leave_their_block_once_half_of_it_is_done_with() -> None:
+    schema = pa.schema([("ts", pa.int64())])
+    with blocks_of(4):
+        asked = sealing.sealing_of(Compression(CompressionMode.BLOCKS))
+        rows = AsOfRows(schema, asked)
+        times = np.arange(12)
+        rows.add(RowBlock({"place": times, "code": np.zeros(12, np.int32)}, pa.record_batch([pa.array(times)], ["ts"])))
+        rows.seal()
+        (block,) = rows.store.blocks
+        assert block.is_sealed
+        rows.drop(np.array([0, 3, 5]))
+        assert rows.store.blocks == [block]
+        assert (9, 1) == (len(rows), rows.least)
+        rows.drop(np.array([1, 2, 4]))
+    assert [6, 7, 8, 9, 10, 11] == rows.keys()["place"].tolist()
+    assert len(rows.store) == len(rows)
+    numbers = rows.keys()["number"]
+    assert [11, 6] == rows.whole(numbers[[5, 0]])["ts"].to_pylist()

@@ -194,7 +194,7 @@ class JoinStore:
         return min((run.least for run in self._all()), default=END)
 
     def _all(self) -> Iterator[SortedRun]:
-        return (run for runs in self.segments.values() for run in runs)
+        return (run for runs in list(self.segments.values()) for run in runs)  # also asked by other threads
 
     # State
 
