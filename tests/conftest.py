@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.short_queries import JAVA
-from windrow.operators.store import sealing
+from windrow.operators.store import sealed_array, sealing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,8 +65,10 @@ def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sealing, "BLOCK_ROWS", block_rows)
     monkeypatch.setattr(sealing, "PAYS", 0 if block_rows < 1024 else sealing.PAYS)
     monkeypatch.setattr(sealing, "SAVED", -1_000 if block_rows < 1024 else sealing.SAVED)
+    monkeypatch.setattr(sealing, "PACKED_PAYS", 0 if block_rows < 1024 else sealing.PACKED_PAYS)
     monkeypatch.setattr(sealing, "LEAST_ROWS", min(block_rows, 256))
     monkeypatch.setattr(sealing, "MOST_ROWS", 4 * block_rows)
+    monkeypatch.setattr(sealed_array, "WORTH", 1000.0 if block_rows < 1024 else sealed_array.WORTH)
 
 
 @pytest.fixture(scope="session")

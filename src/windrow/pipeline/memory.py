@@ -10,7 +10,7 @@ from windrow.errors import ConfigurationError
 from windrow.operators.store.budget import LEAST, Budget
 from windrow.pipeline.graph import Stage
 from windrow.plan.compression import CompressionMode
-from windrow.plan.nodes import Node, WindowAggregate, walk
+from windrow.plan.nodes import Join, Node, WindowAggregate, walk
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -46,7 +46,7 @@ def refuse_plain_rows(plans: Iterable[Node], parameter: str = "memory") -> None:
     """Rows that were asked to be kept as they are cannot go to the disk."""
     for plan in plans:
         for node in walk(plan):
-            if isinstance(node, WindowAggregate) and node.compression.mode is CompressionMode.OFF:
+            if isinstance(node, (WindowAggregate, Join)) and node.compression.mode is CompressionMode.OFF:
                 raise ConfigurationError(
                     "needs kept rows in blocks",
                     parameter=parameter,

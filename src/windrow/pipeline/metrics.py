@@ -39,7 +39,7 @@ class SourceMetrics:
 _ADDED = (
     *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
-    *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes"),
+    *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes", "cache_hits", "cache_misses"),
 )
 """What adds up over several runs."""
 
@@ -55,9 +55,11 @@ class Metrics:
     aggregate of a local run, the strategy that ran and the reasons for it. `longest_stall` is the longest time in
     seconds for which an element kept the next one waiting, in process. Where windows are given in slices,
     `results_waiting` is how many cells of closed windows wait, and `cells_evicted` how many others drove out.
-    `rows_stored` is how many rows joins keep for those that may still meet them. `rows_kept` are those that windows
-    keep and that may be in coded blocks: `raw_bytes` is what they would take as plain numbers, `kept_bytes` what they
-    take in memory, and `spilled_bytes` what is on the disk because of a memory budget.
+    `rows_stored` is how many rows joins keep for those that may still meet them. `rows_kept` are those that windows and
+    joins keep and that may be in coded blocks: `raw_bytes` is what they would take as plain numbers, `kept_bytes` what
+    they take in memory, indexes and what is cached included, and `spilled_bytes` what is on the disk because of a
+    memory budget. Of the blocks that single rows were looked up in, `cache_hits` had been read already and
+    `cache_misses` had not.
     """
 
     rows_in: int = 0
@@ -86,6 +88,8 @@ class Metrics:
     raw_bytes: int = 0
     kept_bytes: int = 0
     spilled_bytes: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
 
     def plus(self, other: Metrics) -> Metrics:
         """Of two runs one after the other."""

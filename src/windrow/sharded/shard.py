@@ -64,6 +64,8 @@ class Outcome:
     kept: int | None = None
     raw: int | None = None
     held: int | None = None
+    hits: int | None = None
+    misses: int | None = None
     sources: str | None = None
 
 
@@ -310,6 +312,8 @@ class Shard:
             kept=kept.rows,
             raw=kept.raw_bytes,
             held=kept.bytes,
+            hits=kept.hits,
+            misses=kept.misses,
             sources=json.dumps(self._sources()) if first else None,
         )
 

@@ -20,7 +20,7 @@ BODIES = "shard int, body binary"
 """The columns between low and high level."""
 COUNTED = (
     *("late", "early", "filtered", "lost", "results", "windows", "bytes", "stored", "waiting", "evicted"),
-    *("kept", "raw", "held"),
+    *("kept", "raw", "held", "hits", "misses"),
 )
 _TYPES: dict[str, pa.DataType] = {
     "kind": pa.int32(),

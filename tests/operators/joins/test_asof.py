@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plan.streams import columns
+from tests.saved import whole_tables
 from windrow.operators.base import Batch, LateRows
 from windrow.operators.joins.asof import AsOfJoinOperator
 from windrow.plan.checks.joins import joined_names
@@ -65,7 +66,7 @@ def _run(node: Join, elements: Iterable[Element], cuts: Iterable[bool], restarts
             take(operator.process(_batch(pending[1], pending[0]), pending[0]))
             pending = side, []
         if restart and not pending[1]:
-            tables, operator = operator.state(), _operator(node)
+            tables, operator = whole_tables(operator.state()), _operator(node)
             operator.restore(tables)
         if isinstance(element, Punctuation):
             take(operator.punctuate(element, side))
@@ -202,6 +203,6 @@ def test_a_column_may_be_called_place() -> None:
     operator = AsOfJoinOperator(node, (shape_of(node.left), shape_of(node.right)), shape_of(node))
     data = pa.record_batch([pa.array([1]), pa.array(["here"])], names=["ts", "place"])
     list(operator.process(Batch(data, np.array([1]), None, "b"), 1))
-    tables = operator.state()
+    tables = whole_tables(operator.state())
     operator.restore(tables)
-    assert operator.state() == tables
+    assert whole_tables(operator.state()) == tables

@@ -45,6 +45,16 @@ def test_it_takes_what_the_span_needs(expected: int, values: range | list[int]) 
     assert expected == Packed.of(np.array(values, np.int64)).nbytes
 
 
+@given(st.one_of(WORDS, st.lists(st.integers(0, 900).map(lambda cents: cents / 100))), st.data())
+def test_values_are_picked_at_places(values: list[float], data: st.DataObject) -> None:
+    is_float = any(isinstance(value, float) for value in values)
+    bits = np.array(values, np.float64).view(np.int64) if is_float else np.array(values, np.int64)
+    packed = Packed.of_floats(bits) if is_float else Packed.of(bits)
+    places = data.draw(st.lists(st.integers(0, max(0, len(values) - 1)), max_size=9 * bool(values)))
+    for kind in (np.int32, np.int64):
+        assert bits[places].tolist() == packed.pick(np.array(places, kind)).tolist()
+
+
 @given(WORDS, st.one_of(st.integers(-10, 400), st.integers(-(1 << 63), (1 << 63) - 1)))
 def test_sorted_columns_are_searched_as_they_are(values: list[int], value: int) -> None:
     ordered = sorted(values)

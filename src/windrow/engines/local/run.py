@@ -267,6 +267,8 @@ class Runner:
             raw_bytes=kept.raw_bytes,
             kept_bytes=kept.bytes,
             spilled_bytes=kept.spilled_bytes,
+            cache_hits=kept.hits,
+            cache_misses=kept.misses,
             rows_stored=sum(stage.operator.stored_rows for stage in stages),
             latency_p50=middle,
             latency_p99=last_hundredth,

@@ -6,21 +6,27 @@ left. Workers read columns while the driver adds rows, which the store allows; o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.aggregates.kinds.arrays import arrow, concatenated
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch
 from windrow.operators.handshake.blocks import Unsigned
 from windrow.operators.handshake.chain import Found
 from windrow.operators.handshake.scanning import Try
 from windrow.operators.joins.encoding import Encoded, Encoder, Flags
-from windrow.operators.joins.results import JoinColumns, Picked
+from windrow.operators.joins.results import JoinColumns, Picked, gathered
+from windrow.operators.state.changes import Saved, under
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
+from windrow.operators.store.saved_rows import loaded_rows, numbers_in, saved_rows
+from windrow.operators.store.sealed_array import picked
+from windrow.operators.store.sealed_rows import SealedRows, taken
+from windrow.operators.store.sealing import Sealing
 from windrow.semantics.joins import LEFT, RIGHT
 from windrow.semantics.progress.policies import END
 
@@ -31,8 +37,8 @@ _TIME = ".time"
 class HandshakeRows(RowStore):
     """Rows by id."""
 
-    def __init__(self) -> None:
-        super().__init__(RowBlock({"place": np.empty(0, np.int64)}))
+    def __init__(self, sealing: Sealing | None = None) -> None:
+        super().__init__(RowBlock({"place": np.empty(0, np.int64)}), sealing=sealing)
         self._done: Flags = np.empty(0, np.bool_)
         """Rows that have met a partner, or left, from the id `_low` on."""
         self._low = 0
@@ -51,7 +57,7 @@ class HandshakeRows(RowStore):
     def pick(self, ids: Integers, columns: Sequence[str] | None = None) -> Picked:
         """Rows by id, in this order; at least one. All columns, or those that there are of some."""
         placed, order = self.placed(ids)
-        found = [_picked(block).only(columns).take(places) for block, places in placed]
+        found = [_picked(block, places, columns) for block, places in placed]
         if len(found) == 1:
             return found[0]
         back = np.empty(len(ids), np.int64)
@@ -79,12 +85,19 @@ class HandshakeRows(RowStore):
             alone = np.flatnonzero(below & ~self._done[start : start + len(block)])
             if len(alone):
                 self._done[start + alone] = True
-                yield _picked(block).take(alone)
+                yield _picked(block, alone)
         self.blocks = [block for block in self.blocks if not _has_left(block, limit)]
 
     def leaving(self, limit: int) -> int:
         """How many rows there are in blocks that could be let go."""
         return sum(len(block) for block in self.blocks if _has_left(block, limit))
+
+    def _waiting_from(self, blocks: list[RowBlock]) -> int:
+        """Rows keep their ids, so they are sealed only with those next to them."""
+        start = max(super()._waiting_from(blocks), len(blocks) - 1)
+        while start > 0 and not blocks[start - 1].is_sealed and _follows(*blocks[start - 1 : start + 1]):
+            start -= 1
+        return start
 
     @property
     def nbytes(self) -> int:
@@ -93,19 +106,66 @@ class HandshakeRows(RowStore):
     def saved(self, ids: Integers, columns: list[Unsigned]) -> pa.Table:
         """Some rows by id, oldest first; `columns` are what the chain compares of them."""
         rows = self.pick(ids)
-        own: dict[str, Any] = {"time": rows.times, "done": self.done(ids)}
-        own |= {f"compared{i}": column for i, column in enumerate(columns)}
-        return RowBlock(own, rows.data).table()
+        return RowBlock(self._compared(ids, columns, rows.times), rows.data).table()
+
+    def saved_apart(self, name: str, ids: Integers, columns: list[Unsigned]) -> dict[str, Saved]:
+        """The same in several tables, so that whole rows in sealed blocks are saved once; the others are `rest`."""
+        sealed = [block for block in self.blocks if isinstance(block.data, SealedRows)]
+        inside = np.zeros(len(ids), np.bool_)
+        tables: dict[str, Saved] = {}
+        for block in sealed:
+            low, high = np.searchsorted(ids, (block.first, block.first + len(block)))
+            inside[low:high] = True
+            if low < high:
+                tables |= {f"{name}.{block.first}.{part}": table for part, table in saved_rows(block)}
+        if not tables:
+            return {name: self.saved(ids, columns)}
+        own = self._compared(ids, columns, None)
+        if not inside.all():
+            rest = self.pick(ids[~inside])
+            assert rest.times is not None
+            tables[f"{name}.rest"] = RowBlock({"time": rest.times}, rest.data).table()
+        return {name: RowBlock(own).table(), **tables}
+
+    def _compared(self, ids: Integers, columns: list[Unsigned], times: Integers | None) -> dict[str, Any]:
+        own: dict[str, Any] = {"number": ids} if times is None else {"time": times}
+        return {**own, "done": self.done(ids), **{f"compared{i}": column for i, column in enumerate(columns)}}
 
 
-def load_rows(table: pa.Table, encoder: Encoder) -> tuple[Encoded, Picked, Flags]:
+def load_rows(
+    name: str, tables: Mapping[str, pa.Table], encoder: Encoder, sealing: Sealing | None
+) -> tuple[Encoded, Picked, Flags]:
     """What is compared of rows that were saved, what is kept of them, and which have met a partner."""
-    rows = RowBlock.of_table(table)
+    rows = RowBlock.of_table(tables[name])
+    if "number" in rows:
+        assert sealing is not None
+        rows = _together(rows, under(f"{name}.", tables), sealing)
     compared = [rows[name] for name in rows.columns if name.startswith("compared")]
     words = compared.pop(0) if encoder.equalities else None
     # Without anything to compare but times, these are compared.
     bands = tuple(band.view(scale.dtype) for band, scale in zip(compared, encoder.scales, strict=False))
-    return Encoded(rows["time"], words, bands), Picked(len(rows), rows.data, rows["time"]), rows["done"]
+    data = None if rows.data is None else rows.rows
+    return Encoded(rows["time"], words, bands), Picked(len(rows), data, rows["time"]), rows["done"]
+
+
+def _together(rows: RowBlock, parts: Mapping[str, pa.Table], sealing: Sealing) -> RowBlock:
+    """Rows that were saved apart, as they would have been together."""
+    numbers, times = rows["number"], np.empty(len(rows), np.int64)
+    inside, found, places = np.zeros(len(rows), np.bool_), list[pa.RecordBatch](), list[Integers]()
+    for first in numbers_in(parts):
+        place, data = loaded_rows(under(f"{first}.", parts), sealing)
+        low, high = (int(at) for at in np.searchsorted(numbers, (first, first + place.size)))
+        inside[low:high] = True
+        times[low:high] = place.take(numbers[low:high] - first)
+        found.append(data.take(numbers[low:high] - first))
+        places.append(np.arange(low, high))
+    if "rest" in parts:
+        rest = RowBlock.of_table(parts["rest"])
+        times[~inside] = rest["time"]
+        found.append(rest.rows)
+        places.append(np.flatnonzero(~inside))
+    order = np.argsort(np.concatenate(places))
+    return RowBlock({**rows.columns, "time": times}, concatenated(found).take(arrow(order)))
 
 
 def save_waiting(batches: list[Batch], schema: pa.Schema) -> pa.Table:
@@ -138,8 +198,19 @@ def trial(columns: JoinColumns, kept: tuple[HandshakeRows, HandshakeRows]) -> Tr
     return None if columns.predicate is None else tried
 
 
-def _picked(block: RowBlock) -> Picked:
-    return Picked(len(block), block.data, block["place"])
+def _picked(block: RowBlock, places: Integers, columns: Sequence[str] | None = None) -> Picked:
+    """Some rows of a block. All columns, or those that there are of some."""
+    data, cache = block.data, block.data.cache if isinstance(block.data, SealedRows) else None
+    if data is not None and columns is not None:
+        names = [name for name in columns if name in data.schema.names]
+        data = data.select(names) if names else None
+    times = block.columns["place"]
+    found = gathered(times, places) if isinstance(times, np.ndarray) else picked(times, places, cache)
+    return Picked(len(places), None if data is None else taken(data, places), found)
+
+
+def _follows(block: RowBlock, other: RowBlock) -> bool:
+    return block.first + len(block) == other.first
 
 
 def _has_left(block: RowBlock, limit: int) -> bool:

@@ -23,6 +23,7 @@ from windrow.operators.joins.base import SIDES, PairJoin
 from windrow.operators.joins.encoding import Encoded, Flags
 from windrow.operators.joins.progress import first_met, promise
 from windrow.operators.joins.results import Picked
+from windrow.operators.state.changes import Saved
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
 from windrow.plan.types.kinds import Shape
@@ -67,7 +68,7 @@ class HandshakeJoin(PairJoin):
         """Results that were found as state was saved."""
 
     def _empty(self) -> tuple[tuple[HandshakeRows, HandshakeRows], Driver]:
-        kept = HandshakeRows(), HandshakeRows()
+        kept = HandshakeRows(self.sealing_of_rows), HandshakeRows(self.sealing_of_rows)
         return kept, Driver(*self.settings, trial(self.columns, kept))
 
     # Rows in
@@ -181,7 +182,7 @@ class HandshakeJoin(PairJoin):
     def state_bytes(self) -> int:
         return super().state_bytes + self.driver.nbytes
 
-    def state(self) -> dict[str, pa.Table]:
+    def state(self) -> dict[str, Saved]:
         """Between two elements, as if all pairs had met; what they gave waits for the next element."""
         for lefts, rights in _joined(self._settle()):
             self.waiting += self._pairs(lefts, rights)
@@ -189,8 +190,12 @@ class HandshakeJoin(PairJoin):
         self._rest()  # letting go moves blocks again, and only a chain at rest can be read
         self.waiting += self.results.flush()
         numbers = [*self.bounds, *self.late, self.promised]
-        tables = {"bounds": tabled(value=np.array(numbers)), "waiting": save_waiting(self.waiting, self.results.output)}
-        tables |= self._saved()
+        tables: dict[str, Saved] = {"bounds": tabled(value=np.array(numbers))}
+        tables["waiting"] = save_waiting(self.waiting, self.results.output)
+        for side, name in enumerate(SIDES):
+            ids, columns = self.driver.content(side, self._limit(side))
+            if len(ids):
+                tables |= self.held[side].saved_apart(name, ids, columns)
         if self.joint is not None:
             tables["joint"] = tabled(time=self.joint.values)
         return tables
@@ -204,7 +209,7 @@ class HandshakeJoin(PairJoin):
         self._renew(tables)
 
     def _saved(self) -> dict[str, pa.Table]:
-        """The rows in a settled chain that can still meet others."""
+        """The rows in a settled chain that can still meet others, of each side in one table."""
         tables = {}
         for side, name in enumerate(SIDES):
             ids, columns = self.driver.content(side, self._limit(side))
@@ -216,7 +221,7 @@ class HandshakeJoin(PairJoin):
         self.held, self.driver = self._empty()
         for side, name in enumerate(SIDES):
             if name in tables:
-                self.adopt(side, *load_rows(tables[name], self.encoders[side]))
+                self.adopt(side, *load_rows(name, tables, self.encoders[side], self.sealing))
 
     def adopt(self, side: int, encoded: Encoded, picked: Picked, done: Flags) -> None:
         """Rows of a side that held none, oldest first, all of whose pairs have met."""

@@ -13,9 +13,11 @@ themselves (`store`) while a partner may still come. Nothing is sorted by time, 
   thousands at a time.
 - Segments. A store is cut into sixths of the time that rows stay, or into some thousands of rows if that is more, so
   that what no row to come can meet leaves in whole segments.
+- Payload. Runs of a segment that is past change no more: their columns are sealed and saved once (`saved_runs`).
 - Promises (`progress`). One time of a result lags by the window's length behind the other side's promise.
   Where a window above groups by the other time, too, joint punctuation closes its groups without that lag.
 - Windows of rows are the same with numbers of arrival in place of times.
 
-`asof` is the join with the nearest row. `in_order` holds rows back until they join in order, to be compared with.
+`asof` is the join with the nearest row (`nearest`), and `asof_rows` are the rows of its sides. `in_order` holds rows
+back until they join in order, to be compared with.
 """

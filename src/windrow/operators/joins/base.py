@@ -9,12 +9,15 @@ import pyarrow as pa
 
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, LateRows, Operator
 from windrow.operators.input.policy import as_late_rows
+from windrow.operators.joins.asof_rows import AsOfRows
 from windrow.operators.joins.encoding import Encoded, Encoder
 from windrow.operators.joins.progress import Joint
 from windrow.operators.joins.results import JoinColumns, JoinResults, Picked
 from windrow.operators.joins.store import JoinStore
 from windrow.operators.late.judging import Missed, below, late_batch, late_schema_of_join
+from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_store import RowStore
+from windrow.operators.store.sealing import Sealing, sealing_of
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join, Late
@@ -33,7 +36,7 @@ class AnyJoin(Operator):
     """
 
     makes_results = True
-    held: Sequence[JoinStore | RowStore]
+    held: Sequence[JoinStore | RowStore | AsOfRows]
     """What is kept of each side."""
 
     def __init__(self, node: Join, shapes: tuple[Shape, Shape]) -> None:
@@ -43,6 +46,13 @@ class AnyJoin(Operator):
         self.bounds = [START, START]
         """What each side has promised."""
         self.counters = Counters()
+        self.sealing = sealing_of(node.compression)
+        """How rows are kept that stay; None: as they came."""
+
+    @property
+    def sealing_of_rows(self) -> Sealing | None:
+        """How they are where they are in a store of rows."""
+        return None if self.sealing is None else self.sealing.of_fewer()
 
     def late_rows(self, port: int) -> int:
         return self.late[port]
@@ -50,6 +60,10 @@ class AnyJoin(Operator):
     @property
     def stored_rows(self) -> int:
         return sum(map(len, self.held))
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        return () if self.sealing is None else (self.sealing.budget,)
 
     @property
     def state_bytes(self) -> int:

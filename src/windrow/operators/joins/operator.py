@@ -22,7 +22,7 @@ from windrow.operators.joins.progress import first_met, promise, stay_of
 from windrow.operators.joins.results import Picked
 from windrow.operators.joins.runs import RunLayout
 from windrow.operators.joins.store import JoinStore
-from windrow.operators.state.changes import State
+from windrow.operators.state.changes import Saved, State
 from windrow.plan.conditions import Conditions
 from windrow.plan.nodes import Join
 from windrow.plan.types.kinds import Shape
@@ -56,7 +56,7 @@ class JoinOperator(PairJoin):
         stay = (window.left, window.right)[side] if isinstance(window, LastRows) else stay_of(window, side)
         origin = window.origin if isinstance(window, SameWindow) else 0
         layout, forgets = RunLayout.of(self.encoders[side]), marks and self.node.kind.is_half
-        return JoinStore(layout, stay, origin=origin, marks=marks, forgets=forgets)
+        return JoinStore(layout, stay, origin=origin, marks=marks, forgets=forgets, sealing=self.sealing)
 
     # Rows in
 
@@ -200,8 +200,9 @@ class JoinOperator(PairJoin):
 
     def state(self) -> State:
         numbers = [*self.bounds, *self.counts, *self.late, self.promised, *(store.least for store in self.held)]
-        kept = {name: store.state() for name, store in zip(SIDES, self.held, strict=True)}
-        tables = {name: table for name, table in kept.items() if table is not None}
+        tables: dict[str, Saved] = {}
+        for name, store in zip(SIDES, self.held, strict=True):
+            tables |= store.state(name)
         if self.joint is not None:
             tables["joint"] = tabled(time=self.joint.values)
         return {"bounds": tabled(value=np.array(numbers)), **tables}
@@ -213,5 +214,4 @@ class JoinOperator(PairJoin):
             self.joint.values = tables["joint"]["time"].to_numpy().copy()
         for side, name in enumerate(SIDES):
             self.held[side] = self._store(side)
-            if name in tables:
-                self.held[side].restore(tables[name], numbers[7 + side])
+            self.held[side].restore(name, tables, numbers[7 + side])

@@ -19,6 +19,7 @@ from windrow.operators.input.times import to_units
 from windrow.operators.joins.encoding import Encoder
 from windrow.operators.joins.runs import SortedRun
 from windrow.operators.kernels.panes.assign import look_up
+from windrow.operators.store.sealed_rows import taken
 from windrow.plan.checks.joins import schema_of
 from windrow.plan.conditions import Conditions, conjunction
 from windrow.plan.nodes import Join, JoinTime
@@ -121,7 +122,7 @@ class JoinColumns:
         return Picked(len(times), pa.record_batch(columns, names=names), times)
 
     def stored(self, run: SortedRun, rows: Integers, side: int, *, timed: bool = True) -> Picked:
-        payload = None if run.payload is None else run.payload.take(arrow(run.rows[rows]))
+        payload = None if run.payload is None else taken(run.payload, run.rows[rows])
         if not timed:
             return Picked(len(rows), payload, None)
         if not self.by_arrival:

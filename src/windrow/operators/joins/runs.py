@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow, concatenated, spread
+from windrow.aggregates.kinds.arrays import concatenated, spread
 from windrow.aggregates.kinds.base import Integers, Numbers
 from windrow.operators.joins.encoding import Encoded, Encoder, Probes
 from windrow.operators.joins.scales import Scale
 from windrow.operators.kernels.joins import index as kernels
 from windrow.operators.store.row_block import value_order
+from windrow.operators.store.sealed_rows import WholeRows, opened, taken
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Marks: TypeAlias = npt.NDArray[np.uint8]
@@ -153,9 +153,11 @@ class SortedRun:
     offsets: Codes
     shift: int
     span: tuple[int, int]
-    payload: pa.RecordBatch | None
+    payload: WholeRows | None
     matched: Marks | None
     least: int
+    number: int = -1
+    """Of a run whose payload is sealed: which of the store's it is, for it is saved under that."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -173,13 +175,13 @@ class SortedRun:
     def take(self, kept: Integers, layout: RunLayout) -> SortedRun:
         rows = self.rows[kept]
         marks = None if self.matched is None else self.matched[rows]
-        payload = None if self.payload is None else self.payload.take(arrow(rows))
-        own = replace(self, payload=payload, matched=marks)
+        payload = None if self.payload is None else taken(self.payload, rows)
+        own = replace(self, payload=payload, matched=marks, number=-1)
         return _indexed(own, kept, layout, np.arange(len(kept), dtype=np.int32))
 
 
 def sorted_run(
-    rows: Encoded, payload: pa.RecordBatch | None, matched: Marks | None, least: int, layout: RunLayout
+    rows: Encoded, payload: WholeRows | None, matched: Marks | None, least: int, layout: RunLayout
 ) -> SortedRun:
     """A run of rows; at least one."""
     words, key = layout.words(rows), rows.bands[-1] if layout.bands else rows.times
@@ -215,6 +217,7 @@ def _grouped(words: Numbers, order: Integers, layout: RunLayout) -> Integers:
 def merged(one: SortedRun, other: SortedRun, layout: RunLayout) -> SortedRun:
     order = np.empty(len(one) + len(other), np.int64)
     kernels.merge_order(one.words, layout.down, one.keys, other.words, other.keys, order)
+    payloads = one.payload, other.payload
     both = SortedRun(
         np.concatenate([one.words, other.words]),
         np.concatenate([one.keys, other.keys]),
@@ -225,7 +228,7 @@ def merged(one: SortedRun, other: SortedRun, layout: RunLayout) -> SortedRun:
         _NO_CODES,
         0,
         (min(one.span[0], other.span[0]), max(one.span[1], other.span[1])),
-        None if one.payload is None or other.payload is None else concatenated([one.payload, other.payload]),
+        None if None in payloads else concatenated([opened(payload) for payload in payloads if payload is not None]),
         None if one.matched is None or other.matched is None else np.concatenate([one.matched, other.matched]),
         min(one.least, other.least),
     )

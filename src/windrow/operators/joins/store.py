@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.aggregates.kinds.arrays import arrow
+from windrow.aggregates.kinds.arrays import arrow, scalars, scalars_of
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.runs import Marks, RunLayout, SortedRun, merged, sorted_run
+from windrow.operators.joins.saved_runs import columns_of, encoded, loaded_run, saved_run
+from windrow.operators.state.changes import Saved, under
+from windrow.operators.store import sealing as sealings
+from windrow.operators.store.budget import Kept
 from windrow.operators.store.row_block import RowBlock, value_order
+from windrow.operators.store.saved_rows import numbers_in
+from windrow.operators.store.sealed_rows import raw_bytes, spilled_bytes, taken
+from windrow.operators.store.sealing import Sealing
 from windrow.semantics.progress.policies import END
 
 SEGMENTS = 6
@@ -21,6 +29,8 @@ ROWS = 1 << 13
 """Segments that hold fewer rows are made twice as long."""
 LARGE = 1 << 19
 """Rows from which on looking into a run costs what memory costs."""
+LATER = 16
+"""Where packing payload does not pay, it stays as it is, and so does that of so many runs after it."""
 
 
 class JoinStore:
@@ -29,8 +39,24 @@ class JoinStore:
     With `marks`, rows are marked when they have met a partner, or left. With `forgets`, marked rows are done with.
     """
 
-    def __init__(self, layout: RunLayout, stay: int, *, origin: int = 0, marks: bool = False, forgets: bool = False):
+    def __init__(
+        self,
+        layout: RunLayout,
+        stay: int,
+        *,
+        origin: int = 0,
+        marks: bool = False,
+        forgets: bool = False,
+        sealing: Sealing | None = None,
+    ) -> None:
         self.layout = layout
+        self.sealing = sealing
+        if sealing is not None:
+            sealing.budget.watch(self)
+        self.sealed = 0
+        """How many runs were sealed so far: the number of the next."""
+        self._passing = 0
+        """How many runs are passed over before payload is looked at again."""
         self.origin = origin
         self.step = max(1, -(-stay // SEGMENTS))
         self.marks = marks
@@ -67,11 +93,33 @@ class JoinStore:
         runs.append(run)
 
     def seal(self, bound: int) -> None:
-        """No more rows come below a place: large segments that end there become one run each."""
+        """No more rows come below a place: segments that end there stay as they are, and their payload is sealed.
+
+        Large ones become one run each, and so do all that go into blocks.
+        """
         for number, runs in self.segments.items():
-            is_large = len(runs) > 1 and len(runs[0]) >= LARGE
-            if is_large and (number + 1) * self.step + self.origin <= bound:
+            if (number + 1) * self.step + self.origin > bound or all(run.number >= 0 for run in runs):
+                continue
+            in_blocks = self.sealing is not None and self.sealing.in_blocks
+            if len(runs) > 1 and (in_blocks or len(runs[0]) >= LARGE):
                 self._push(number, runs.pop(), all_in_one=True)
+            runs[:] = [self._sealed(run) for run in runs]
+
+    def _sealed(self, run: SortedRun) -> SortedRun:
+        """The run with its payload in few bytes, where that is wanted and pays."""
+        sealing = self.sealing
+        if sealing is None or run.number >= 0 or run.payload is None or len(run) < sealing.least:
+            return run
+        if self._passing and not sealing.in_blocks:
+            self._passing -= 1
+            return run
+        assert isinstance(run.payload, pa.RecordBatch)
+        payload = sealing.seal_whole(run.payload)
+        if not sealing.in_blocks and run.payload.nbytes < sealings.PACKED_PAYS * payload.nbytes:
+            self._passing = LATER
+            return run
+        self.sealed += 1
+        return replace(run, payload=payload, number=self.sealed - 1)
 
     def _rid(self, run: SortedRun) -> SortedRun | None:
         """A run without the rows that are done with, before it is merged."""
@@ -134,41 +182,61 @@ class JoinStore:
         return sum(run.nbytes for run in self._all())
 
     @property
+    def kept(self) -> Kept:
+        payloads = [run.payload for run in self._all() if run.payload is not None]
+        nbytes, raw = self.nbytes, sum(map(raw_bytes, payloads))
+        index = nbytes - sum(payload.nbytes for payload in payloads)
+        return Kept(len(self), index + raw, nbytes, sum(map(spilled_bytes, payloads)))
+
+    @property
     def least(self) -> int:
         """The smallest time of a row that is here; the end of time when there is none."""
         return min((run.least for run in self._all()), default=END)
 
     def _all(self) -> Iterator[SortedRun]:
-        return (run for runs in self.segments.values() for run in runs)
+        return (run for runs in list(self.segments.values()) for run in runs)  # also asked by other threads
 
     # State
 
-    def state(self) -> pa.Table | None:
-        """The rows that can still meet one, by place; None when there are none."""
-        found = [rows for run in self._all() if len(rows := self._live_rows(run))]
-        return RowBlock.joined(found).sorted("place").table() if found else None
+    def state(self, name: str) -> dict[str, Saved]:
+        """Tables under a name: runs whose payload is sealed, once and as they are, and the rows of the others.
+
+        Of these there are those that can still meet one, by place.
+        """
+        tables: dict[str, Saved] = {}
+        found = [rows for run in self._all() if run.number < 0 and len(rows := self._live_rows(run))]
+        if found:
+            tables[name] = RowBlock.joined(found).sorted("place").table()
+        sealed = [run for run in self._all() if run.number >= 0]
+        if sealed:
+            tables[f"{name}.step"] = scalars(step=self.step)
+        for run in sealed:
+            tables |= {f"{name}.{run.number}.{part}": table for part, table in saved_run(run, self.layout)}
+        return tables
 
     def _live_rows(self, run: SortedRun) -> RowBlock:
-        columns: dict[str, Any] = {"place": run.times}
-        if self.layout.has_words:
-            columns["word"] = run.words
-        if self.layout.bands > 1:
-            columns["band0"] = run.others
-        columns |= {f"band{i}": band for i, band in enumerate(run.middle, 1)}
-        if self.layout.bands:
-            columns[f"band{self.layout.bands - 1}"] = run.keys
+        columns: dict[str, Any] = {"place": run.times, **columns_of(run, self.layout)}
         if run.matched is not None:
             columns["matched"] = run.matched[run.rows]
         alive = np.ones(len(run), np.bool_) if self.limit is None else run.times >= self.limit
         if self.forgets and run.matched is not None:
             alive &= run.matched[run.rows] == 0
         live = np.flatnonzero(alive)
-        payload = None if run.payload is None else run.payload.take(arrow(run.rows[live]))
+        payload = None if run.payload is None else taken(run.payload, run.rows[live])
         return RowBlock(RowBlock(columns).take(live).columns, payload)
 
-    def restore(self, table: pa.Table, least: int) -> None:
-        saved = RowBlock.of_table(table)
-        numbers: dict[str, Any] = dict(saved.columns)
-        bands = tuple(numbers[f"band{i}"] for i in range(self.layout.bands))
-        rows = Encoded(numbers["place"], numbers.get("word"), bands)
-        self.add(rows, saved.data, least, numbers.get("matched"))
+    def restore(self, name: str, tables: Mapping[str, pa.Table], least: int) -> None:
+        """Take what was saved under a name; `least` is the smallest time of all rows."""
+        if f"{name}.step" in tables:
+            (self.step,) = scalars_of(tables[f"{name}.step"])
+        parts = under(f"{name}.", tables)
+        for number in numbers_in(parts):
+            assert self.sealing is not None
+            run = replace(loaded_run(under(f"{number}.", parts), self.layout, least, self.sealing), number=number)
+            self.segments.setdefault((run.span[0] - self.origin) // self.step, []).append(run)
+            self.sealed = number + 1
+        if name in tables:
+            saved = RowBlock.of_table(tables[name])
+            numbers: dict[str, Any] = dict(saved.columns)
+            rows = encoded(numbers["place"], numbers, self.layout)
+            self.add(rows, None if saved.data is None else saved.rows, least, numbers.get("matched"))

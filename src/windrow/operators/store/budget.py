@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.errors import ConfigurationError, reason_of
 from windrow.operators.compression.coded_column import CodedColumn
-from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.block_cache import BlockCache
 from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
 
 LEAST = 1 << 20
@@ -21,6 +21,8 @@ FILE_BYTES = 1 << 26
 """A file takes columns until it has so many bytes."""
 SHARE = 4
 """One structure takes at most one in so many bytes of the budget."""
+CACHED = 16
+"""Blocks that were read take at most one in so many bytes of the budget, for each operator, or of what is kept."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,13 @@ class Kept:
     raw_bytes: int = 0
     bytes: int = 0
     spilled_bytes: int = 0
+    hits: int = 0
+    """Looks into blocks that had been read already."""
+    misses: int = 0
 
     def plus(self, other: Kept) -> Kept:
-        rows, raw = self.rows + other.rows, self.raw_bytes + other.raw_bytes
-        return Kept(rows, raw, self.bytes + other.bytes, self.spilled_bytes + other.spilled_bytes)
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Kept(*(one + another for one, another in pairs))
 
 
 class Holder(Protocol):
@@ -43,6 +48,20 @@ class Holder(Protocol):
 
     @property
     def kept(self) -> Kept: ...
+
+
+class Spillable(Protocol):
+    """Sealed rows, which never change."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def spilled(self: Sealed, spill: Callable[[Any], Any]) -> Sealed:
+        """The same with its coded columns where `spill` puts them."""
+        ...
+
+
+Sealed = TypeVar("Sealed", bound=Spillable)
 
 
 class Budget:
@@ -56,10 +75,14 @@ class Budget:
         self._file: SpillFile | None = None
         self._folder: Path | None = None
         self._files = 0
+        self.cache = BlockCache(self._cache_limit)
+        self._caches = [self.cache]
+        """All that count here, those of who shares it among them."""
 
     def share(self, other: Budget) -> None:
         """From now on what is held here counts there."""
         self._shared = other
+        other._caches.append(self.cache)
         for holder in self._holders:
             other.watch(holder)
 
@@ -79,19 +102,30 @@ class Budget:
 
     @property
     def kept(self) -> Kept:
-        return total(holder.kept for holder in tuple(self._holders))
+        cached = Kept(bytes=self.cache.nbytes, hits=self.cache.hits, misses=self.cache.misses)
+        return total([cached, *(holder.kept for holder in tuple(self._holders))])
 
-    def fitted(self, rows: RowBlock) -> RowBlock:
+    @property
+    def nbytes(self) -> int:
+        """In memory, with what is cached."""
+        holders: list[Holder | BlockCache] = [*self._caches, *self._holders]
+        return sum(holder.nbytes for holder in holders)
+
+    def _cache_limit(self) -> int:
+        kept = self.nbytes - self.cache.nbytes
+        return (kept if self.limit is None else self.limit) // CACHED
+
+    def fitted(self, rows: Sealed, cache: BlockCache | None = None) -> Sealed:
         """Sealed rows, on the disk where memory holds enough already."""
         if self._shared is not None:
-            return self._shared.fitted(rows)
+            return self._shared.fitted(rows, cache or self.cache)
         if self._limit is None:
             return rows
         with self._lock:
-            if sum(holder.nbytes for holder in tuple(self._holders)) + rows.nbytes <= self._limit:
+            if self.nbytes + rows.nbytes <= self._limit:
                 return rows
             try:
-                columns = {name: self._spilled(column) for name, column in rows.columns.items()}
+                return rows.spilled(lambda column: self._spilled(column, cache or self.cache))
             except OSError as error:
                 raise ConfigurationError(
                     f"must be a folder with room for rows beyond `memory` ({reason_of(error)})",
@@ -99,16 +133,15 @@ class Budget:
                     value=str(self._folder),
                     hint="make room on the disk, set TMPDIR to a folder on a larger one, or give more memory",
                 ) from error
-        return RowBlock(columns, rows.data, rows.first, rows.by)
 
-    def _spilled(self, column: Any) -> Any:
+    def _spilled(self, column: Any, cache: BlockCache) -> Any:
         if not isinstance(column, CodedColumn) or len(column.data) <= column.size // 64:
             return column  # of one value, or nearly
         if self._file is None or self._file.size >= FILE_BYTES:
             self._folder = self._folder or temporary_folder("rows")
             self._files += 1
             self._file = SpillFile(self._folder / f"{self._files}.blocks")
-        return SpilledColumn.of(column, self._file)
+        return SpilledColumn.of(column, self._file, cache)
 
 
 def total(parts: Iterable[Kept]) -> Kept:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.operators.kernels.rows.kept import pick_decimals, pick_integers
 
 _NOTHING: npt.NDArray[Any] = np.empty(0, np.uint8)
 _POWERS = 10.0 ** np.arange(10)
@@ -73,6 +74,18 @@ class Packed:
             return Packed(self.base, _NOTHING, size, self.digits)
         offsets = self.offsets[rows]
         return Packed(self.base, offsets, len(offsets), self.digits)
+
+    def pick(self, rows: npt.NDArray[Any]) -> Integers:
+        """What `read` gives of the values at places, none of them negative."""
+        if len(self.offsets) == 0 or (self.digits is None and self.offsets.itemsize == 8):
+            return self.take(rows).read()
+        if self.digits is None:
+            out = np.empty(len(rows), np.int64)
+            pick_integers(self.offsets, self.base, rows, out)
+            return out
+        numbers = np.empty(len(rows))
+        pick_decimals(self.offsets, self.base, _POWERS[self.digits], rows, numbers)
+        return numbers.view(np.int64)
 
     def search(self, value: int) -> int:
         """How many are below a value, where they are sorted."""

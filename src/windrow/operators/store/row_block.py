@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,9 @@ from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.compression.coded_column import CodedColumn, Nature
 from windrow.operators.kernels.compression.plans import new_plan
 from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
+from windrow.operators.store.block_cache import BlockCache
 from windrow.operators.store.packed import Packed, joined
+from windrow.operators.store.sealed_rows import SealedRows, WholeRows, opened, raw_bytes, spilled_bytes, taken
 from windrow.operators.store.spilled_column import SpilledColumn
 
 Column: TypeAlias = npt.NDArray[Any] | Packed | CodedColumn | SpilledColumn
@@ -38,7 +41,7 @@ class RowBlock:
     def __init__(
         self,
         columns: Mapping[str, Column],
-        data: pa.RecordBatch | None = None,
+        data: WholeRows | None = None,
         first: int = 0,
         by: tuple[str, ...] = (),
     ) -> None:
@@ -67,13 +70,18 @@ class RowBlock:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether columns are in coded blocks, which are shared and never made anew."""
-        return any(isinstance(column, CODED) for column in self.columns.values())
+        """Whether columns are in coded blocks, or whole rows are sealed: these are shared and never made anew."""
+        return isinstance(self.data, SealedRows) or any(isinstance(column, CODED) for column in self.columns.values())
 
     def sealed(
-        self, natures: Mapping[str, Nature], block_rows: int, plans: Plans, folded: Collection[str] = ()
+        self,
+        natures: Mapping[str, Nature],
+        block_rows: int,
+        plans: Plans,
+        folded: Collection[str] = (),
+        cache: BlockCache | None = None,
     ) -> RowBlock:
-        """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
+        """The same rows with their columns in coded blocks, but for matrices; `cache` is for whole rows."""
 
         def sealed(name: str, column: Column) -> Column:
             is_constant = isinstance(column, Packed) and len(column.offsets) == 0
@@ -83,13 +91,24 @@ class RowBlock:
             return CodedColumn.of(_read(column), nature, block_rows=block_rows, folded=name in folded, plan=plan)
 
         columns = {name: sealed(name, column) for name, column in self.columns.items()}
-        return RowBlock(columns, self.data, self.first, self.by)
+        data = SealedRows.of(self.data, block_rows, cache) if isinstance(self.data, pa.RecordBatch) else self.data
+        return RowBlock(columns, data, self.first, self.by)
+
+    def sealed_in_place(self) -> RowBlock:
+        """The same rows in few bytes, of which any is found without reading others: all columns packed."""
+        assert isinstance(self.data, pa.RecordBatch)
+        return RowBlock(self.packed().columns, SealedRows.of(self.data, None), self.first, self.by)
+
+    def spilled(self, spill: Callable[[Any], Any]) -> RowBlock:
+        """The same rows with their coded columns where `spill` puts them."""
+        columns = {name: spill(column) for name, column in self.columns.items()}
+        data = self.data.spilled(spill) if isinstance(self.data, SealedRows) else self.data
+        return RowBlock(columns, data, self.first, self.by)
 
     def coded(self) -> Iterator[tuple[str, object, Callable[[], pa.Table]]]:
         """The columns of sealed rows: their names, what stays the same as long as they do, and them as tables."""
         for name, column in self.columns.items():
-            coded = column if isinstance(column, CODED) else CodedColumn.of(_read(column))
-            yield name, column, coded.table
+            yield name, column, column.table if isinstance(column, CODED) else partial(_coded_table, column)
 
     def opened(self, start: int = 0, stop: int | None = None) -> RowBlock:
         """The same rows, or a stretch of them, without coded blocks."""
@@ -97,14 +116,14 @@ class RowBlock:
             return self if start == 0 and stop in (None, len(self)) else self.take(slice(start, stop))
         rows = slice(start, stop)
         columns = {n: c.take(rows) if isinstance(c, CODED) else _taken(c, rows) for n, c in self.columns.items()}
-        data = None if self.data is None else self.data.slice(start, len(range(len(self))[rows]))
+        data = None if self.data is None else opened(self.data.slice(start, len(range(len(self))[rows])))
         return RowBlock(columns, data, self.first + start, self.by)
 
     @property
     def rows(self) -> pa.RecordBatch:
         """The whole rows, which there must be."""
         assert self.data is not None
-        return self.data
+        return opened(self.data)
 
     def take(self, rows: Chosen) -> RowBlock:
         columns = {name: _taken(column, rows) for name, column in self.columns.items()}
@@ -115,7 +134,7 @@ class RowBlock:
         if self.data is None:
             return RowBlock(columns)
         places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        return RowBlock(columns, self.data.take(arrow(places)))
+        return RowBlock(columns, taken(self.data, places))
 
     def sorted_by(self, *names: str) -> RowBlock:
         """The same rows, which are sorted by these columns."""
@@ -192,7 +211,7 @@ class RowBlock:
         if len(blocks) == 1:
             return blocks[0]
         columns = {name: _joined([block.columns[name] for block in blocks]) for name in blocks[0].columns}
-        data = [block.data for block in blocks if block.data is not None]
+        data = [block.rows for block in blocks if block.data is not None]
         return RowBlock(columns, concatenated(data) if data else None, blocks[0].first)
 
     @property
@@ -202,7 +221,7 @@ class RowBlock:
     @property
     def sizes(self) -> tuple[int, int]:
         """Bytes that the rows would take as plain numbers, and those that are on the disk."""
-        raw, spilled = 0 if self.data is None else int(self.data.nbytes), 0
+        raw, spilled = (0, 0) if self.data is None else (raw_bytes(self.data), spilled_bytes(self.data))
         for column in self.columns.values():
             if isinstance(column, np.ndarray):
                 raw += column.nbytes
@@ -216,7 +235,8 @@ class RowBlock:
     def table(self) -> pa.Table:
         """The rows as a table; the columns of a matrix are called after it."""
         arrays = {name: array for own in self.columns for name, array in _arrays(own, self[own]).items()}
-        whole = {} if self.data is None else {_WHOLE + n: self.data.column(n) for n in self.data.schema.names}
+        data = None if self.data is None else self.rows
+        whole = {} if data is None else {_WHOLE + n: data.column(n) for n in data.schema.names}
         return pa.table({**arrays, **whole})
 
     @staticmethod
@@ -269,6 +289,10 @@ def value_order(values: npt.NDArray[Any]) -> Integers:
 def _headers(column: CodedColumn | SpilledColumn) -> CodedColumn:
     """A coded column, maybe without its bytes."""
     return column.headers if isinstance(column, SpilledColumn) else column
+
+
+def _coded_table(column: Column) -> pa.Table:
+    return CodedColumn.of(_read(column)).table()
 
 
 def _read(column: Column) -> npt.NDArray[Any]:

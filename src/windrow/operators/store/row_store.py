@@ -120,9 +120,7 @@ class RowStore:
         if self.sorts:
             self._settle(max(SETTLED * self.sealing.least, MORE * self._opened))
         blocks, sealing, end = self.blocks, self.sealing, self._apart if self.sorts else len(self.blocks)
-        start = end
-        while start > 0 and not blocks[start - 1].is_sealed:
-            start -= 1
+        start = self._waiting_from(blocks[:end])
         waiting = sum(map(len, blocks[start:end]))
         if not waiting or not sealing.wants(waiting // self._patience, sum(map(len, blocks[:start]))):
             return
@@ -147,6 +145,13 @@ class RowStore:
         self.insert(rows.take(slice(waiting // 2)))
         self._apart = len(self.blocks)
         self.append(rows.take(slice(waiting // 2, None)), seal=False)
+
+    def _waiting_from(self, blocks: list[RowBlock]) -> int:
+        """Where the blocks at the end begin that wait to be sealed."""
+        start = len(blocks)
+        while start > 0 and not blocks[start - 1].is_sealed:
+            start -= 1
+        return start
 
     def insert(self, rows: RowBlock) -> None:
         """Rows into their places, after those of equal value; costs the rows from the least of them on."""
@@ -253,7 +258,7 @@ class RowStore:
         """A column of rows by number."""
         placed, order = self.placed(numbers)
         out = np.empty(len(numbers), self.nothing[name].dtype)
-        out[order] = np.concatenate([self.nothing[name], *(block[name][places] for block, places in placed)])
+        out[order] = np.concatenate([self.nothing[name], *(block.part(name, places) for block, places in placed)])
         return out
 
     def where(self, test: Test) -> RowBlock:

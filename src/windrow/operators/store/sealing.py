@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+
 from windrow.operators.compression.coded_column import Nature
 from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_block import Plans, RowBlock
+from windrow.operators.store.sealed_rows import SealedRows
 from windrow.plan.compression import Compression, CompressionMode
 
 BLOCK_ROWS = 1024
@@ -18,6 +21,10 @@ PAYS, SAMPLE = 1.5, 1 << 14
 """Rows are sealed where some of them take so many times less then, and"""
 SAVED = 4
 """so many bytes less for each."""
+PACKED_PAYS = 4 / 3
+"""Whole rows are packed in the time that it takes to copy them, so that less is enough."""
+FEWER = 4
+"""So many times as many rows wait where few blocks are wanted."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
@@ -43,24 +50,55 @@ class Sealing:
     is_asked: bool = False
     """Whether somebody asked for blocks, so that rows are sealed even where it saves little."""
 
+    @property
+    def in_blocks(self) -> bool:
+        """Whether blocks were asked for, or may go to the disk."""
+        return self.is_asked or self.budget.limit is not None
+
     def wants(self, waiting: int, sealed: int) -> bool:
         """Whether it is time to seal the rows that wait."""
         return waiting >= max(self.least, min(MOST_ROWS, sealed // SHARE))
 
     def sealed_if_it_pays(self, rows: RowBlock) -> RowBlock | None:
         """Sealed rows; None where, by some of them, they take not so much less that it is worth it."""
-        if not (self.is_asked or self.budget.limit is not None):
+        if not self.in_blocks:
             middle = max(0, len(rows) - SAMPLE) // 2
             some = rows if len(rows) <= SAMPLE else rows.take(slice(middle, middle + SAMPLE))
-            tried = self._coded(some)
-            if some.nbytes < max(PAYS * tried.nbytes, tried.nbytes + SAVED * len(some)):
+            tried = self._sealed(some)
+            enough = PACKED_PAYS * tried.nbytes, tried.nbytes
+            if rows.data is None:
+                enough = PAYS * tried.nbytes, tried.nbytes + SAVED * len(some)
+            if some.nbytes < max(enough):
                 return None
             if some is rows:
                 return self.budget.fitted(tried)
         return self.seal(rows)
 
     def seal(self, rows: RowBlock) -> RowBlock:
-        return self.budget.fitted(self._coded(rows))
+        return self.budget.fitted(self._sealed(rows))
+
+    def _sealed(self, rows: RowBlock) -> RowBlock:
+        """Whole rows are looked up at random. Unless blocks are asked for, or may go to the disk, they are packed: a
+        look at one costs no more than it did before, while one into blocks reads all of a block.
+        """
+        arranged = rows if self.arrange is None else self.arrange(rows)
+        if rows.data is not None and not self.in_blocks:
+            return arranged.sealed_in_place()
+        folded = () if self.folded is None else self.folded(arranged)
+        return arranged.sealed(self.natures, self.block_rows, self.plans, folded, self.budget.cache)
+
+    def seal_whole(self, rows: pa.RecordBatch) -> SealedRows:
+        """Whole rows without columns of numbers, as `seal` has them."""
+        block_rows = self.block_rows if self.in_blocks else None
+        return self.budget.fitted(SealedRows.of(rows, block_rows, self.budget.cache))
+
+    def of_fewer(self) -> Sealing:
+        """The same for rows of which some are looked up in all blocks at once, so that there should be few blocks."""
+        return self if self.is_asked else replace(self, least=FEWER * self.least)
+
+    def restored(self, rows: SealedRows) -> SealedRows:
+        """Rows in blocks that were saved, as `seal_whole` would have made them of what they were."""
+        return self.budget.fitted(rows) if self.in_blocks else SealedRows.of(rows.batch(), None)
 
     def _coded(self, rows: RowBlock) -> RowBlock:
         arranged = rows if self.arrange is None else self.arrange(rows)

@@ -22,6 +22,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
 from windrow.operators.compression.coded_column import CodedColumn
+from windrow.operators.store.block_cache import BlockCache
 
 
 class SpillFile:
@@ -68,18 +69,25 @@ class SpilledColumn:
     """Where byte 0 of the column is."""
     checks: npt.NDArray[np.uint32]
     """A checksum for each block."""
+    cache: BlockCache | None = None
+    """Where blocks are looked for before they are read from the disk."""
 
     @staticmethod
-    def of(column: CodedColumn, file: SpillFile) -> SpilledColumn:
+    def of(column: CodedColumn, file: SpillFile, cache: BlockCache | None = None) -> SpilledColumn:
         content: Any = memoryview(column.data)  # type: ignore[arg-type]
         offsets = column.offsets.tolist()
         place = file.append(content[offsets[0] : offsets[-1]]) - offsets[0]
         checks = [zlib.crc32(content[a:b]) for a, b in pairwise(offsets)]
-        return SpilledColumn(replace(column, data=np.empty(0, np.uint8)), file, place, np.array(checks, np.uint32))
+        headers = replace(column, data=np.empty(0, np.uint8))  # a slice would keep the bytes
+        return SpilledColumn(headers, file, place, np.array(checks, np.uint32), cache)
 
     @property
     def size(self) -> int:
         return self.headers.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.headers.dtype
 
     def __len__(self) -> int:
         return self.size
@@ -91,7 +99,23 @@ class SpilledColumn:
         return self.loaded(0, self.size).read()
 
     def take(self, rows: npt.NDArray[Any] | slice) -> npt.NDArray[Any]:
-        return self.loaded(0, self.size).take(rows)
+        if isinstance(rows, slice) or rows.dtype == np.bool_:
+            return self.loaded(0, self.size).take(rows)
+        rows = np.where(rows < 0, rows + self.size, rows)
+        if self.cache is None:
+            return self._taken(rows)
+        return self.cache.take(self, rows, self.headers.block_rows, self._taken)
+
+    def _taken(self, rows: Integers) -> npt.NDArray[Any]:
+        """Rows in any order; only the blocks they are in are read."""
+        blocks = self.headers.starts.searchsorted(rows, side="right") - 1
+        order = np.argsort(blocks, kind="stable")
+        out = np.empty(len(rows), self.headers.dtype)
+        for part in np.split(order, np.flatnonzero(np.diff(blocks[order]) > 1) + 1) if len(rows) else ():
+            first, last = blocks[part[0]], blocks[part[-1]] + 1
+            start = int(self.headers.starts[first])
+            out[part] = self.loaded(start, int(self.headers.starts[last])).take(rows[part] - start)
+        return out
 
     def slice(self, start: int, stop: int) -> SpilledColumn:
         first, last = self._blocks(start, stop)

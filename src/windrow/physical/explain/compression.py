@@ -17,6 +17,18 @@ _MODES = {
 }
 
 
+_JOINED = {
+    CompressionMode.OFF: "off: rows that wait for partners are held as they came",
+    CompressionMode.BLOCKS: "blocks: columns of rows that wait for partners are held in compressed blocks, from which "
+    "they come back exactly; what partners are looked up by stays as it is",
+}
+
+
+def join_details(compression: Compression) -> list[tuple[str, str]]:
+    """A mode that was asked for in a join."""
+    return [("compress", _JOINED[compression.mode])] if compression.mode in _JOINED else []
+
+
 def mode_details(compression: Compression) -> list[tuple[str, str]]:
     """A mode that was asked for."""
     return [("compress", _MODES[compression.mode])] if compression.mode in _MODES else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from windrow.aggregates.kinds.base import value_type
 from windrow.physical import nodes
 from windrow.physical.costs import MEASURED, Constants, Statistics
-from windrow.physical.explain.compression import compression_details, mode_details
+from windrow.physical.explain.compression import compression_details, join_details
 from windrow.physical.explain.notes import notes_of
 from windrow.physical.how import How
 from windrow.physical.make import make
@@ -226,7 +226,7 @@ def _join_details(node: Join) -> list[tuple[str, str]]:
         ("gives", _GIVES[node.kind]),
         ("progress", f"on {_time_name(node)}"),
         ("late", _LATE[node.late]),
-        *mode_details(node.compression),
+        *join_details(node.compression),
     ]
 
 

@@ -34,6 +34,8 @@ COUNTS = {
     "kept": 9,
     "raw": 180,
     "held": 12,
+    "hits": 7,
+    "misses": 2,
 }
 TOLD = {**COUNTS, "sources": json.dumps(SOURCES)}
 EXPECTED = Metrics(
@@ -50,6 +52,8 @@ EXPECTED = Metrics(
     rows_kept=9,
     raw_bytes=180,
     kept_bytes=12,
+    cache_hits=7,
+    cache_misses=2,
     sources={"trades": SourceMetrics(70, 900, 840), "quotes": SourceMetrics(30, 700, 640, early=2)},
     held_back_by="quotes",
     batch_seconds=1.5,
