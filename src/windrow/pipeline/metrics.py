@@ -59,7 +59,8 @@ class Metrics:
     joins keep and that may be in coded blocks: `raw_bytes` is what they would take as plain numbers, `kept_bytes` what
     they take in memory, indexes and what is cached included, and `spilled_bytes` what is on the disk because of a
     memory budget. Of the blocks that single rows were looked up in, `cache_hits` had been read already and
-    `cache_misses` had not.
+    `cache_misses` had not. `kept_ratios` says for each column, in process, how many times as many bytes it would take
+    as plain numbers.
     """
 
     rows_in: int = 0
@@ -90,6 +91,7 @@ class Metrics:
     spilled_bytes: int = 0
     cache_hits: int = 0
     cache_misses: int = 0
+    kept_ratios: dict[str, float] = field(default_factory=dict)
 
     def plus(self, other: Metrics) -> Metrics:
         """Of two runs one after the other."""

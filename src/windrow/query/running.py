@@ -12,9 +12,10 @@ from windrow.engines.base import check_engine, check_kind, engine_named, home_of
 from windrow.engines.run import Receiver, Run, tagged, untagged
 from windrow.errors import ConfigurationError
 from windrow.physical.costs import Statistics, calibrated
+from windrow.physical.explain.compression import keeps_rows
 from windrow.physical.explain.plans import explain
 from windrow.plan.checks.nodes import gives_early, shape_of
-from windrow.plan.nodes import Node, OrderedOutput
+from windrow.plan.nodes import Node, OrderedOutput, WindowAggregate, walk
 from windrow.plan.types.kinds import in_order
 from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.places import refuse_overwriting
@@ -105,6 +106,15 @@ def batches(plan: Node, sources: Mapping[str, Source], **options: Any) -> Iterat
         yield from run
 
 
+def _kept_rows(plan: Node, sources: Mapping[str, Source]) -> list[str]:
+    """What rows that are kept would take, by the first rows of streams that are there to be read."""
+    if not any(isinstance(node, WindowAggregate) and keeps_rows(node) for node in walk(plan)):
+        return []
+    from windrow.engines.local.kept_sample import describe_kept
+
+    return [f"- {line}" for line in describe_kept(plan, sources)]
+
+
 def explain_on(
     plan: Node, sources: Mapping[str, Source], engine: str | None, statistics: Statistics | None = None
 ) -> str:
@@ -113,6 +123,8 @@ def explain_on(
     check_engine(engine)
     check_kind("statistics", "Statistics", statistics)
     text = explain(plan) if statistics is None else explain(plan, statistics, calibrated())
+    kept = _kept_rows(plan, sources) if engine != "hardware" else []
+    text = "\n".join([text, *(["", "Kept rows", *kept] if kept else [])])
     if engine == "hardware":
         from windrow.engines.hardware.explain import explain_circuit
 

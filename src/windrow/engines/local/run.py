@@ -269,6 +269,7 @@ class Runner:
             spilled_bytes=kept.spilled_bytes,
             cache_hits=kept.hits,
             cache_misses=kept.misses,
+            kept_ratios=kept.ratios,
             rows_stored=sum(stage.operator.stored_rows for stage in stages),
             latency_p50=middle,
             latency_p99=last_hundredth,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, TypeVar
@@ -36,10 +36,33 @@ class Kept:
     hits: int = 0
     """Looks into blocks that had been read already."""
     misses: int = 0
+    columns: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each column what it would take as plain numbers, and what it takes wherever it is."""
 
     def plus(self, other: Kept) -> Kept:
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        return Kept(*(one + another for one, another in pairs))
+        return Kept(
+            self.rows + other.rows,
+            self.raw_bytes + other.raw_bytes,
+            self.bytes + other.bytes,
+            self.spilled_bytes + other.spilled_bytes,
+            self.hits + other.hits,
+            self.misses + other.misses,
+            added([*self.columns.items(), *other.columns.items()]),
+        )
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """How many times as many bytes each column would take as plain numbers."""
+        return {name: round(raw / taken, 2) for name, (raw, taken) in sorted(self.columns.items()) if taken}
+
+
+def added(sizes: Iterable[tuple[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
+    """The sizes of columns, those of the same name together."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, (raw, taken) in sizes:
+        before = found.get(name, (0, 0))
+        found[name] = before[0] + raw, before[1] + taken
+    return found
 
 
 class Holder(Protocol):
@@ -101,9 +124,14 @@ class Budget:
             self._shared.watch(holder)
 
     @property
+    def holders(self) -> list[Holder]:
+        """All that hold something now."""
+        return list(self._holders)
+
+    @property
     def kept(self) -> Kept:
         cached = Kept(bytes=self.cache.nbytes, hits=self.cache.hits, misses=self.cache.misses)
-        return total([cached, *(holder.kept for holder in tuple(self._holders))])
+        return total([cached, *(holder.kept for holder in self.holders)])
 
     @property
     def nbytes(self) -> int:

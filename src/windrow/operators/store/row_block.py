@@ -222,13 +222,25 @@ class RowBlock:
     def sizes(self) -> tuple[int, int]:
         """Bytes that the rows would take as plain numbers, and those that are on the disk."""
         raw, spilled = (0, 0) if self.data is None else (raw_bytes(self.data), spilled_bytes(self.data))
-        for column in self.columns.values():
-            if isinstance(column, np.ndarray):
-                raw += column.nbytes
-            else:
-                raw += self.size * (8 if isinstance(column, Packed) else _headers(column).dtype.itemsize)
-            spilled += column.spilled_bytes if isinstance(column, SpilledColumn) else 0
+        raw += sum(raw for _, (raw, _) in self.sizes_of_columns())
+        spilled += sum(c.spilled_bytes for c in self.columns.values() if isinstance(c, SpilledColumn))
         return raw, spilled
+
+    def sizes_of_columns(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Of each column of numbers the bytes that it would take as it came, and those that it takes anywhere."""
+        for name, column in self.columns.items():
+            if isinstance(column, np.ndarray):
+                yield name, (column.nbytes, column.nbytes)
+            elif isinstance(column, Packed):
+                yield name, (self.size * 8, column.nbytes)
+            else:
+                on_disk = column.spilled_bytes if isinstance(column, SpilledColumn) else 0
+                yield name, (self.size * column.dtype.itemsize, column.nbytes + on_disk)
+
+    def kinds(self, name: str) -> dict[str, int]:
+        """How many blocks of each kind a column has."""
+        column = self.columns[name]
+        return _headers(column).kinds() if isinstance(column, CODED) else {}
 
     # Tables
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.changes import Saved, Stamped, under
-from windrow.operators.store.budget import Kept
+from windrow.operators.store.budget import Kept, added
 from windrow.operators.store.row_block import Mask, RowBlock
 from windrow.operators.store.sealing import Sealing
 
@@ -368,8 +368,11 @@ class RowStore:
 
     @property
     def kept(self) -> Kept:
-        raw, spilled = (sum(sizes) for sizes in zip((0, 0), *(block.sizes for block in self.blocks), strict=True))
-        return Kept(len(self), raw, self.nbytes, spilled)
+        blocks, titles = self.blocks, {} if self.sealing is None else self.sealing.titles
+        raw, spilled = (sum(sizes) for sizes in zip((0, 0), *(block.sizes for block in blocks), strict=True))
+        columns = ((titles.get(name, name), sizes) for block in blocks for name, sizes in block.sizes_of_columns())
+        nbytes = sum(block.nbytes for block in blocks)
+        return Kept(sum(map(len, blocks)), raw, nbytes, spilled, columns=added(columns))
 
 
 def _are_alike(blocks: list[RowBlock]) -> bool:

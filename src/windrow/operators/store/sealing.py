@@ -25,6 +25,7 @@ PACKED_PAYS = 4 / 3
 """Whole rows are packed in the time that it takes to copy them, so that less is enough."""
 FEWER = 4
 """So many times as many rows wait where few blocks are wanted."""
+TITLES = {"place": "times", "code": "groups", "count": "counts"}
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
@@ -40,6 +41,9 @@ class Sealing:
     budget: Budget = field(default_factory=Budget)
     arrange: Callable[[RowBlock], RowBlock] | None = None
     """Puts rows into an order in which they take less room, where nobody asks for the order in which they came."""
+
+    titles: Mapping[str, str] = field(default_factory=lambda: TITLES)
+    """What people call the columns."""
 
     plans: Plans = field(default_factory=dict)
     """What was decided for the blocks that were sealed last."""
@@ -113,6 +117,10 @@ class Sealing:
     ) -> Sealing:
         """The same for rows of a certain kind."""
         return replace(self, natures=natures, arrange=arrange, folded=folded, plans={})
+
+    def called(self, titles: Mapping[str, str]) -> Sealing:
+        """The same for rows of which some columns have names that people gave them."""
+        return replace(self, titles={**TITLES, **titles})
 
 
 def sealing_of(compression: Compression) -> Sealing | None:

@@ -58,7 +58,7 @@ class PanedWid(NumberedWindows):
         self.is_tumbling = not self.forever and self.range_panes == self.slide_panes and not keep
         self.cells = CellTable(self.layout)
         self.timeline = Timeline(self.layout, self.range_panes, self.slide_panes, forever=self.forever)
-        self.values = {p: self._values_of(codes) for p, codes in plan.values.items()}
+        self.values = {p: self._values_of(p, codes) for p, codes in plan.values.items()}
         self.customs = {p: PanedStates(p, self.range_panes, forever=self.forever) for p in plan.custom}
         self.stores: list[PanedValues | PanedStates] = [*self.values.values(), *self.customs.values()]
         self.keep = keep
@@ -67,8 +67,9 @@ class PanedWid(NumberedWindows):
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
-    def _values_of(self, codes: ValueCodes) -> PanedValues:
-        return PanedValues(self.range_panes, forever=self.forever, sealing=self.plan.sealing, nature=codes.nature)
+    def _values_of(self, part: Values, codes: ValueCodes) -> PanedValues:
+        sealing = self.plan.sealing and self.plan.sealing.called({"key": str(part.argument)})
+        return PanedValues(self.range_panes, forever=self.forever, sealing=sealing, nature=codes.nature)
 
     def panes_of(self, times: Integers) -> Integers:
         return (times - self.window.origin) // self.pane

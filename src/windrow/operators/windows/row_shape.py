@@ -58,7 +58,9 @@ class RowShape:
         if self.plan.sealing is None:
             return None
         arrange = lambda rows: rows.sorted("place").sorted_by("place")  # noqa: E731
-        return self.plan.sealing.having(self._natures, arrange, self._folded_of)
+        titles = {name: str(e) for e, name in self.names.items()}
+        titles |= {name: str(p.argument) for p, name in self.values.items()}
+        return self.plan.sealing.called(titles).having(self._natures, arrange, self._folded_of)
 
     @property
     def _natures(self) -> dict[str, Nature]:

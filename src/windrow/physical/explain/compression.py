@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.plan.checks.compression import answer_within, moved_by
-from windrow.plan.checks.nodes import shape_of
+from windrow.plan.checks.nodes import aggregates_of, shape_of
 from windrow.plan.compression import Compression, CompressionMode, bound_text
-from windrow.plan.nodes import WindowAggregate
+from windrow.plan.nodes import Strategy, WindowAggregate
 from windrow.plan.types.expressions import column_type
 from windrow.semantics.scalars.expressions import Column
 
@@ -22,6 +22,14 @@ _JOINED = {
     CompressionMode.BLOCKS: "blocks: columns of rows that wait for partners are held in compressed blocks, from which "
     "they come back exactly; what partners are looked up by stays as it is",
 }
+
+
+def keeps_rows(node: WindowAggregate) -> bool:
+    """Whether a window keeps rows, and may keep them in blocks."""
+    if node.compression.mode is CompressionMode.OFF:
+        return False
+    is_whole = any(not aggregate.is_bounded_for(kind) for _, aggregate, kind in aggregates_of(node))
+    return is_whole or node.strategy is Strategy.BUFFER
 
 
 def join_details(compression: Compression) -> list[tuple[str, str]]:

@@ -50,7 +50,10 @@ class ValueRows:
     ) -> None:
         self.values = values
         self.sealing = sealing
-        self.logs = {part: ValueLog(sealing, codes.nature) for part, codes in values.items()}
+        self.logs = {
+            part: ValueLog(sealing and sealing.called({"key": str(part.argument)}), codes.nature)
+            for part, codes in values.items()
+        }
         self.customs = {part: CustomCells.nothing(part) for part in customs}
 
     def multiset(self, part: Values, start: int, end: int) -> Multiset:
