@@ -17,6 +17,7 @@ from windrow.aggregates.kinds.arrays import spread
 from windrow.aggregates.kinds.base import Custom, Integers, Runs, Values
 from windrow.operators.kernels.panes.adaptive import number_answers
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
@@ -59,7 +60,7 @@ class Buffer(RowWise):
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
         self.shape = RowShape(plan, by_time=True)
-        self.rows = RowStore(self.shape.nothing, by="place", sealing=self.shape.sealing)
+        self.rows = RowStore(self.shape.nothing, by="place", sorts=True, sealing=self.shape.sealing)
         self._folded: FoldedRows | None = None
         """The rows of the windows that close, where these are computed in the blocks they are in."""
 
@@ -211,11 +212,11 @@ class Buffer(RowWise):
     def kept_values(self, part: Values) -> NumberedKeys:
         return NumberedKeys(self.rows, self.shape, part)
 
-    def state(self) -> dict[str, pa.Table]:
-        return {"buffered": self.rows.content().sorted("place").table(), **self._saved_span()}
+    def state(self) -> dict[str, Saved]:
+        return {**self.rows.saved_under("buffered"), **self._saved_span()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.rows.replace(self.shape.of_table(tables["buffered"]))
+        self.rows.restore_under("buffered", tables, self.shape.of_table)
         self._restore_span(tables)
 
     @property
