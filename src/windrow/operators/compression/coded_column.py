@@ -93,7 +93,7 @@ class CodedColumn:
             flip_all(array.view(np.int64), words)
         else:
             words = np.require(array, np.int64, ["C", "W"])
-        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, plan, int(16 * most) * folded)
+        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, int(16 * most) * folded, plan)
 
     @property
     def size(self) -> int:
@@ -284,18 +284,8 @@ class CodedColumn:
         skips: npt.NDArray[np.uint16],
         block_rows: int | None = None,
     ) -> CodedColumn:
-        return CodedColumn(
-            self.dtype,
-            self.nature,
-            block_rows or self.block_rows,
-            data,
-            starts,
-            offsets,
-            leasts,
-            greatests,
-            kinds,
-            skips,
-        )
+        rows = block_rows or self.block_rows
+        return CodedColumn(self.dtype, self.nature, rows, data, starts, offsets, leasts, greatests, kinds, skips)
 
     # Saving
 
@@ -356,8 +346,8 @@ def _coded(
     dtype: np.dtype[Any],
     nature: Nature,
     block_rows: int,
-    plan: Integers | None,
     folded: int,
+    plan: Integers | None,
 ) -> CodedColumn:
     most = -(-len(words) // block_rows)
     starts, offsets = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)

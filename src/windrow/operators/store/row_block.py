@@ -80,8 +80,7 @@ class RowBlock:
             if is_constant or isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2):
                 return column
             nature, plan = natures.get(name, Nature.INTEGERS), plans.setdefault(name, new_plan())
-            values, is_folded = _read(column), name in folded
-            return CodedColumn.of(values, nature, block_rows=block_rows, folded=is_folded, plan=plan)
+            return CodedColumn.of(_read(column), nature, block_rows=block_rows, folded=name in folded, plan=plan)
 
         columns = {name: sealed(name, column) for name, column in self.columns.items()}
         return RowBlock(columns, self.data, self.first, self.by)

@@ -34,11 +34,11 @@ class Sealing:
     arrange: Callable[[RowBlock], RowBlock] | None = None
     """Puts rows into an order in which they take less room, where nobody asks for the order in which they came."""
 
-    folded: Callable[[RowBlock], Collection[str]] | None = None
-    """Which columns of rows are to be folded, and laid out for that."""
-
     plans: Plans = field(default_factory=dict)
     """What was decided for the blocks that were sealed last."""
+
+    folded: Callable[[RowBlock], Collection[str]] | None = None
+    """Which columns of rows are to be folded, and laid out for that."""
 
     is_asked: bool = False
     """Whether somebody asked for blocks, so that rows are sealed even where it saves little."""

@@ -50,7 +50,9 @@ def write_column(words, block_rows, item, floats, folded, starts, offsets, least
     followed, and changed.
     """
     rooms, lengths, signed = new_rooms(block_rows), np.empty(65, np.int64), words.view(np.int64)
-    plan[FOLDED], blocks, at = folded, 0, 0
+    if plan[FOLDED] != folded:
+        plan[FOLDED], plan[AGE] = folded, -1
+    blocks, at = 0, 0
     starts[0], offsets[0] = 0, 0
     for start in range(0, len(words), block_rows):
         stop = min(start + block_rows, len(words))
