@@ -13,7 +13,8 @@ from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.compression.folding import ranked, sums
 
 Integers = npt.NDArray[np.int64]
-BUCKETS = 256
+BUCKETS, FEW = 256, 32
+MOST = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,7 @@ def raw_sum(values):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True)
 def _scan(values, lows, highs, out):  # type: ignore[no-untyped-def]
-    counts, fine = np.zeros((4, BUCKETS), np.uint32), np.zeros(BUCKETS, np.uint32)
-    room = np.empty((highs - lows).max() + 1, np.int64)
+    counts, room = np.zeros((4, BUCKETS), np.uint32), np.empty((highs - lows).max() + 1, np.int64)
     for w in range(len(lows)):
         low, high = lows[w], highs[w]
         total, least, greatest = np.int64(0), values[low], values[low]
@@ -60,33 +60,48 @@ def _scan(values, lows, highs, out):  # type: ignore[no-untyped-def]
             total += values[i]
             least, greatest = min(least, values[i]), max(greatest, values[i])
         out[0, w], out[1, w], out[2, w] = total, least, greatest
-        window = values[low:high]
-        out[3, w], out[4, w] = _around_median(window, least, greatest, counts, fine, room)
+        out[3, w], out[4, w] = _around_median(values[low:high], least, greatest, counts, room)
 
 
 @njit(nogil=True)
-def _around_median(values, least, greatest, counts, fine, room):  # type: ignore[no-untyped-def]
-    """Coarse buckets over least..greatest, four tables so that no count waits for the one before; then fine ones."""
-    span, shift, rank = np.uint64(greatest - least), np.uint64(0), (len(values) - 1) // 2
-    while span >> shift >= np.uint64(BUCKETS):
-        shift += np.uint64(1)
-    _count(values, least, shift, counts)
-    before, bucket = _bucket_of(counts, rank)
-    inside = np.int64(counts[:, bucket].sum())
-    first = least + (np.int64(bucket) << np.int64(shift))
-    last = first + (np.int64(1) << np.int64(shift)) - 1
-    ends = rank + 1 == before + inside  # the next value is in another bucket
-    above, size = greatest, 0
-    if shift == 0:
-        return first, (_next_bucket(counts, bucket, least) if ends and rank + 1 < len(values) else first)
+def _around_median(values, first, last, counts, room):  # type: ignore[no-untyped-def]
+    """The lower median and the value after it: coarse buckets, then fine ones in that of the median, till few are left.
+
+    Buckets are counted in four tables, so that no count waits for the one before.
+    """
+    rank, size, after = (len(values) - 1) // 2, len(values), np.int64(MOST)
+    while size > FEW and first < last:
+        span, shift = np.uint64(last - first), np.uint64(0)
+        while span >> shift >= np.uint64(BUCKETS):
+            shift += np.uint64(1)
+        _count(values[:size], first, shift, counts)
+        before, bucket = _bucket_of(counts, rank)
+        inside = np.int64(counts[0, bucket]) + counts[1, bucket] + counts[2, bucket] + counts[3, bucket]
+        low = first + (np.int64(bucket) << np.int64(shift))
+        high = min(last, low + (np.int64(1) << np.int64(shift)) - 1)
+        if rank + 1 == before + inside < size:  # the next value is in another bucket
+            after = _next_bucket(counts, bucket, first) if shift == 0 else _least_above(values[:size], high)
+        if shift > 0:
+            kept = 0
+            for k in range(size):
+                value = values[k]
+                room[kept] = value
+                kept += (value >= low) & (value <= high)
+            values = room
+        rank, size, first, last = rank - before, inside, low, high
+    if first == last:
+        return first, first if rank + 1 < size or after == MOST else after
+    ordered = np.sort(values[:size])
+    at = ordered[rank]
+    return at, ordered[rank + 1] if rank + 1 < size else (at if after == MOST else after)
+
+
+@njit(nogil=True)
+def _least_above(values, high):  # type: ignore[no-untyped-def]
+    least = np.int64(MOST)
     for value in values:
-        room[size] = value
-        size += (value >= first) & (value <= last)
-    if ends:
-        for value in values:
-            above = min(above, value if value > last else greatest)
-    at, after = _in_bucket(room[:size], first, last, rank - before, fine)
-    return at, (above if ends and rank + 1 < len(values) else after)
+        least = min(least, value if value > high else MOST)
+    return least
 
 
 @njit(nogil=True)
@@ -118,24 +133,3 @@ def _next_bucket(counts, bucket, least):  # type: ignore[no-untyped-def]
     while counts[0, bucket] + counts[1, bucket] + counts[2, bucket] + counts[3, bucket] == 0:
         bucket += 1
     return least + bucket
-
-
-@njit(nogil=True)
-def _in_bucket(values, first, last, rank, fine):  # type: ignore[no-untyped-def]
-    """The value of a rank among those of one bucket, and the one after it, or the same."""
-    following = min(rank + 1, len(values) - 1)
-    if last - first >= BUCKETS or len(values) < 32:
-        ordered = np.sort(values)
-        return ordered[rank], ordered[following]
-    fine[:] = 0
-    for value in values:
-        fine[value - first] += 1
-    place, passed = 0, np.int64(fine[0])
-    while passed <= rank:
-        place += 1
-        passed += fine[place]
-    at = first + place
-    while passed <= following:
-        place += 1
-        passed += fine[place]
-    return at, first + place

@@ -23,9 +23,9 @@ from windrow.errors import InternalError, QueryError
 from windrow.operators.compression.saved_blocks import MOST_ROWS, Header, from_table, starts_of, to_table
 from windrow.operators.kernels.compression.columns import read_column, take_rows, write_column
 from windrow.operators.kernels.compression.decimals import flip_all
-from windrow.operators.kernels.compression.directory import new_directory
 from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, RAW, new_plan
 from windrow.operators.kernels.compression.words import PAD
+from windrow.operators.kernels.planes.directory import new_directory
 
 _WORDS = np.dtype(np.uint64)
 _DTYPES = tuple(np.dtype(name) for name in ("int64", "int32", "uint8", "bool", "float64"))
@@ -284,18 +284,8 @@ class CodedColumn:
         skips: npt.NDArray[np.uint16],
         block_rows: int | None = None,
     ) -> CodedColumn:
-        return CodedColumn(
-            self.dtype,
-            self.nature,
-            block_rows or self.block_rows,
-            data,
-            starts,
-            offsets,
-            leasts,
-            greatests,
-            kinds,
-            skips,
-        )
+        rows = block_rows or self.block_rows
+        return CodedColumn(self.dtype, self.nature, rows, data, starts, offsets, leasts, greatests, kinds, skips)
 
     # Saving
 

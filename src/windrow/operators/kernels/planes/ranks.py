@@ -12,7 +12,9 @@ import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.compression.columns import new_rooms, read_rows
-from windrow.operators.kernels.compression.directory import (
+from windrow.operators.kernels.compression.plans import CONSTANT
+from windrow.operators.kernels.compression.words import bit_length
+from windrow.operators.kernels.planes.directory import (
     AT,
     BASE,
     DIGITS,
@@ -30,8 +32,8 @@ from windrow.operators.kernels.compression.directory import (
     on_line,
     plane_size,
 )
-from windrow.operators.kernels.compression.folding import mark_rows
-from windrow.operators.kernels.compression.lanes import (
+from windrow.operators.kernels.planes.folding import mark_rows
+from windrow.operators.kernels.planes.lanes import (
     BYTES,
     EIGHT,
     add_planes,
@@ -42,9 +44,7 @@ from windrow.operators.kernels.compression.lanes import (
     put_words_at,
     word_at,
 )
-from windrow.operators.kernels.compression.planes import TOGETHER, cut_plane, plane_words
-from windrow.operators.kernels.compression.plans import CONSTANT
-from windrow.operators.kernels.compression.words import bit_length
+from windrow.operators.kernels.planes.layout import TOGETHER, cut_plane, plane_words
 
 LAID, ELSEWHERE, BROKEN = 1, 0, -1
 """What became of a stretch: its planes are there, a value of it is not on the line, or a block is damaged."""
