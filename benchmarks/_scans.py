@@ -100,7 +100,7 @@ def _around_median(values, first, last, counts, room):  # type: ignore[no-untype
 def _least_above(values, high):  # type: ignore[no-untyped-def]
     least = np.int64(MOST)
     for value in values:
-        least = min(least, value if value > high else MOST)
+        least = min(least, np.int64(value if value > high else MOST))
     return least
 
 
