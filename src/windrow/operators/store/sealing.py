@@ -83,7 +83,7 @@ class Sealing:
 
     def _sealed(self, rows: RowBlock) -> RowBlock:
         """Whole rows are looked up at random. Unless blocks are asked for, or may go to the disk, they are packed: a
-        look at one costs no more than it did before, while one into blocks reads all of a block.
+        look at one costs little more than it did before, while one into blocks reads all of a block.
         """
         arranged = rows if self.arrange is None else self.arrange(rows)
         if rows.data is not None and not self.in_blocks:
