@@ -179,7 +179,7 @@ def test_lines_hold_what_the_paper_says() -> None:
 # Windows
 
 
-@pytest.mark.parametrize("size,advance", [(1, 1), (8, 1), (8, 2), (8, 8), (64, 1), (64, 13), (300, 7), (300, 300)])
+@pytest.mark.parametrize(("size", "advance"), [(1, 1), (8, 1), (8, 2), (8, 8), (64, 1), (64, 13), (300, 7), (300, 300)])
 @pytest.mark.parametrize("codec", Codec)
 def test_windows_are_those_of_the_definition(codec: Codec, size: int, advance: int) -> None:
     random = np.random.default_rng(size * 1000 + advance)

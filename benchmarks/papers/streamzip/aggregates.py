@@ -17,49 +17,56 @@ _FLIP = np.int64((1 << 63) - 1)
 @njit(cache=True, nogil=True)
 def aggregate(window: Any, count: int, floats: bool, keys: Any, spare: Any, answer: Any) -> None:
     """The four aggregates of integers, or of floats given as their bits; `keys` and `spare` have room for a window."""
-    total, least, greatest = 0.0, np.int64(0), np.int64(0)
-    reals = window.view(np.float64)
+    if floats:
+        for i in range(count):
+            keys[i] = window[i] ^ ((window[i] >> 63) & _FLIP)
+    else:
+        keys[:count] = window[:count]
+    least = greatest = keys[0]
     for i in range(count):
-        key = window[i]
-        if floats:
-            total += reals[i]
-            key ^= (key >> 63) & _FLIP
-        else:
-            total += key
-        keys[i] = key
-        least = min(least, key) if i else key
-        greatest = max(greatest, key) if i else key
+        least, greatest = min(least, keys[i]), max(greatest, keys[i])
     low, high = medians(keys, count, least, greatest, spare)
-    answer[AVERAGE] = total / count
+    answer[AVERAGE] = (total(window.view(np.float64), count) if floats else total(window, count)) / count
     answer[LEAST] = _real(least, floats, spare)
     answer[GREATEST] = _real(greatest, floats, spare)
     answer[MEDIAN] = (_real(low, floats, spare) + _real(high, floats, spare)) / 2
 
 
 @njit(cache=True, nogil=True)
-def least_alone(window: Any, count: int, floats: bool, answer: Any) -> None:
-    """What the paper's circuits for floats compute."""
-    reals, real, least = window.view(np.float64), np.inf, window[0]
-    for i in range(count):
-        if floats:
-            real = min(real, reals[i])
-        else:
-            least = min(least, window[i])
-    answer[:] = real if floats else np.float64(least)
-
-
-@njit(cache=True, nogil=True)
-def _real(key: int, floats: bool, spare: Any) -> float:
-    """The number of an order key."""
-    if not floats:
-        return np.float64(key)
-    spare[0] = key ^ ((key >> 63) & _FLIP)
-    found: float = spare.view(np.float64)[0]
+def total(numbers: Any, count: int) -> float:
+    """The sum in eight lanes, since each addition waits for the one before it in its lane."""
+    lanes = np.zeros(8)
+    whole = count & ~7
+    for i in range(0, whole, 8):
+        for lane in range(8):
+            lanes[lane] += numbers[i + lane]
+    for i in range(whole, count):
+        lanes[0] += numbers[i]
+    found: float = lanes.sum()
     return found
 
 
 @njit(cache=True, nogil=True)
-def medians(keys: Any, count: int, least: int, greatest: int, spare: Any) -> Any:
+def least_alone(window: Any, count: int, floats: bool, spare: Any, answer: Any) -> None:
+    """What the paper's circuits for floats compute."""
+    flip = _FLIP if floats else np.int64(0)
+    least = np.int64(_FLIP)
+    for i in range(count):
+        least = min(least, window[i] ^ ((window[i] >> 63) & flip))
+    answer[:] = _real(least, floats, spare)
+
+
+@njit(cache=True, nogil=True)
+def _real(key: Any, floats: bool, spare: Any) -> Any:
+    """The number of an order key."""
+    if not floats:
+        return np.float64(key)
+    spare[0] = key ^ ((key >> 63) & _FLIP)
+    return spare.view(np.float64)[0]
+
+
+@njit(cache=True, nogil=True)
+def medians(keys: Any, count: int, least: Any, greatest: Any, spare: Any) -> Any:
     """The two values in the middle, which are one where the count is odd."""
     low, behind = ranked(keys, count, (count - 1) // 2, least, greatest, spare)
     if behind > count // 2:
@@ -72,7 +79,7 @@ def medians(keys: Any, count: int, least: int, greatest: int, spare: Any) -> Any
 
 
 @njit(cache=True, nogil=True)
-def ranked(keys: Any, count: int, rank: int, least: int, greatest: int, spare: Any) -> Any:
+def ranked(keys: Any, count: int, rank: int, least: Any, greatest: Any, spare: Any) -> Any:
     """The value of a rank, from 0, and how many are not greater: by counting in buckets, then within the bucket."""
     found, below, taken = keys, 0, count
     sums = np.zeros(_MOST_BUCKETS, np.int64)
@@ -102,7 +109,7 @@ def ranked(keys: Any, count: int, rank: int, least: int, greatest: int, spare: A
 
 
 @njit(cache=True, nogil=True)
-def _taken(found: Any, count: int, start: int, shift: int, bucket: int, spare: Any) -> Any:
+def _taken(found: Any, count: int, start: Any, shift: int, bucket: int, spare: Any) -> Any:
     """Move the values of a bucket to the front of `spare`; how many, the least and the greatest."""
     kept, least, greatest = 0, np.int64(_FLIP), np.int64(~_FLIP)
     for i in range(count):

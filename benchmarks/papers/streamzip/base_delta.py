@@ -23,7 +23,7 @@ LINE, DELTAS, BASES, BASE = range(4)
 
 
 @njit(cache=True, nogil=True)
-def append(words: Any, cursor: Any, value: int, low: int) -> None:
+def append(words: Any, cursor: Any, value: int, low: Any) -> None:
     """Write a value behind the last one."""
     data, mask = words.view(np.uint8), (len(words) >> 3) - 1
     delta = value - cursor[BASE] - low  # both wrap, as those of `decode` do
@@ -46,20 +46,31 @@ def append(words: Any, cursor: Any, value: int, low: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def decode(words: Any, cursor: Any, count: int, out: Any, low: int) -> None:
+def until_mark(data: Any, start: Any, stop: Any) -> Any:
+    """Differences before the next mark. Most lines have none, which is seen in one go (the paper's look ahead)."""
+    marks = 0
+    for place in range(start, stop):
+        marks += data[place] == MARK
+    if marks == 0:
+        return stop - start
+    for place in range(start, stop):
+        if data[place] == MARK:
+            return place - start
+    return stop - start
+
+
+@njit(cache=True, nogil=True)
+def decode(words: Any, cursor: Any, count: int, out: Any, low: Any) -> None:
     """Write the next `count` values to `out`, and move behind them."""
     data, mask = words.view(np.uint8), (len(words) >> 3) - 1
     line, deltas, bases, base = cursor[LINE], cursor[DELTAS], cursor[BASES], cursor[BASE]
     done = 0
     while done < count:
         start, end = (line & mask) * LINE_BYTES, LINE_BYTES - BASE_BYTES * bases
-        while done < count and deltas < end:
-            delta = np.int64(data[start + deltas])
-            if delta == MARK:
-                break
-            out[done] = base + low + delta
-            done += 1
-            deltas += 1
+        near = until_mark(data, start + deltas, start + min(end, deltas + count - done))
+        for i in range(near):
+            out[done + i] = base + low + np.int64(data[start + deltas + i])
+        done, deltas = done + near, deltas + near
         if done == count:
             break
         if deltas + 1 + BASE_BYTES > end:

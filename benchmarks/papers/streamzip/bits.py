@@ -13,7 +13,7 @@ LINE_BITS = 512
 
 
 @njit(cache=True, nogil=True)
-def put(words: Any, at: int, count: int, value: Any) -> None:
+def put(words: Any, at: Any, count: Any, value: Any) -> None:
     """Write the lowest `count` bits of a word, whose other bits are zero; bits behind them are lost."""
     mask, offset = len(words) - 1, at & 63
     word, low = (at >> 6) & mask, np.uint64(value)
@@ -27,7 +27,7 @@ def put(words: Any, at: int, count: int, value: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def get(words: Any, at: int, count: int) -> Any:
+def get(words: Any, at: Any, count: Any) -> Any:
     """The `count` bits, 1 to 64 of them, from bit `at` on."""
     mask, offset = len(words) - 1, at & 63
     word = (at >> 6) & mask

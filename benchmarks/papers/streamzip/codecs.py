@@ -108,9 +108,10 @@ def append(codec: int, words: Any, cursor: Any, value: int, options: Any) -> Non
 def decode(codec: int, words: Any, cursor: Any, count: int, out: Any, options: Any) -> None:
     """Write the next `count` values of a ring to `out`, floats as their bits, and move behind them."""
     if codec == RAW:
-        mask = len(words) - 1
-        for i in range(count):
-            out[i] = words[(cursor[0] + i) & mask]
+        start = cursor[0] & (len(words) - 1)
+        straight = min(count, len(words) - start)
+        out[:straight] = words[start : start + straight].view(np.int64)
+        out[straight:count] = words[: count - straight].view(np.int64)
         cursor[0] += count
     elif codec == BASE_DELTA:
         base_delta.decode(words, cursor, count, out, np.int64(options[LOW]))
@@ -121,11 +122,11 @@ def decode(codec: int, words: Any, cursor: Any, count: int, out: Any, options: A
 
 
 @njit(cache=True, nogil=True)
-def lines_between(codec: int, reader: Any, writer: Any) -> int:
+def lines_between(codec: int, reader: Any, writer: Any) -> Any:
     """Lines of 64 bytes from the one that is read next to the one that is written, both included."""
     if codec == RAW:
         return ((writer[0] + 7) >> 3) - (reader[0] >> 3)
-    if codec == XOR or codec == DEPENDENT_XOR:
+    if codec in (XOR, DEPENDENT_XOR):
         return ((writer[0] + 511) >> 9) - (reader[0] >> 9)
     begun = writer[1] > 0 or writer[2] > 0
     return writer[0] - reader[0] + (1 if begun else 0)

@@ -4,8 +4,9 @@
 (64 is written as 0), and the bits. Zeros in front are counted up to 31.
 
 Dependent lines are one stream of bits behind a first raw value. Independent lines start with a raw value and the span
-in 5 + 5 bits, so zeros behind are counted up to 31 there, too. A code does not cross into the next independent line: ones
-fill what is left, which no code can be, since 31 zeros and 63 bits are more than 64. A span before the first is 31, 31.
+in 5 + 5 bits, so zeros behind are counted up to 31 there, too. A code does not cross into the next independent line:
+ones fill what is left, which no code can be, since 31 zeros and 63 bits are more than 64. Before the first `11` the
+span is 31, 31.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _code(change: Any, cursor: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _fill(words: Any, cursor: Any, count: int) -> None:
+def _fill(words: Any, cursor: Any, count: Any) -> None:
     """Ones up to the end of a line."""
     while count > 0:
         size = min(count, 32)
@@ -121,7 +122,7 @@ def decode(words: Any, cursor: Any, count: int, out: Any, independent: bool) -> 
 
 
 @njit(cache=True, nogil=True)
-def _first(words: Any, at: int, independent: bool) -> Any:
+def _first(words: Any, at: Any, independent: bool) -> Any:
     """A raw value, where the next code is, and the span that it may refer to."""
     value = np.int64(get(words, at, 64))
     if not independent:
@@ -131,6 +132,6 @@ def _first(words: Any, at: int, independent: bool) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _short(words: Any, at: int, room: int) -> Any:
+def _short(words: Any, at: Any, room: Any) -> Any:
     """The rest of a line, in which a code `11` has no room, as if ones came behind it."""
     return get(words, at, min(room, 13)) | ((~np.uint64(0) << np.uint64(min(room, 13))) & np.uint64(0x1FFF))

@@ -4,9 +4,9 @@ Guesses are the value before, the line through two, the parabola through three, 
 not as they came; the nearest is taken. What none is near to is an outlier, of 4 bytes where that is near enough, else
 of 8. In a line of 64 bytes symbols go from the low end and outliers from the high end.
 
-Two bits leave no room to say how long an outlier is: a second symbol says so, 0 or 1, and 3 where a line ends before its
-end. An outlier symbol without room for 4 bytes ends a line as well. Values are dealt out to sub-streams in turn, each with
-three seeds of its own; all share the lines (figure 11). Seeds before the first value are 0.
+Two bits leave no room to say how long an outlier is: a second symbol says so, 0 or 1, and 3 where a line ends before
+its end. An outlier symbol without room for 4 bytes ends a line as well. Values are dealt out to sub-streams in turn,
+each with three seeds of its own; all share the lines (figure 11). Seeds before the first value are 0.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def guess(symbol: int, x1: float, x2: float, x3: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def append(words: Any, cursor: Any, value: float, bound: float, relative: bool, streams: int) -> None:
+def append(words: Any, cursor: Any, value: float, bound: float, relative: Any, streams: Any) -> None:
     """Write a value behind the last one, within a bound, or within a share of the value."""
     seeds = cursor[SEEDS + 3 * cursor[TURN] : SEEDS + 3 * cursor[TURN] + 3].view(np.float64)
     allowed = bound * abs(value) if relative else bound
@@ -64,7 +64,7 @@ def append(words: Any, cursor: Any, value: float, bound: float, relative: bool, 
 
 
 @njit(cache=True, nogil=True)
-def _move(cursor: Any, seeds: Any, value: float, streams: int) -> None:
+def _move(cursor: Any, seeds: Any, value: Any, streams: Any) -> None:
     """Let a value be the last one of its sub-stream; the turn is the next one's."""
     seeds[2], seeds[1], seeds[0] = seeds[1], seeds[0], value
     cursor[TURN] = cursor[TURN] + 1 if cursor[TURN] + 1 < streams else 0
@@ -87,7 +87,7 @@ def _put_symbol(words: Any, cursor: Any, symbol: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _put_outlier(words: Any, cursor: Any, value: float, is_short: bool) -> None:
+def _put_outlier(words: Any, cursor: Any, value: Any, is_short: Any) -> None:
     mask = (len(words) >> 3) - 1
     end = ((cursor[LINE] & mask) * LINE_BYTES + LINE_BYTES - cursor[HIGH]) >> 2
     if is_short:
@@ -100,7 +100,7 @@ def _put_outlier(words: Any, cursor: Any, value: float, is_short: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def decode(words: Any, cursor: Any, count: int, out: Any, streams: int) -> None:
+def decode(words: Any, cursor: Any, count: int, out: Any, streams: Any) -> None:
     """Write the next `count` values to `out`, floats, and move behind them."""
     data, mask = words.view(np.uint8), (len(words) >> 3) - 1
     line, symbols, high, turn, done = cursor[LINE], cursor[SYMBOLS], cursor[HIGH], cursor[TURN], 0
@@ -128,7 +128,7 @@ def decode(words: Any, cursor: Any, count: int, out: Any, streams: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _symbol(data: Any, start: int, place: int) -> int:
+def _symbol(data: Any, start: Any, place: Any) -> Any:
     return (np.int64(data[start + (place >> 2)]) >> (2 * (place & 3))) & 3
 
 

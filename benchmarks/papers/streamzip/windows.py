@@ -95,7 +95,7 @@ def _push(codec: int, keys: Any, values: Any, shape: Any, state: Any, options: A
         if whole:
             aggregate(window, size, floats, rooms[1], rooms[2], answers[filled])
         else:
-            least_alone(window, size, floats, answers[filled])
+            least_alone(window, size, floats, rooms[1], answers[filled])
         filled += 1
     return filled
 
@@ -138,7 +138,7 @@ def _cached(codec: int, values: Any, shape: Any, state: Any, options: Any, rooms
         if whole:
             aggregate(kept[start:end], size, floats, rooms[1], rooms[2], answers[filled])
         else:
-            least_alone(kept[start:end], size, floats, answers[filled])
+            least_alone(kept[start:end], size, floats, rooms[1], answers[filled])
         start += advance
         filled += 1
     counts[0] = end - start

@@ -1,0 +1,247 @@
+"""StreamZip: rows a second by how often the last WS values of a job are answered, all of them read each time.
+
+The paper's query: average, least, greatest and median. Raw values, BD (of values times 1000), XOR in independent lines,
+SZ within 1 % of each value, and `ours`, Windrow's blocks, are decoded whole and aggregated by one and the same loop;
+what is written is compressed on the way in. `incremental` is Windrow as it is, which does not read windows again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from _coded_windows import CodedWindows
+from _in_order import Floats, Ints
+from _pictures import Panel, save
+from _task_events import SCALE, Stream, asked, generated, noise
+from streamzip.codecs import Codec, Coding
+from streamzip.windows import Windows, cached
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _figures import Spread
+from _harness import Settings, begin, side_by_side, table
+
+import windrow as wr
+
+SIZES = (64, 256, 1024, 4096)
+JOBS = 64
+MANY = {64: 16_384, 256: 16_384, 1024: 4_096, 4096: 1_024}
+"""Jobs whose raw windows are together larger than the caches nearest to a core, up to the paper's 16 K."""
+READ = 1_000_000
+"""Values that are read in one repeat, about."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Windows in some form, and by what values are multiplied before they come in; 0 for floats as they are."""
+
+    windows: Any
+    scale: int = 0
+
+    def push(self, keys: Ints, values: Any, whole: bool = True) -> Floats:
+        """The answers, in the unit of the stream."""
+        found: Floats = self.windows.push(keys, values, whole=whole)
+        return found / self.scale if self.scale else found
+
+    def columns(self, stream: Stream) -> tuple[Ints, Any]:
+        return stream.keys, stream.as_integers(self.scale) if self.scale else stream.values
+
+    def advanced(self, advance: int) -> Store:
+        """The same windows, answered so often."""
+        return replace(self, windows=replace(self.windows, advance=advance))
+
+
+Make = Callable[[int, int, int], Store]
+
+
+def of_codec(codec: Codec, scale: int = 0) -> Make:
+    return lambda keys, size, advance: Store(Windows.of(Coding(codec), keys, size, advance, floats=scale == 0), scale)
+
+
+STORES: dict[str, Make] = {
+    "raw": of_codec(Codec.RAW),
+    "BD": of_codec(Codec.BASE_DELTA, SCALE),
+    "XOR": of_codec(Codec.XOR),
+    "SZ": of_codec(Codec.SZ),
+    "ours": lambda keys, size, advance: Store(CodedWindows.of(keys, size, advance)),
+}
+"""What is compared; another layout of windows is one more line."""
+NEAR = {"SZ": 0.011}
+"""How far off answers may be, as a share."""
+BITS = "BD, of bits"
+"""Floats taken as integers; its answers are of those, and not compared."""
+
+
+def same(names: list[str], whole: bool) -> Callable[[list[Any]], bool]:
+    """Whether all answers are those of the first, or within the bound of their codec."""
+
+    def judge(answers: list[Floats]) -> bool:
+        right = answers[0]
+        pairs = [(name, found) for name, found in zip(names, answers, strict=True) if name != BITS]
+        if not whole:
+            right, pairs = right[:, 1], [(name, found[:, 1]) for name, found in pairs]
+        return all(np.allclose(right, found, rtol=NEAR.get(name, 1e-9), atol=0) for name, found in pairs)
+
+    return judge
+
+
+def measured(stores: Mapping[str, Store], stream: Stream, repeats: int, whole: bool = True) -> dict[str, Spread]:
+    """Seconds of each to take the rows in."""
+
+    def work(store: Store) -> Callable[[], Floats]:
+        keys, values = store.columns(stream)
+        return lambda: store.push(keys, values, whole)
+
+    works = {name: work(store) for name, store in stores.items()}
+    return side_by_side(works, repeats, same(list(stores), whole))
+
+
+def filled(
+    makes: Mapping[str, Make], jobs: int, size: int, values: Callable[[Ints], Floats] = asked
+) -> dict[str, Store]:
+    """Stores in which each window lacks one value, and is then answered for each."""
+    keys = np.tile(np.arange(jobs), size - 1)
+    stream = Stream("fill", keys, values(keys))
+    stores = {name: make(jobs, size, size) for name, make in makes.items()}
+    for store in stores.values():
+        store.push(*store.columns(stream))
+    return {name: store.advanced(1) for name, store in stores.items()}
+
+
+def rows_for(size: int, advance: int, settings: Settings) -> int:
+    """Rows of one repeat: so many that some windows are answered, and that rows alone do not take longest."""
+    return min(max(512, settings.rows(READ) * advance // size), settings.rows(200_000))
+
+
+# The experiments
+
+
+def by_advance(settings: Settings) -> None:
+    """Figures 16 and 17."""
+    panels = []
+    for size in SIZES:
+        stores = filled(STORES, JOBS, size)
+        lines: dict[str, list[tuple[float, float]]] = {name: [] for name in STORES}
+        found: list[list[object]] = []
+        for advance in (1 << power for power in range(size.bit_length())):
+            stores = {name: store.advanced(advance) for name, store in stores.items()}
+            settle = generated(2 * JOBS * advance, JOBS, seed=4)
+            for store in stores.values():
+                store.push(*store.columns(settle))
+            rows = generated(rows_for(size, advance, settings), JOBS, seed=advance)
+            spreads = measured(stores, rows, settings.repeats)
+            found.append([advance, spreads["raw"].rate(len(rows.keys)), *shares(spreads)])
+            for name, spread in spreads.items():
+                lines[name].append((advance, len(rows.keys) / spread.low / 1e6))
+        table(f"WS {size}: rows/s of raw windows, the others as a share", ["WA", *STORES], found)
+        panels.append(Panel(f"WS {size}", "WA", "million rows/s", lines, log_x=True, log_y=True))
+    save(panels)
+
+
+def shares(spreads: Mapping[str, Spread]) -> list[str]:
+    """How many times as fast as raw windows the others are, by the fastest repeats of each."""
+    return [f"{spreads['raw'].low / spread.low:.2f}" for name, spread in spreads.items() if name != "raw"]
+
+
+def gains(settings: Settings) -> None:
+    """Figure 18, and what is left of the gain where all of it would have to come from memory or from decoding."""
+    found: list[list[object]] = []
+    for whole in (True, False):
+        for size in SIZES:
+            for jobs in (JOBS, MANY[size]):
+                stores = filled(STORES, jobs, size)
+                rows = generated(rows_for(size, 1, settings), jobs, seed=7)
+                spreads = measured(stores, rows, settings.repeats, whole)
+                query = "all four" if whole else "least alone"
+                found.append([query, size, f"{jobs:,}", spreads["raw"].rate(len(rows.keys)), *shares(spreads)])
+    table("WA 1: rows/s of raw windows, the others as a share", ["query", "WS", "jobs", *STORES], found)
+
+
+def lines_of_xor(settings: Settings) -> None:
+    """Independent lines against dependent ones, and the hot key: a window that is kept decoded (figure 19)."""
+    found: list[list[object]] = []
+    for size in SIZES:
+        rows = generated(rows_for(size, 1, settings), 1, seed=8)
+        fill = generated(size - 1, 1, seed=9)
+        works: dict[str, Callable[[], Floats]] = {}
+        for name, codec, is_kept in (
+            ("raw", Codec.RAW, False),
+            ("dependent", Codec.DEPENDENT_XOR, False),
+            ("independent", Codec.XOR, False),
+            ("independent, kept decoded", Codec.XOR, True),
+        ):
+            windows = Windows.of(Coding(codec), 1, size, 1, floats=True)
+            windows.push(fill.keys, fill.values)
+            works[name] = hot(windows, rows, is_kept)
+        spreads = side_by_side(works, settings.repeats, same(list(works), True))
+        kept = spreads["independent"].low / spreads["independent, kept decoded"].low
+        found.append([size, spreads["raw"].rate(len(rows.keys)), *shares(spreads), f"{kept:.2f}"])
+    headers = ["WS", "raw", "XOR, dependent", "XOR, independent", "kept decoded", "kept decoded / independent"]
+    table("one key, WA 1: rows/s of raw windows, the others as a share", headers, found)
+
+
+def hot(windows: Windows, rows: Stream, is_kept: bool) -> Callable[[], Floats]:
+    if is_kept:
+        return lambda: cached(windows, rows.values)
+    return lambda: windows.push(rows.keys, rows.values)
+
+
+def incompressible(settings: Settings) -> None:
+    """What compression costs where there is nothing to compress."""
+    bits = {
+        BITS: lambda keys, size, advance: Store(Windows.of(Coding(Codec.BASE_DELTA), keys, size, advance, floats=False))
+    }
+    makes: dict[str, Make] = {name: make for name, make in STORES.items() if name != "BD"} | bits
+    found: list[list[object]] = []
+    for size in SIZES:
+        stores = filled(makes, JOBS, size, lambda keys: noise(len(keys), 1).values)
+        rows = noise(rows_for(size, 1, settings), JOBS, seed=6)
+        spreads = measured(stores, rows, settings.repeats)
+        found.append([size, spreads["raw"].rate(len(rows.keys)), *shares(spreads)])
+    title = "values that cannot be compressed, WA 1: rows/s of raw windows, the others as a share"
+    table(title, ["WS", *makes], found)
+
+
+def incremental(settings: Settings) -> None:
+    """Windrow through its public interface, beside scans of raw windows over the same rows."""
+    found: list[list[object]] = []
+    for size in (64, 1024, 4096):
+        for advance in (1, 16):
+            stream = generated(8 * size + settings.rows(100_000), 8, seed=11)
+            spreads = side_by_side(whole_runs(stream, size, advance), min(3, settings.repeats))
+            rate = spreads["windrow"].rate(len(stream.keys))
+            found.append([size, advance, rate, f"{spreads['raw'].low / spreads['windrow'].low:.1f}"])
+    table("Windrow's own windows, end to end", ["WS", "WA", "rows/s", "times as fast as raw scans"], found)
+
+
+def whole_runs(stream: Stream, size: int, advance: int) -> dict[str, Callable[[], object]]:
+    times = np.arange(len(stream.keys), dtype=np.int64)
+    data = pa.table({"ts": pa.array(times), "job": pa.array(stream.keys), "cpu": pa.array(stream.values)})
+    return {"raw": lambda: scanned(stream, size, advance), "windrow": lambda: answered(data, size, advance)}
+
+
+def scanned(stream: Stream, size: int, advance: int) -> Floats:
+    return STORES["raw"](stream.number, size, advance).push(stream.keys, stream.values)
+
+
+def answered(data: pa.Table, size: int, advance: int) -> pa.Table:
+    window = wr.stream(data, time="ts").window(rows=size, slide=f"{advance} rows", partition="job")
+    cpu = {"average": wr.avg("cpu"), "least": wr.min("cpu"), "greatest": wr.max("cpu"), "middle": wr.median("cpu")}
+    return window.agg(**cpu).collect()
+
+
+def main(settings: Settings) -> None:
+    by_advance(settings)
+    gains(settings)
+    lines_of_xor(settings)
+    incompressible(settings)
+    incremental(settings)
+
+
+if __name__ == "__main__":
+    main(begin(__doc__))
