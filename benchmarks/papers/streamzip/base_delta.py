@@ -17,6 +17,8 @@ from streamzip.bits import LINE_BYTES
 
 BASE_BYTES = 8
 MARK = 255
+ZERO, LOWEST, HIGHEST = np.uint64(0), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+"""Nothing, and the lowest or highest bits of all bytes of a word."""
 
 LINE, DELTAS, BASES, BASE = range(4)
 """Fields of a cursor: the line, differences and bases of it that are written or read, the base that holds."""
@@ -46,16 +48,18 @@ def append(words: Any, cursor: Any, value: int, low: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def until_mark(data: Any, start: Any, stop: Any) -> Any:
-    """Differences before the next mark. Most lines have none, which is seen in one go (the paper's look ahead)."""
-    marks = 0
-    for place in range(start, stop):
-        marks += data[place] == MARK
-    if marks == 0:
-        return stop - start
-    for place in range(start, stop):
+def until_mark(words: Any, data: Any, start: Any, stop: Any) -> Any:
+    """Differences before the next mark, looked for in eight bytes at once: the paper looks ahead for bases, too."""
+    place = start
+    while place < stop:
+        if place & 7 == 0:
+            missing = ~words[place >> 3]  # a byte of it is zero where there is a mark
+            if (missing - LOWEST) & ~missing & HIGHEST == ZERO:
+                place += 8
+                continue
         if data[place] == MARK:
             return place - start
+        place += 1
     return stop - start
 
 
@@ -67,9 +71,10 @@ def decode(words: Any, cursor: Any, count: int, out: Any, low: Any) -> None:
     done = 0
     while done < count:
         start, end = (line & mask) * LINE_BYTES, LINE_BYTES - BASE_BYTES * bases
-        near = until_mark(data, start + deltas, start + min(end, deltas + count - done))
+        near = until_mark(words, data, start + deltas, start + min(end, deltas + count - done))
+        shift, given, found = base + low, data[start + deltas : start + deltas + near], out[done : done + near]
         for i in range(near):
-            out[done + i] = base + low + np.int64(data[start + deltas + i])
+            found[i] = shift + np.int64(given[i])
         done, deltas = done + near, deltas + near
         if done == count:
             break

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from windrow.operators.kernels.compression.words import bit_length
+
 LINE_BYTES = 64
 LINE_WORDS = 8
 LINE_BITS = 512
@@ -38,22 +40,16 @@ def get(words: Any, at: Any, count: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def leading_zeros(word: Any) -> int:
+def leading_zeros(word: Any) -> Any:
     """Of a word that is not zero.
 
     >>> leading_zeros(np.uint64(1)), leading_zeros(np.uint64(1 << 63)), trailing_zeros(np.uint64(40))
     (63, 0, 3)
     """
-    count, rest = 0, np.uint64(word)
-    for step in (32, 16, 8, 4, 2, 1):
-        if rest >> np.uint64(64 - step) == np.uint64(0):
-            count += step
-            rest <<= np.uint64(step)
-    return count
+    return 64 - bit_length(word)
 
 
 @njit(cache=True, nogil=True)
-def trailing_zeros(word: Any) -> int:
+def trailing_zeros(word: Any) -> Any:
     """Of a word that is not zero."""
-    rest = np.uint64(word)
-    return 63 - leading_zeros(rest & (~rest + np.uint64(1)))
+    return bit_length(word & (~word + np.uint64(1))) - 1

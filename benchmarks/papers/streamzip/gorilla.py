@@ -23,6 +23,7 @@ BIT, VALUE, LEAD, TRAIL = range(4)
 
 MOST = 31
 HEADER = 74
+SPAN, LENGTH = np.uint64(31), np.uint64(63)
 SHORTEST_SPAN = 14
 """Bits of the shortest code that says its span."""
 
@@ -100,15 +101,21 @@ def decode(words: Any, cursor: Any, count: int, out: Any, independent: bool) -> 
         if at == 0 or (independent and room == LINE_BITS):
             value, at, lead, trail = _first(words, at, independent)
         else:
-            code = get(words, at, 13) if room >= SHORTEST_SPAN or not independent else _short(words, at, room)
+            code = get(words, at, 64)
             if code & np.uint64(1) == np.uint64(0):
-                at += 1
-            elif code & np.uint64(2) == np.uint64(0):
+                same = min(count - done, trailing_zeros(code) if code != np.uint64(0) else 64)
+                same = min(same, room) if independent else same
+                out[done : done + same] = value
+                at, done = at + same, done + same
+                continue
+            if independent and room < SHORTEST_SPAN:
+                code |= ~np.uint64(0) << np.uint64(room)  # as if ones came behind the line
+            if code & np.uint64(2) == np.uint64(0):
                 size = 64 - lead - trail
                 value ^= np.int64(get(words, at + 2, size) << np.uint64(trail))
                 at += 2 + size
             else:
-                given, size = np.int64((code >> np.uint64(2)) & np.uint64(31)), np.int64(code >> np.uint64(7))
+                given, size = np.int64((code >> np.uint64(2)) & SPAN), np.int64((code >> np.uint64(7)) & LENGTH)
                 if given + size > 64:
                     at += room
                     continue
@@ -129,9 +136,3 @@ def _first(words: Any, at: Any, independent: bool) -> Any:
         return value, at + 64, MOST, MOST
     span = np.int64(get(words, at + 64, 10))
     return value, at + HEADER, span & 31, span >> 5
-
-
-@njit(cache=True, nogil=True)
-def _short(words: Any, at: Any, room: Any) -> Any:
-    """The rest of a line, in which a code `11` has no room, as if ones came behind it."""
-    return get(words, at, min(room, 13)) | ((~np.uint64(0) << np.uint64(min(room, 13))) & np.uint64(0x1FFF))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from streamzip.bits import LINE_BITS, LINE_BYTES
+from streamzip.bits import LINE_BITS, LINE_BYTES, get, trailing_zeros
 
 CONSTANT, LINEAR, POLYNOMIAL, OUTLIER = range(4)
 SHORT, LONG = 0, 1
@@ -109,6 +109,13 @@ def decode(words: Any, cursor: Any, count: int, out: Any, streams: Any) -> None:
         start, room = (line & mask) * LINE_BYTES, LINE_BITS - 2 * symbols - 8 * high
         symbol = _symbol(data, start, symbols) if room >= 2 else OUTLIER
         first = 3 * turn
+        if symbol == CONSTANT and streams == 1:
+            alike = min(constants(words, 8 * start + 2 * symbols, room), count - done)
+            out[done : done + alike] = seeds[0]
+            seeds[2] = seeds[1] if alike == 1 else seeds[0]
+            seeds[1] = seeds[0]
+            symbols, done = symbols + alike, done + alike
+            continue
         if symbol == OUTLIER:
             length = _symbol(data, start, symbols + 1) if room >= 36 else OUTLIER
             if length == OUTLIER:
@@ -125,6 +132,13 @@ def decode(words: Any, cursor: Any, count: int, out: Any, streams: Any) -> None:
         out[done] = value
         done += 1
     cursor[LINE], cursor[SYMBOLS], cursor[HIGH], cursor[TURN] = line, symbols, high, turn
+
+
+@njit(cache=True, nogil=True)
+def constants(words: Any, at: Any, room: Any) -> Any:
+    """How many symbols from bit `at` on are `CONSTANT`, at most 32 and not beyond the room of the line."""
+    code = get(words, at, 64)
+    return min(32 if code == np.uint64(0) else trailing_zeros(code) >> 1, room >> 1)
 
 
 @njit(cache=True, nogil=True)
