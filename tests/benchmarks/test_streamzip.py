@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks" / "papers"))
 
+from _coded_windows import CodedWindows  # noqa: E402
 from streamzip.bits import LINE_BYTES  # noqa: E402
 from streamzip.codecs import Codec, Coding  # noqa: E402
 from streamzip.queues import Queue  # noqa: E402
@@ -204,6 +205,20 @@ def test_a_window_that_is_kept_decoded_gives_the_same_answers(codec: Codec) -> N
         for part in (given[:1000], given[1000:]):
             right = both[0].push(np.zeros(len(part), np.int64), part)
             assert right.tolist() == cached(both[1], part).tolist()
+
+
+@pytest.mark.parametrize("advance", [1, 16, 100, 256])
+def test_windows_of_coded_blocks_are_those_of_raw_values(advance: int) -> None:
+    random = np.random.default_rng(advance)
+    keys, values = random.integers(0, 3, 5000), np.round(np.cumsum(random.normal(0, 1, 5000)), 2)
+    values[::97] = [-0.0, 1e300][advance % 2]
+    raw = Windows.of(Coding(Codec.RAW), 3, 256, advance, floats=True)
+    ours = CodedWindows.of(3, 256, advance)
+    for part in (slice(0, 1300), slice(1300, 5000)):
+        right = raw.push(keys[part], values[part])
+        assert len(right) > 0
+        assert right.tolist() == ours.push(keys[part], values[part]).tolist()
+    assert ours.ratio > 1
 
 
 def test_the_least_alone() -> None:
