@@ -67,9 +67,9 @@ def same(expected: Values, found: Values) -> bool:
     return expected.dtype == found.dtype and expected.tobytes() == found.tobytes()
 
 
-@given(integers(), BLOCKS)
-def test_integers_come_back(values: Values, block_rows: int) -> None:
-    column = CodedColumn.of(values, block_rows=block_rows)
+@given(integers(), BLOCKS, st.booleans())
+def test_integers_come_back(values: Values, block_rows: int, folded: bool) -> None:
+    column = CodedColumn.of(values, block_rows=block_rows, folded=folded)
     assert same(values, column.read())
     assert len(values) == column.size == len(column)
     raw = values.nbytes + 64 * len(column.leasts) + 100
@@ -78,9 +78,9 @@ def test_integers_come_back(values: Values, block_rows: int) -> None:
         assert (values.min(), values.max()) == (column.least, column.greatest)
 
 
-@given(floats(), BLOCKS)
-def test_floats_come_back(values: Values, block_rows: int) -> None:
-    assert same(values, CodedColumn.of(values, block_rows=block_rows).read())
+@given(floats(), BLOCKS, st.booleans())
+def test_floats_come_back(values: Values, block_rows: int, folded: bool) -> None:
+    assert same(values, CodedColumn.of(values, block_rows=block_rows, folded=folded).read())
     bits = values.view(np.int64)
     assert same(bits, CodedColumn.of(bits, Nature.FLOAT_BITS, block_rows=block_rows).read())
     with np.errstate(invalid="ignore"):

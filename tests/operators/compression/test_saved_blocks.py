@@ -27,12 +27,18 @@ COLUMNS = {
     "constant": np.full(ROWS, 5),
     "small": RANDOM.integers(0, 200, ROWS).astype(np.uint8),
     "nothing": np.empty(0, np.int32),
+    "planes": RANDOM.integers(-90, 300, ROWS),
+    "decimal planes": np.round(RANDOM.normal(50, 9, ROWS), 2),
 }
+
+
+def coded_of(name: str) -> CodedColumn:
+    return CodedColumn.of(COLUMNS[name], block_rows=64, folded="planes" in name)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_tables_come_back(name: str) -> None:
-    column = CodedColumn.of(COLUMNS[name], block_rows=64)
+    column = coded_of(name)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, column.table().schema) as writer:
         writer.write_table(column.table(), max_chunksize=2)
@@ -43,7 +49,7 @@ def test_tables_come_back(name: str) -> None:
 
 @given(st.sampled_from(sorted(set(COLUMNS) - {"nothing", "constant"})), st.data())
 def test_changed_bytes_are_refused_or_mean_other_values_within_the_bounds(name: str, data: st.DataObject) -> None:
-    column = CodedColumn.of(COLUMNS[name], block_rows=64)
+    column = coded_of(name)
     table = column.table()
     block = data.draw(st.integers(0, table.num_rows - 1))
     coded = [bytearray(item or b"") for item in table["bytes"].to_pylist()]
@@ -89,7 +95,11 @@ HOSTILE: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
     "null": (with_values("bytes", [None]), r"must have the columns of a coded column, without NULL, got rows"),
     "no rows": (with_values("rows", [0]), BLOCK),
     "many rows": (with_values("rows", [65]), BLOCK),
-    "kind": (with_values("kind", [7]), BLOCK),
+    "kind": (with_values("kind", [15]), BLOCK),
+    "divided planes": (with_values("kind", [23]), BLOCK),
+    "decimals of whole numbers": (with_values("kind", [39]), BLOCK),
+    "a raw block of decimals": (with_values("kind", [38]), BLOCK),
+    "no planes": (with_values("kind", [7]), r"must have blocks that hold what their headers say, got block 0"),
     "decimals": (with_values("kind", [33]), BLOCK),
     "bounds": (with_values("least", [1 << 60]), BLOCK),
     "other bounds": (with_values("least", [-9]), r"must have blocks that hold what their headers say, got block 0"),

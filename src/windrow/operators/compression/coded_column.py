@@ -23,12 +23,13 @@ from windrow.errors import InternalError, QueryError
 from windrow.operators.compression.saved_blocks import MOST_ROWS, Header, from_table, starts_of, to_table
 from windrow.operators.kernels.compression.columns import read_column, take_rows, write_column
 from windrow.operators.kernels.compression.decimals import flip_all
-from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS
+from windrow.operators.kernels.compression.directory import new_directory
+from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, RAW
 from windrow.operators.kernels.compression.words import PAD
 
 _WORDS = np.dtype(np.uint64)
 _DTYPES = tuple(np.dtype(name) for name in ("int64", "int32", "uint8", "bool", "float64"))
-_CHANGES = ("reference", "delta", "delta of delta", "dictionary", "runs", "constant", "raw")
+_CHANGES = ("reference", "delta", "delta of delta", "dictionary", "runs", "constant", "raw", "planes")
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any] | slice
@@ -68,9 +69,16 @@ class CodedColumn:
 
     @staticmethod
     def of(
-        values: npt.NDArray[Any] | Sequence[int], nature: Nature = Nature.INTEGERS, *, block_rows: int = 1024
+        values: npt.NDArray[Any] | Sequence[int],
+        nature: Nature = Nature.INTEGERS,
+        *,
+        block_rows: int = 1024,
+        folded: bool = False,
     ) -> CodedColumn:
-        """Code a column; floats are coded as floats whatever their nature is said to be."""
+        """Code a column; floats are coded as floats whatever their nature is said to be.
+
+        One that is to be `folded` has blocks in planes where these are not much larger than others.
+        """
         array = np.ascontiguousarray(values)
         _check(array, block_rows)
         if array.dtype == np.float64 or nature is Nature.FLOAT_BITS:
@@ -79,7 +87,7 @@ class CodedColumn:
             flip_all(array.view(np.int64), words)
         else:
             words = np.require(array, np.int64, ["C", "W"])
-        return _coded(words.view(np.uint64), array.dtype, nature, block_rows)
+        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, folded=folded)
 
     @property
     def size(self) -> int:
@@ -93,6 +101,13 @@ class CodedColumn:
         """Bytes held, headers and all; slices hold the bytes they share."""
         arrays = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
         return self.data.nbytes + sum(array.nbytes for array in arrays)
+
+    @cached_property
+    def blocks(self) -> Integers:
+        """What folding wants to know of each block."""
+        headers = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
+        blocks: Integers = new_directory(self.data, *headers)
+        return blocks
 
     # Reading
 
@@ -122,7 +137,7 @@ class CodedColumn:
         if stop > start:
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
             if not read_column(self.data, *arrays, self.block_rows, as_bits, start, stop, words):
-                raise _damaged()
+                raise damaged()
         return words.view(np.int64)
 
     def _taken(self, rows: Integers) -> Integers:
@@ -133,7 +148,7 @@ class CodedColumn:
             order = np.arange(len(rows)) if ordered else blocks.argsort(kind="stable")
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
             if not take_rows(self.data, *arrays, self.block_rows, self._is_bits, rows, order, words):
-                raise _damaged()
+                raise damaged()
         return words.view(np.int64)
 
     @property
@@ -163,7 +178,7 @@ class CodedColumn:
         kinds = self.block_kinds & CHANGE
         at = self.offsets[:-1]
         coded = self.data[at].astype(np.int64) + self.data[at + 1].astype(np.int64) * 256 + 1
-        coded = np.where(kinds == CHANGE - 1, np.diff(self.offsets) // 8, coded)
+        coded = np.where(kinds == RAW, np.diff(self.offsets) // 8, coded)
         cut: npt.NDArray[np.bool_] = (kinds != CONSTANT) & (coded != visible)
         return cut
 
@@ -330,14 +345,17 @@ def _check(array: npt.NDArray[Any], block_rows: int) -> None:
         raise QueryError(f"must be one-dimensional and one of {names}", parameter="values", value=shape)
 
 
-def _coded(words: npt.NDArray[np.uint64], dtype: np.dtype[Any], nature: Nature, block_rows: int) -> CodedColumn:
+def _coded(
+    words: npt.NDArray[np.uint64], dtype: np.dtype[Any], nature: Nature, block_rows: int, *, folded: bool
+) -> CodedColumn:
     most = -(-len(words) // block_rows)
     starts, offsets = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
     leasts, greatests, kinds = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
     rows = min(block_rows, len(words))
-    data = np.empty(8 * len(words) + 24 * rows + 4096, np.uint8)  # a block is tried before it is known to fit
+    data = np.empty(8 * len(words) + 24 * rows + 8192, np.uint8)  # a block is tried before it is known to fit
     floats = nature is not Nature.INTEGERS
-    blocks = write_column(words, block_rows, dtype.itemsize, floats, starts, offsets, leasts, greatests, kinds, data)
+    headers = starts, offsets, leasts, greatests, kinds
+    blocks = write_column(words, block_rows, dtype.itemsize, floats, folded, *headers, data)
     kept = slice(blocks + 1)
     return CodedColumn(
         dtype,
@@ -354,8 +372,8 @@ def _coded(words: npt.NDArray[np.uint64], dtype: np.dtype[Any], nature: Nature, 
 
 
 def _padded(parts: Sequence[Bytes]) -> Bytes:
-    """Bytes in one buffer that whole words can be read from up to its end."""
-    return np.concatenate([*parts, np.zeros(PAD, np.uint8)])
+    """Bytes in one buffer that whole words can be read from up to its end; constant blocks alone have none."""
+    return np.concatenate([*parts, np.zeros(PAD if any(map(len, parts)) else 8, np.uint8)])
 
 
 def _places(rows: npt.NDArray[Any], size: int) -> Integers:
@@ -366,5 +384,5 @@ def _places(rows: npt.NDArray[Any], size: int) -> Integers:
     return np.where(places < 0, places + size, places) if len(places) and places.min() < 0 else places
 
 
-def _damaged() -> InternalError:
+def damaged() -> InternalError:
     return InternalError("a block of a coded column cannot be read: its bytes have changed since they were checked")

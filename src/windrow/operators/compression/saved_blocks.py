@@ -93,7 +93,8 @@ def _check_header(header: Header, about: tuple[str, str, int]) -> None:
     changes, floats = kinds & CHANGE, about[1] != "integers"
     constant = changes == CONSTANT
     wrong = (rows < 1) | (~constant & (rows > about[2])) | (rows > 1 << 48)
-    wrong |= (kinds & ~np.uint8(KNOWN) != 0) | (changes > RAW) | ((changes >= CONSTANT) & (kinds != changes))
+    wrong |= (kinds & ~np.uint8(KNOWN) != 0) | ((changes >= CONSTANT) & (kinds & ~np.uint8(DECIMALS) != changes))
+    wrong |= ((changes == CONSTANT) | (changes == RAW)) & (kinds != changes)
     wrong |= constant & (header["skip"] != 0) | (header["least"] > header["greatest"])
     if not floats:
         wrong |= kinds & DECIMALS != 0

@@ -14,6 +14,7 @@ from windrow.operators.kernels.compression.differences import (
     common_divisor,
 )
 from windrow.operators.kernels.compression.distinct import MOST, count_runs, find_distinct, new_slots
+from windrow.operators.kernels.compression.planes import plane_bits
 from windrow.operators.kernels.compression.plans import (
     AROUND,
     CODING,
@@ -24,7 +25,9 @@ from windrow.operators.kernels.compression.plans import (
     DIVIDED,
     DIVISOR,
     EXPONENT,
+    FOLDED,
     KIND,
+    PLANES,
     REFERENCE,
     RUNS,
 )
@@ -33,6 +36,8 @@ from windrow.operators.kernels.compression.words import bit_length
 
 EXCEPTION_BITS = 80
 """A float that is no decimal fraction takes its place and all its bits."""
+MOST_OF_PLANES, LEAST_OF_PLANES = 3, 2
+"""Planes may take so many times what a block takes at best: what is computed on them is not unpacked any more."""
 _FIELD_BITS = 64
 """About what a first value or a base takes."""
 
@@ -90,20 +95,45 @@ def measure_change(kind, words, count, out, other, lengths):
 
 @kernel
 def choose(words, count, least, floats, rooms, lengths, plan):
-    """Write into `plan` what makes this block smallest."""
+    """Write into `plan` what makes this block smallest, or, where it is to be folded, planes that are hardly larger."""
     kind, coding, divisor, bits = choose_change(words, count, least, rooms, lengths)
     plan[KIND], plan[CODING], plan[DIVISOR] = kind, coding, np.int64(divisor)
-    if not floats:
-        return
+    numbers, exponent, wrong = words, np.int64(0), 0
+    if floats:
+        exponent, wrong, bits = _choose_decimals(words, count, bits, rooms, lengths, plan)
+        numbers = rooms[0]
+    if plan[FOLDED] and exponent >= 0 and wrong == 0:
+        folded_bits = plane_bits(count, _span(numbers.view(np.int64), count))
+        if LEAST_OF_PLANES * folded_bits <= MOST_OF_PLANES * bits:
+            plan[KIND], plan[EXPONENT] = PLANES | (DECIMALS if floats else 0), exponent
+
+
+@kernel
+def _choose_decimals(words, count, bits, rooms, lengths, plan):
+    """The power of ten (-1: none), how many floats are no decimal fraction, and the bits that it takes at best.
+
+    The whole numbers are in `rooms[0]`.
+    """
     whole, places = rooms[0], rooms[4]
     seen, signed = rooms[5].view(np.int64), whole.view(np.int64)
     to_bits(words.view(np.int64), count, seen)
     exponent = best_exponent(seen, rooms[5].view(np.float64), count)
     if exponent < 0:
-        return
+        return exponent, count, bits
     wrong = to_whole_numbers(seen, rooms[5].view(np.float64), count, exponent, signed)
     find_exceptions(seen, count, signed, places)
     kind, coding, divisor, decimal_bits = choose_change(whole, count, np.uint64(signed[:count].min()), rooms, lengths)
-    if decimal_bits + wrong * EXCEPTION_BITS < bits:
+    decimal_bits += wrong * EXCEPTION_BITS
+    if decimal_bits < bits:
         plan[KIND], plan[CODING], plan[DIVISOR] = kind | DECIMALS, coding, np.int64(divisor)
         plan[EXPONENT] = exponent
+    return exponent, wrong, min(bits, decimal_bits)
+
+
+@kernel
+def _span(numbers, count):
+    """How far the greatest lies above the least."""
+    least = greatest = numbers[0]
+    for i in range(count):
+        least, greatest = min(least, numbers[i]), max(greatest, numbers[i])
+    return np.uint64(greatest) - np.uint64(least)

@@ -17,9 +17,12 @@ from windrow.operators.kernels.compression.distinct import SPARE
 from windrow.operators.kernels.compression.plans import (
     AGE,
     BYTES,
+    CHANGE,
     CONSTANT,
+    FOLDED,
     KIND,
     PLAN_FIELDS,
+    PLANES,
     RAW,
     REFERENCE,
     ROWS,
@@ -41,10 +44,13 @@ def new_rooms(block_rows):
 
 
 @kernel
-def write_column(words, block_rows, item, floats, starts, offsets, leasts, greatests, kinds, data):
-    """Code a column of values that have `item` bytes each in their own type; how many blocks it became."""
+def write_column(words, block_rows, item, floats, folded, starts, offsets, leasts, greatests, kinds, data):
+    """Code a column of values that have `item` bytes each in their own type; how many blocks it became.
+
+    Where it is to be `folded`, blocks are in planes if these are not much larger.
+    """
     rooms, lengths, plan = new_rooms(block_rows), np.empty(65, np.int64), np.zeros(PLAN_FIELDS, np.int64)
-    signed, plan[AGE], blocks, at = words.view(np.int64), -1, 0, 0
+    signed, plan[AGE], plan[FOLDED], blocks, at = words.view(np.int64), -1, folded, 0, 0
     starts[0], offsets[0] = 0, 0
     for start in range(0, len(words), block_rows):
         stop = min(start + block_rows, len(words))
@@ -71,6 +77,7 @@ def _write(words, least, greatest, item, floats, plan, rooms, lengths, data, at)
     """Write a block as planned, as planned anew, or plainly; its kind and where it ends."""
     count, end = len(words), NOT_SO
     fresh = plan[AGE] < 0 or plan[AGE] >= _KEPT_FOR
+    in_planes = not fresh and plan[KIND] & CHANGE == PLANES
     if not fresh:
         end = write_block(words, count, least, plan, rooms, data, at)
         plan[AGE] += 1
@@ -79,6 +86,8 @@ def _write(words, least, greatest, item, floats, plan, rooms, lengths, data, at)
         choose(words, count, least, floats, rooms, lengths, plan)
         end = write_block(words, count, least, plan, rooms, data, at)
         plan[AGE], plan[BYTES], plan[ROWS] = 0, end - at, count
+        if in_planes and plan[KIND] & CHANGE != PLANES:
+            plan[AGE] = _KEPT_FOR  # an exception may have been the only one
     if end >= 0 and end - at < item * count:
         return plan[KIND], end
     if item == 8:

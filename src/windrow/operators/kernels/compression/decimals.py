@@ -48,6 +48,16 @@ def to_whole_numbers(bits, reals, count, exponent, out):
     return wrong
 
 
+@inlined
+def whole_number(key, exponent):
+    """Whether the float of a key is a decimal fraction, and its whole number."""
+    bits = np.int64(flipped(key))
+    real, power = bits.view(np.float64), POWERS[exponent]
+    rounded = (real * power + _ROUND) - _ROUND
+    right = abs(rounded) < _LIMIT and rounded / power == real and bits != _NEGATIVE_ZERO
+    return right, np.int64(rounded if right else 0.0)
+
+
 @kernel
 def find_exceptions(bits, count, whole, places):
     """The places of floats that are no decimal fraction: 0 stands for them, and only a zero has no bit set.

@@ -5,14 +5,18 @@ A block's byte has how its values are changed into small ones in its lowest bits
 
 from __future__ import annotations
 
-REFERENCE, DELTA, DELTA_OF_DELTA, DICTIONARY, RUNS, CONSTANT, RAW = range(7)
-"""How values are changed: above the least, differences, differences of them, places in a dictionary, values of runs."""
+REFERENCE, DELTA, DELTA_OF_DELTA, DICTIONARY, RUNS, CONSTANT, RAW, PLANES = range(8)
+"""How values are changed: above the least, differences, differences of them, places in a dictionary, values of runs.
+
+Those in planes lie above the least, too, but bit by bit; they are neither divided nor is any of them an exception.
+"""
 CHANGE = 7
 AROUND, DIVIDED, DECIMALS = 8, 16, 32
 """Differences lie on both sides of a centre; values are multiples; floats are decimal fractions."""
 KNOWN = CHANGE | AROUND | DIVIDED | DECIMALS
 
-KIND, CODING, DIVISOR, EXPONENT, BYTES, ROWS, AGE = range(7)
+KIND, CODING, DIVISOR, EXPONENT, BYTES, ROWS, AGE, FOLDED = range(8)
 """Fields of a plan: byte of the header, how words are written, divisor, power of ten; then bytes and rows of the block
-it was made for, and how many blocks ago that was."""
-PLAN_FIELDS = 7
+it was made for, how many blocks ago that was, and whether
+planes are wanted."""
+PLAN_FIELDS = 8

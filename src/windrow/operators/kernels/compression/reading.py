@@ -8,6 +8,7 @@ from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.compression.decimals import MOST_DIGITS, flipped, from_whole_numbers, put_flipped
 from windrow.operators.kernels.compression.differences import from_least, restore_deltas, restore_deltas_of_deltas
 from windrow.operators.kernels.compression.distinct import spread_runs
+from windrow.operators.kernels.compression.planes import get_planes
 from windrow.operators.kernels.compression.plans import (
     AROUND,
     CHANGE,
@@ -16,6 +17,7 @@ from windrow.operators.kernels.compression.plans import (
     DELTA_OF_DELTA,
     DICTIONARY,
     DIVIDED,
+    PLANES,
     REFERENCE,
     RUNS,
 )
@@ -46,7 +48,8 @@ def read_block(data, at, kind, least, as_bits, out, rooms):
         least, at = get_number(data, at + 1)
         least = unzigzag(least)
         number, listed = get_number(data, at)
-        if exponent > MOST_DIGITS or number > np.uint64(count):
+        most = 0 if kind & CHANGE == PLANES else count
+        if exponent > MOST_DIGITS or number > np.uint64(most):
             return DAMAGED
         exceptions = np.int64(number)
         at = listed + 10 * exceptions
@@ -92,6 +95,8 @@ def _read_change(data, at, kind, count, words, rooms):
     change = kind & CHANGE
     if change == REFERENCE:
         return get_words(data, at, count, words, rooms)
+    if change == PLANES:
+        return get_planes(data, at, count, words)
     if change in (DELTA, DELTA_OF_DELTA):
         start, at = get_number(data, at)
         step, at = get_number(data, at)

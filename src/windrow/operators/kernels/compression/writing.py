@@ -13,6 +13,7 @@ from windrow.operators.kernels.compression.differences import (
     change_to_deltas_of_deltas,
 )
 from windrow.operators.kernels.compression.distinct import MOST, find_distinct, find_runs, new_slots, sort_entries
+from windrow.operators.kernels.compression.planes import put_planes
 from windrow.operators.kernels.compression.plans import (
     AROUND,
     CHANGE,
@@ -25,6 +26,7 @@ from windrow.operators.kernels.compression.plans import (
     DIVISOR,
     EXPONENT,
     KIND,
+    PLANES,
     RUNS,
 )
 from windrow.operators.kernels.compression.widths import ONE_WIDTH, put_words
@@ -47,7 +49,8 @@ def write_block(words, count, least, plan, rooms, data, at):
     kind, divisor = plan[KIND], np.uint64(1)
     at = put_count(count, data, at)
     if kind & DECIMALS:
-        at = _write_decimals(words, count, plan[EXPONENT], rooms, data, at)
+        most = 0 if kind & CHANGE == PLANES else count >> 1
+        at = _write_decimals(words, count, plan[EXPONENT], most, rooms, data, at)
         if at < 0:
             return NOT_SO
         words = rooms[0]
@@ -61,12 +64,12 @@ def write_block(words, count, least, plan, rooms, data, at):
 
 
 @kernel
-def _write_decimals(keys, count, exponent, rooms, data, at):
+def _write_decimals(keys, count, exponent, most, rooms, data, at):
     """Write power of ten, least whole number and exceptions; the whole numbers go into `rooms[0]`."""
     bits, whole, places = rooms[5].view(np.int64), rooms[0].view(np.int64), rooms[4]
     to_bits(keys.view(np.int64), count, bits)
     wrong = to_whole_numbers(bits, rooms[5].view(np.float64), count, exponent, whole)
-    if 2 * wrong > count:
+    if wrong > most:
         return NOT_SO
     if wrong:
         find_exceptions(bits, count, whole, places)
@@ -85,6 +88,8 @@ def _write_decimals(keys, count, exponent, rooms, data, at):
 @kernel
 def _write_change(kind, coding, above, count, rooms, data, at):
     change, out = kind & CHANGE, rooms[2]
+    if change == PLANES:
+        return put_planes(above, count, data, at)
     if change == DELTA:
         base = change_to_deltas(above, count, kind & AROUND != 0, out)
         at = put_number(data, put_number(data, at, above[0]), zigzag(base))
