@@ -109,7 +109,7 @@ def seal(tail: Any, state: Any, blocks: Any, data: Any, scratch: Any) -> None:
     """Make a block of a full tail, as `CodedColumn.of` does."""
     bounds, extremes, kinds = np.empty((2, 2), np.int64), np.empty((2, 1), np.int64), np.empty(1, np.uint8)
     words = tail.view(np.uint64)
-    write_column(words, len(tail), 8, True, bounds[0], bounds[1], extremes[0], extremes[1], kinds, scratch)
+    write_column(words, len(tail), 8, True, False, bounds[0], bounds[1], extremes[0], extremes[1], kinds, scratch)
     slot, taken = state[BLOCKS] % len(blocks), bounds[1, 1]
     data[slot, :taken] = scratch[:taken]
     blocks[slot, KIND], blocks[slot, LEAST], blocks[slot, BYTES] = kinds[0], extremes[0, 0], taken

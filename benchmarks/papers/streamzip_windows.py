@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ import pyarrow as pa
 from _coded_windows import CodedWindows, block_rows
 from _in_order import Floats, Ints
 from _pictures import Panel, save
-from _task_events import SCALE, Stream, asked, generated, noise
+from _scans import decoded_scan, planes_scan, raw_scan
+from _task_events import SCALE, Stream, asked, by_machine, generated, noise
 from streamzip.codecs import Codec, Coding
 from streamzip.windows import Windows, cached
 
@@ -28,6 +29,7 @@ from _figures import Spread
 from _harness import Settings, begin, side_by_side, table
 
 import windrow as wr
+from windrow.operators.compression.coded_column import CodedColumn
 
 SIZES = (64, 256, 1024, 4096)
 JOBS = 64
@@ -144,7 +146,7 @@ def by_advance(settings: Settings) -> None:
             for store in stores.values():
                 store.push(*store.columns(settle))
             rows = generated(rows_for(size, advance, settings), JOBS, seed=advance)
-            spreads = measured(stores, rows, min(3, settings.repeats))
+            spreads = measured(stores, rows, settings.repeats)
             found.append([advance, spreads["raw"].rate(len(rows.keys)), *shares(spreads)])
             for name, spread in spreads.items():
                 lines[name].append((advance, len(rows.keys) / spread.low / 1e6))
@@ -217,6 +219,42 @@ def incompressible(settings: Settings) -> None:
     table(title, ["WS", *makes], found)
 
 
+def scans(settings: Settings) -> None:
+    """Reading alone: numbers as they lie, blocks that are decoded, blocks in planes that are not."""
+    found: list[list[object]] = []
+    for stream in columns(settings):
+        values = stream.as_integers()[np.argsort(stream.keys, kind="stable")]
+        blocks, planes = CodedColumn.of(values), CodedColumn.of(values, folded=True)
+        assert len(planes.blocks)  # made once, here
+        ratio = [f"{8 * len(values) / column.nbytes:.1f}" for column in (blocks, planes)]
+        for size in SIZES:
+            count = max(100, settings.rows(READ) // size)
+            lows = np.random.default_rng(size).integers(0, len(values) - size, count)
+            works = scanning(values, blocks, planes, lows, size)
+            spreads = side_by_side(works, settings.repeats, same(list(works), True))
+            found.append([stream.name, size, spreads["raw"].rate(count), *shares(spreads), *ratio])
+    headers = ["stream", "WS", "raw", "ours, decoded", "ours, bit planes", "ratio of blocks", "of planes"]
+    table("windows/s read anywhere in a column, the others as a share of raw", headers, found)
+
+
+def columns(settings: Settings) -> Iterator[Stream]:
+    """Columns of whole numbers: mostly runs, recorded ones, and any of 256 that are alike in nothing."""
+    rows = settings.rows(4_000_000)
+    yield generated(rows, 16)
+    yield from (stream.repeated(settings.rows(500_000)) for stream in by_machine())
+    yield Stream(
+        "any of 256 numbers", np.zeros(rows, np.int64), np.random.default_rng(12).integers(0, 256, rows) / SCALE
+    )
+
+
+def scanning(values: Ints, blocks: CodedColumn, planes: CodedColumn, lows: Ints, size: int) -> dict[str, Any]:
+    return {
+        "raw": lambda: raw_scan(values, lows, size),
+        "ours, decoded": lambda: decoded_scan(blocks, lows, size),
+        "ours, bit planes": lambda: planes_scan(planes, lows, size),
+    }
+
+
 def incremental(settings: Settings) -> None:
     """Windrow through its public interface, beside scans of raw windows over the same rows."""
     found: list[list[object]] = []
@@ -245,13 +283,21 @@ def answered(data: pa.Table, size: int, advance: int) -> pa.Table:
     return window.agg(**cpu).collect()
 
 
+EXPERIMENTS: dict[str, Callable[[Settings], None]] = {
+    "by advance": by_advance,
+    "gains": gains,
+    "lines of XOR": lines_of_xor,
+    "incompressible": incompressible,
+    "scans": scans,
+    "incremental": incremental,
+}
+"""What `--only` chooses from."""
+
+
 def main(settings: Settings) -> None:
     gc.freeze()  # what was imported stays: looking through it before each repeat takes longer than some repeats
-    by_advance(settings)
-    gains(settings)
-    lines_of_xor(settings)
-    incompressible(settings)
-    incremental(settings)
+    for name in settings.chosen(EXPERIMENTS):
+        EXPERIMENTS[name](settings)
 
 
 if __name__ == "__main__":
