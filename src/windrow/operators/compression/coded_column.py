@@ -31,6 +31,9 @@ _WORDS = np.dtype(np.uint64)
 _DTYPES = tuple(np.dtype(name) for name in ("int64", "int32", "uint8", "bool", "float64"))
 _CHANGES = ("reference", "delta", "delta of delta", "dictionary", "runs", "constant", "raw", "planes")
 
+LARGER = 2.0
+"""How many times as large planes may be. Beyond that columns stay as small as they can be, and are read to be folded."""
+
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any] | slice
 
@@ -74,10 +77,11 @@ class CodedColumn:
         *,
         block_rows: int = 1024,
         folded: bool = False,
+        most: float = LARGER,
     ) -> CodedColumn:
         """Code a column; floats are coded as floats whatever their nature is said to be.
 
-        One that is to be `folded` has blocks in planes where these are not much larger than others.
+        One that is to be `folded` has blocks in planes where these are at most so many times as large as at best.
         """
         array = np.ascontiguousarray(values)
         _check(array, block_rows)
@@ -87,7 +91,7 @@ class CodedColumn:
             flip_all(array.view(np.int64), words)
         else:
             words = np.require(array, np.int64, ["C", "W"])
-        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, folded=folded)
+        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, int(16 * most) * folded)
 
     @property
     def size(self) -> int:
@@ -106,7 +110,7 @@ class CodedColumn:
     def blocks(self) -> Integers:
         """What folding wants to know of each block."""
         headers = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
-        blocks: Integers = new_directory(self.data, *headers)
+        blocks: Integers = new_directory(self.data, self.nature is not Nature.INTEGERS, *headers)
         return blocks
 
     # Reading
@@ -346,7 +350,7 @@ def _check(array: npt.NDArray[Any], block_rows: int) -> None:
 
 
 def _coded(
-    words: npt.NDArray[np.uint64], dtype: np.dtype[Any], nature: Nature, block_rows: int, *, folded: bool
+    words: npt.NDArray[np.uint64], dtype: np.dtype[Any], nature: Nature, block_rows: int, folded: int
 ) -> CodedColumn:
     most = -(-len(words) // block_rows)
     starts, offsets = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -67,14 +67,15 @@ class RowBlock:
         """Whether columns are in coded blocks, which are shared and never made anew."""
         return any(isinstance(column, CODED) for column in self.columns.values())
 
-    def sealed(self, natures: Mapping[str, Nature], block_rows: int) -> RowBlock:
+    def sealed(self, natures: Mapping[str, Nature], block_rows: int, folded: Collection[str] = ()) -> RowBlock:
         """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
 
         def sealed(name: str, column: Column) -> Column:
             is_constant = isinstance(column, Packed) and len(column.offsets) == 0
             if is_constant or isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2):
                 return column
-            return CodedColumn.of(_read(column), natures.get(name, Nature.INTEGERS), block_rows=block_rows)
+            nature = natures.get(name, Nature.INTEGERS)
+            return CodedColumn.of(_read(column), nature, block_rows=block_rows, folded=name in folded)
 
         columns = {name: sealed(name, column) for name, column in self.columns.items()}
         return RowBlock(columns, self.data, self.first, self.by)

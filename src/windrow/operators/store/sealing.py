@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from windrow.operators.compression.coded_column import Nature
@@ -32,6 +32,9 @@ class Sealing:
     arrange: Callable[[RowBlock], RowBlock] | None = None
     """Puts rows into an order in which they take less room, where nobody asks for the order in which they came."""
 
+    folded: Callable[[RowBlock], Collection[str]] | None = None
+    """Which columns of rows are to be folded, and laid out for that."""
+
     is_asked: bool = False
     """Whether somebody asked for blocks, so that rows are sealed even where it saves little."""
 
@@ -45,17 +48,24 @@ class Sealing:
             return True
         middle = max(0, len(rows) - SAMPLE) // 2
         some = rows.take(slice(middle, middle + SAMPLE))
-        return some.nbytes >= PAYS * self._arranged(some).sealed(self.natures, self.block_rows).nbytes
+        return some.nbytes >= PAYS * self._sealed(some).nbytes
 
     def seal(self, rows: RowBlock) -> RowBlock:
-        return self.budget.fitted(self._arranged(rows).sealed(self.natures, self.block_rows))
+        return self.budget.fitted(self._sealed(rows))
 
-    def _arranged(self, rows: RowBlock) -> RowBlock:
-        return rows if self.arrange is None else self.arrange(rows)
+    def _sealed(self, rows: RowBlock) -> RowBlock:
+        arranged = rows if self.arrange is None else self.arrange(rows)
+        folded = () if self.folded is None else self.folded(arranged)
+        return arranged.sealed(self.natures, self.block_rows, folded)
 
-    def having(self, natures: Mapping[str, Nature], arrange: Callable[[RowBlock], RowBlock] | None = None) -> Sealing:
+    def having(
+        self,
+        natures: Mapping[str, Nature],
+        arrange: Callable[[RowBlock], RowBlock] | None = None,
+        folded: Callable[[RowBlock], Collection[str]] | None = None,
+    ) -> Sealing:
         """The same for rows of a certain kind."""
-        return replace(self, natures=natures, arrange=arrange)
+        return replace(self, natures=natures, arrange=arrange, folded=folded)
 
 
 def sealing_of(compression: Compression) -> Sealing | None:

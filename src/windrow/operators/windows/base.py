@@ -79,13 +79,15 @@ class Plan:
         return bool(self.values or self.custom)
 
     def lower(
-        self, codes: Codes, state: Table, multisets: Callable[[Values], Multiset | LargeWindow], customs: Customs
+        self, codes: Codes, state: Table, multisets: Callable[[Values], Multiset | LargeWindow | Runs], customs: Customs
     ) -> dict[int, Array]:
         """The answers for these groups of the aggregates that look at values, by the place of their calls."""
 
         def runs(part: Values) -> Runs:
-            sizes = self.layout.read(OneColumn(part.argument, COUNTED), state)
             found = multisets(part)
+            if isinstance(found, Runs):
+                return found
+            sizes = self.layout.read(OneColumn(part.argument, COUNTED), state)
             if isinstance(found, LargeWindow):
                 return LargeRuns(self.values[part], found, codes, sizes)
             return GroupRuns(self.values[part], found, codes, sizes)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import spread
-from windrow.aggregates.kinds.base import Custom, Integers, Values
+from windrow.aggregates.kinds.base import Custom, Integers, Runs, Values
 from windrow.operators.kernels.panes.adaptive import number_answers
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
@@ -25,6 +25,7 @@ from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import end_of, first_windows, last_closed, start_of
+from windrow.operators.windows.folded_rows import FoldedRows
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.numbered import RowWise
 from windrow.operators.windows.row_shape import NumberedKeys, RowShape
@@ -59,6 +60,8 @@ class Buffer(RowWise):
         super().__init__(window, plan)
         self.shape = RowShape(plan, by_time=True)
         self.rows = RowStore(self.shape.nothing, by="place", sealing=self.shape.sealing)
+        self._folded: FoldedRows | None = None
+        """The rows of the windows that close, where these are computed in the blocks they are in."""
 
     # Rows in
 
@@ -74,8 +77,12 @@ class Buffer(RowWise):
         last = self.last_window(bound)
         if last != START:
             self.rows.sort()
+            if self.shape.folded:
+                self.rows.seal()
             for found in self._stretches(last):
+                self._fold(found, last)
                 yield self._with_values(self._answers(found, groups))
+        self._folded = None
         self._pass(bound, last)
         if isinstance(self.window, Sliding):
             self.rows.forget_below(start_of(self.window, self.closed + 1))
@@ -104,6 +111,10 @@ class Buffer(RowWise):
 
     def _answers(self, found: KeptWindows, groups: int) -> Cells:
         """Each window for itself; one of many rows is put together from the answers of its parts."""
+        if self._folded is not None and self._folded.holds(found.lows, found.highs):
+            state = self.layout.empty(len(found.windows))
+            if self._folded.put(found.lows, found.highs, state):
+                return Cells(found.windows, np.full(len(found.windows), self._folded.code, np.int32), state)
         first, last = int(found.lows[0]), int(found.highs[-1])
         parts = []
         for start in range(first, last, UNPACKED):
@@ -140,13 +151,27 @@ class Buffer(RowWise):
             self.layout.scatter({e: values.take(slice(low, high)) for e, values in lifted.items()}, inside, state)
             at += high - low
 
-    def _rows(self, window: int) -> GroupedRows:
-        ends = start_of(self.window, window), end_of(self.window, window)
-        return self.shape.unpack(self.rows.read(*(self.rows.search(time) for time in ends)))
+    def _fold(self, found: KeptWindows, last: int) -> None:
+        """Look, once for the windows up to `last`, whether their rows can be folded."""
+        if self._folded is None and self.shape.folded:
+            high = self.rows.search(end_of(self.window, last))
+            self._folded = FoldedRows.of(self.shape, self.rows, int(found.lows[0]), high)
 
-    def _multiset(self, window: int, part: Values) -> Multiset:
-        rows = self._rows(window)
-        return Multiset.of(*rows.values(part, rows.times)[1:])
+    def _places(self, window: int) -> tuple[int, int]:
+        """From where to where the rows of a window are."""
+        return self.rows.search(start_of(self.window, window)), self.rows.search(end_of(self.window, window))
+
+    def _rows(self, window: int) -> GroupedRows:
+        return self.shape.unpack(self.rows.read(*self._places(window)))
+
+    def _multiset(self, window: int, part: Values) -> Multiset | Runs:
+        def listed() -> Multiset:
+            rows = self._rows(window)
+            return Multiset.of(*rows.values(part, rows.times)[1:])
+
+        if self._folded is None:
+            return listed()
+        return self._folded.runs(part, *self._places(window), listed) or listed()
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
         rows = self._rows(window)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import scalars, scalars_of
-from windrow.aggregates.kinds.base import Custom, Integers, Values
+from windrow.aggregates.kinds.base import Custom, Integers, Runs, Values
 from windrow.operators.late.judging import Verdicts, below, judge
 from windrow.operators.state.cells import Cells
 from windrow.operators.state.customs import CustomState
@@ -63,7 +63,7 @@ class NumberedWindows(Windower):
         """The last window that ends at or below `bound`, and that can hold a row; START when there is none."""
         raise NotImplementedError
 
-    def _multiset(self, window: int, part: Values) -> Multiset | LargeWindow:
+    def _multiset(self, window: int, part: Values) -> Multiset | LargeWindow | Runs:
         """The values of a window, by group."""
         raise NotImplementedError
 

@@ -9,11 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers, Values
-from windrow.operators.compression.coded_column import Nature
+from windrow.operators.compression.coded_column import CodedColumn, Nature
 from windrow.operators.state.columns.base import Lifted
+from windrow.operators.state.columns.making import ValidColumn
 from windrow.operators.state.keys import NO_VALIDITY, from_keys, keys_of_numbers
 from windrow.operators.store.packed import Packed
-from windrow.operators.store.row_block import Chosen, RowBlock
+from windrow.operators.store.row_block import Chosen, Column, RowBlock
 from windrow.operators.store.row_store import RowStore
 from windrow.operators.store.sealing import Sealing
 from windrow.operators.windows.base import Plan
@@ -45,6 +46,8 @@ class RowShape:
         sketched = [(e, column.sketch) for e, a in self.arguments.items() for column in a.registers]
         self.sketched = {key: f"sketch{i}" for i, key in enumerate(sketched)}
         self.values = {p: f"values{i}" for i, p in enumerate(p for p in plan.values if p not in self.direct)}
+        self.folded = frozenset(name for e, name in self.names.items() if by_time and self._folds(e))
+        """Columns of which windows are computed as they lie in blocks, see `folded_rows.py`."""
         names = ["place", "code", *(["time"] if self._keeps_time else [])]
         names += [*self.names.values(), *self.valid.values(), *self.sketched.values(), *self.values.values()]
         self.nothing = RowBlock({name: Packed.constant(0, 0) for name in names})
@@ -54,8 +57,31 @@ class RowShape:
         """How such rows go into coded blocks."""
         if self.plan.sealing is None:
             return None
-        floats = {name: Nature.FLOAT_BITS for e, name in self.names.items() if self.arguments[e].is_float}
-        return self.plan.sealing.having(floats, lambda rows: rows.sorted("place").sorted_by("place"))
+        arrange = lambda rows: rows.sorted("place").sorted_by("place")  # noqa: E731
+        return self.plan.sealing.having(self._natures, arrange, self._folded_of)
+
+    @property
+    def _natures(self) -> dict[str, Nature]:
+        return {name: Nature.FLOAT_BITS for e, name in self.names.items() if self.arguments[e].is_float}
+
+    def _folded_of(self, rows: RowBlock) -> frozenset[str]:
+        """What is laid out to be folded: only rows of one group are."""
+        least, greatest = rows.span("code")
+        return self.folded if least == greatest else frozenset()
+
+    def coded(self, name: str, column: Column) -> CodedColumn:
+        """A column that is to be folded, in blocks, whether rows are sealed or wait for it."""
+        if isinstance(column, CodedColumn):
+            return column
+        values = column if isinstance(column, np.ndarray) else column.read()
+        return CodedColumn.of(values, self._natures.get(name, Nature.INTEGERS), folded=True)
+
+    def _folds(self, expression: Expression) -> bool:
+        """Whether something is asked of an argument that is folded."""
+        columns = self.arguments[expression].columns.values()
+        return any(p.argument == expression for p in self.direct) or any(
+            c.folds and not isinstance(c, ValidColumn) for c in columns
+        )
 
     @property
     def _keeps_time(self) -> bool:
@@ -121,6 +147,11 @@ class RowShape:
         for (expression, sketch), name in self.sketched.items():
             found[expression].marks[sketch] = kept.part(name, rows).astype(np.int32)
         return found
+
+    def keys_of(self, expression: Expression, kept: Integers) -> Integers:
+        """Order keys of what is kept of an argument; of floats they are kept, or folded, as keys."""
+        argument = self.arguments[expression]
+        return kept if argument.is_float or expression not in self.numbers else keys_of_numbers(kept, argument.kind)
 
     def _values(self, expression: Expression, kept: Integers | None) -> tuple[Integers, Integers]:
         """Numbers and keys of an argument, as far as something asks for them."""

@@ -36,8 +36,6 @@ from windrow.operators.kernels.compression.words import bit_length
 
 EXCEPTION_BITS = 80
 """A float that is no decimal fraction takes its place and all its bits."""
-MOST_OF_PLANES, LEAST_OF_PLANES = 3, 2
-"""Planes may take so many times what a block takes at best: what is computed on them is not unpacked any more."""
 _FIELD_BITS = 64
 """About what a first value or a base takes."""
 
@@ -104,7 +102,7 @@ def choose(words, count, least, floats, rooms, lengths, plan):
         numbers = rooms[0]
     if plan[FOLDED] and exponent >= 0 and wrong == 0:
         folded_bits = plane_bits(count, _span(numbers.view(np.int64), count))
-        if LEAST_OF_PLANES * folded_bits <= MOST_OF_PLANES * bits:
+        if 16 * folded_bits <= plan[FOLDED] * bits:
             plan[KIND], plan[EXPONENT] = PLANES | (DECIMALS if floats else 0), exponent
 
 

@@ -47,7 +47,7 @@ def new_rooms(block_rows):
 def write_column(words, block_rows, item, floats, folded, starts, offsets, leasts, greatests, kinds, data):
     """Code a column of values that have `item` bytes each in their own type; how many blocks it became.
 
-    Where it is to be `folded`, blocks are in planes if these are not much larger.
+    Blocks are in planes where these take at most `folded` sixteenths of what a block takes at best.
     """
     rooms, lengths, plan = new_rooms(block_rows), np.empty(65, np.int64), np.zeros(PLAN_FIELDS, np.int64)
     signed, plan[AGE], plan[FOLDED], blocks, at = words.view(np.int64), -1, folded, 0, 0

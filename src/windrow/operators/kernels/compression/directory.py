@@ -8,12 +8,13 @@ from windrow.operators.kernels.compiled import inlined, kernel
 from windrow.operators.kernels.compression.decimals import whole_number
 from windrow.operators.kernels.compression.lanes import word_at
 from windrow.operators.kernels.compression.planes import find_planes, plane_words
-from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, PLANES, RAW
+from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, PLANES, RAW
 from windrow.operators.kernels.compression.reading import rows_of_block
 
-FIELDS = 11
-START, OFFSET, LEAST, GREATEST, KIND, SKIP, ROWS, EXPONENT, BASE, WIDTH, AT = range(FIELDS)
-"""Where its rows and its bytes begin; bounds, kind, how many of its first rows are not the column's, all its rows.
+FIELDS = 12
+START, OFFSET, LEAST, GREATEST, KIND, SKIP, ROWS, DIGITS, EXPONENT, BASE, WIDTH, AT = range(FIELDS)
+"""Where its rows and its bytes begin; bounds, kind, how many of its first rows are not the column's, all its rows,
+and the digits behind the point that its values have (-1: whole numbers, `UNFOLDED`: any).
 
 Of one in planes: power of ten (-1: whole numbers), least number, width, and where planes begin.
 """
@@ -22,7 +23,7 @@ UNFOLDED = -2
 
 
 @kernel
-def new_directory(data, starts, offsets, leasts, greatests, kinds, skips):
+def new_directory(data, floats, starts, offsets, leasts, greatests, kinds, skips):
     """A line for each block, and one that has where the last one ends."""
     blocks = np.zeros((len(starts), FIELDS), np.int64)
     for block in range(len(starts)):
@@ -32,12 +33,15 @@ def new_directory(data, starts, offsets, leasts, greatests, kinds, skips):
         kind = kinds[block]
         blocks[block, LEAST], blocks[block, GREATEST] = leasts[block], greatests[block]
         blocks[block, KIND], blocks[block, SKIP], blocks[block, EXPONENT] = kind, skips[block], UNFOLDED
+        blocks[block, DIGITS] = UNFOLDED if floats else -1
         if kind == CONSTANT:
             blocks[block, ROWS] = starts[block + 1] - starts[block]
         elif kind == RAW:
             blocks[block, ROWS] = (offsets[block + 1] - offsets[block]) >> 3
         else:
             blocks[block, ROWS] = rows_of_block(data, offsets[block])
+        if kind & DECIMALS:
+            blocks[block, DIGITS] = data[offsets[block] + 2]
         if kind & CHANGE == PLANES:
             exponent, least, width, at = find_planes(data, offsets[block], kind, leasts[block])
             blocks[block, EXPONENT], blocks[block, BASE] = exponent, least

@@ -17,6 +17,6 @@ KNOWN = CHANGE | AROUND | DIVIDED | DECIMALS
 
 KIND, CODING, DIVISOR, EXPONENT, BYTES, ROWS, AGE, FOLDED = range(8)
 """Fields of a plan: byte of the header, how words are written, divisor, power of ten; then bytes and rows of the block
-it was made for, how many blocks ago that was, and whether
-planes are wanted."""
+it was made for, how many blocks ago that was, and how
+many sixteenths of it planes may take, 0 where they are not wanted."""
 PLAN_FIELDS = 8

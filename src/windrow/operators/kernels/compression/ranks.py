@@ -15,6 +15,7 @@ from windrow.operators.kernels.compression.columns import new_rooms, read_rows
 from windrow.operators.kernels.compression.directory import (
     AT,
     BASE,
+    DIGITS,
     EXPONENT,
     GREATEST,
     KIND,
@@ -101,13 +102,13 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
 def _find_line(blocks, count, low, high):
     """Of a stretch: first block, power of ten, least number, width, words of a plane, constant blocks, those to cut.
 
-    The power is the most digits behind the point that a block in planes has; `UNFOLDED` where none is, or where bounds
-    of blocks do not lie on that line.
+    The power is the most digits behind the point that a block has; `UNFOLDED` where none has any, or where bounds of
+    blocks do not lie on that line.
     """
     first = block = block_of(blocks, count, low)
     exponent, words, constants, others = np.int64(UNFOLDED), 0, 0, 0
     while block < count and field(blocks, block, START) < high:
-        exponent = max(exponent, field(blocks, block, EXPONENT))
+        exponent = max(exponent, field(blocks, block, DIGITS))
         block += 1
     least, greatest, fits, stop = np.int64((1 << 63) - 1), np.int64(-(1 << 63)), exponent != UNFOLDED, block
     for block in range(first, stop):

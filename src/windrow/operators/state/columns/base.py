@@ -48,6 +48,8 @@ class StateColumn(ABC):
     kind: ClassVar[StateKind] = ADDS
     needs: ClassVar[tuple[str, ...]] = ()
     """The forms of the values it reads: "numbers", "keys", or their "times"."""
+    folds: ClassVar[bool] = False
+    """Whether what it keeps of rows that are not NULL is known from their count, sum, least and greatest."""
     offset = 0
     width = 0
     wide: ClassVar[int] = 0

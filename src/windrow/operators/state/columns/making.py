@@ -23,6 +23,7 @@ from windrow.operators.state.kinds import BYTES, MAXS, PAIRS
 class ValidColumn(StateColumn):
     """Rows that are not NULL; no column at all (the row count) until the first NULL."""
 
+    folds = True
     wide = 1
 
     def wants_to_widen(self, lifted: Lifted, rows: int) -> bool:
@@ -44,6 +45,7 @@ class GreatestColumn(StateColumn):
     """The greatest key; the least as the greatest complement."""
 
     kind = MAXS
+    folds = True
     needs: ClassVar[tuple[str, ...]] = ("keys",)
     width = 1
 
@@ -64,6 +66,7 @@ class LatestColumn(GreatestColumn):
     """The greatest key at the latest time; the earliest by complements of time and key."""
 
     kind = PAIRS
+    folds = False
     needs = ("keys", "times")
     width = 2
 

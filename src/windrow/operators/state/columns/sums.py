@@ -27,6 +27,7 @@ class IntegerSum(StateColumn):
     """One column while |largest value| times all rows cannot overflow, then a high and a low half."""
 
     needs = ("numbers",)
+    folds = True
     wide = 2
     width = 1
     largest = 0
