@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from _coded_windows import CodedWindows, block_rows
+from _column_scans import decoded_scan, planes_scan, raw_scan
 from _in_order import Floats, Ints
 from _pictures import Panel, save
-from _scans import decoded_scan, planes_scan, raw_scan
 from _task_events import SCALE, Stream, asked, by_machine, generated, noise
 from streamzip.codecs import Codec, Coding
 from streamzip.windows import Windows, cached
