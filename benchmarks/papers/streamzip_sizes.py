@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _harness import Settings, begin, table
 
 SIZES = (64, 256, 1024, 4096)
+DRAWN = (f"BD, x{SCALE}", "XOR, dependent", "XOR, independent", "SZ, 1 % of value", "SZ, 1 %, 20 sub-streams", "ours")
 LEVELS = {Codec.RAW: (8, 0), Codec.BASE_DELTA: (1, 16), Codec.XOR: (8, 20), Codec.SZ: (1, 24)}
 """Bytes a key in the first level, and of the seeds of compressor and decompressor (SZ: six of four bytes)."""
 
@@ -148,7 +149,7 @@ def main(settings: Settings) -> None:
     table("errors: largest / mean, of the right value", names, wrong)
     save([
         Panel(name, "window", "raw bytes over kept bytes", {
-            str(row[1]): [(size, float(str(cell))) for size, cell in zip(SIZES, row[2:], strict=True)] for row in rows
+            str(row[1]): [(size, float(str(cell))) for size, cell in zip(SIZES, row[2:], strict=True)] for row in rows if row[1] in DRAWN
         }, log_x=True)
         for name, rows in found.items()
     ])  # fmt: skip
