@@ -147,12 +147,13 @@ def main(settings: Settings) -> None:
     wrong = [row for stream in streams for row in errors(stream, 256)]
     names = ("stream", "codec", "WS", "values", "average", "least", "greatest", "median")
     table("errors: largest / mean, of the right value", names, wrong)
-    save([
-        Panel(name, "window", "raw bytes over kept bytes", {
-            str(row[1]): [(size, float(str(cell))) for size, cell in zip(SIZES, row[2:], strict=True)] for row in rows if row[1] in DRAWN
-        }, log_x=True)
-        for name, rows in found.items()
-    ])  # fmt: skip
+    save([Panel(name, "window", "raw bytes over kept bytes", drawn(rows), log_x=True) for name, rows in found.items()])
+
+
+def drawn(rows: list[list[object]]) -> dict[str, list[tuple[float, float]]]:
+    """The lines of a picture: ratio by window size."""
+    kept = [row for row in rows if row[1] in DRAWN]
+    return {str(row[1]): [(size, float(str(cell))) for size, cell in zip(SIZES, row[2:], strict=True)] for row in kept}
 
 
 if __name__ == "__main__":
