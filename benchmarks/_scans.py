@@ -41,7 +41,7 @@ def raw_scan(values: Integers, windows: Windows) -> tuple[Any, ...]:
     return tuple(out)
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def raw_sum(values):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     for value in values:
@@ -49,7 +49,7 @@ def raw_sum(values):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def _scan(values, lows, highs, out):  # type: ignore[no-untyped-def]
     counts, fine = np.zeros((4, BUCKETS), np.uint32), np.zeros(BUCKETS, np.uint32)
     room = np.empty((highs - lows).max() + 1, np.int64)
@@ -64,7 +64,7 @@ def _scan(values, lows, highs, out):  # type: ignore[no-untyped-def]
         out[3, w], out[4, w] = _around_median(window, least, greatest, counts, fine, room)
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def _around_median(values, least, greatest, counts, fine, room):  # type: ignore[no-untyped-def]
     """Coarse buckets over least..greatest, four tables so that no count waits for the one before; then fine ones."""
     span, shift, rank = np.uint64(greatest - least), np.uint64(0), (len(values) - 1) // 2
@@ -89,7 +89,7 @@ def _around_median(values, least, greatest, counts, fine, room):  # type: ignore
     return at, (above if ends and rank + 1 < len(values) else after)
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def _count(values, least, shift, counts):  # type: ignore[no-untyped-def]
     counts[:] = 0
     whole = len(values) & ~3
@@ -102,7 +102,7 @@ def _count(values, least, shift, counts):  # type: ignore[no-untyped-def]
         counts[0, np.uint64(values[i] - least) >> shift] += 1
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def _bucket_of(counts, rank):  # type: ignore[no-untyped-def]
     before, bucket = np.int64(0), 0
     while True:
@@ -112,7 +112,7 @@ def _bucket_of(counts, rank):  # type: ignore[no-untyped-def]
         before, bucket = before + inside, bucket + 1
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def _next_bucket(counts, bucket, least):  # type: ignore[no-untyped-def]
     bucket += 1
     while counts[0, bucket] + counts[1, bucket] + counts[2, bucket] + counts[3, bucket] == 0:
@@ -120,7 +120,7 @@ def _next_bucket(counts, bucket, least):  # type: ignore[no-untyped-def]
     return least + bucket
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def _in_bucket(values, first, last, rank, fine):  # type: ignore[no-untyped-def]
     """The value of a rank among those of one bucket, and the one after it, or the same."""
     following = min(rank + 1, len(values) - 1)

@@ -64,6 +64,7 @@ def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     block_rows = (4, 64, 1024)[zlib.crc32(request.node.nodeid.encode()) % 3]
     monkeypatch.setattr(sealing, "BLOCK_ROWS", block_rows)
     monkeypatch.setattr(sealing, "PAYS", 0 if block_rows < 1024 else sealing.PAYS)
+    monkeypatch.setattr(sealing, "SAVED", -1_000 if block_rows < 1024 else sealing.SAVED)
     monkeypatch.setattr(sealing, "LEAST_ROWS", min(block_rows, 256))
     monkeypatch.setattr(sealing, "MOST_ROWS", 4 * block_rows)
 

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 ONLY = {
     "local": ("threads", "every", "memory_budget"),
-    "spark": ("shards", "memory", "rate", "json_lines", "once"),
+    "spark": ("shards", "memory", "memory_budget", "rate", "json_lines", "once"),
     "hardware": CIRCUIT_NAMES,
 }
-"""Options that one engine has and the others have not."""
+"""Options that not all engines have."""
 RUNNING = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows")
 """Options of engines that run for long, which a simulation does not."""
-OPTIONS = {"every": "checkpoint_every", "memory_budget": "memory"}
+OPTIONS = {"local": {"every": "checkpoint_every", "memory_budget": "memory"}, "spark": {}}
+"""What an engine calls options that have another name here."""
 _COUNT = click.IntRange(min=1, max=2**62 - 1)
 
 
@@ -66,7 +67,7 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 @click.option(
     "--memory-budget",
     metavar="SIZE",
-    help="Local: kept rows beyond this size, such as '2 GB', go to the disk; the run takes longer.",
+    help="Kept rows beyond this size, such as '2 GB', go to the disk; the run takes longer.",
 )
 @click.option("--memory", metavar="SIZE", help="Spark: memory of the embedded JVM, such as 4g.")
 @click.option("--rate", type=click.FloatRange(min=1), metavar="N", help="Spark: replay at N rows a second.")
@@ -141,7 +142,7 @@ def _check(settings: dict[str, Any]) -> None:
         raise ConfigurationError("is for the terminal", parameter="--limit", hint="leave out --limit or --output")
     for other in (engine for engine in ONLY if engine != settings["engine"]):
         for name in ONLY[other]:
-            if settings[name]:
+            if settings[name] and name not in ONLY[settings["engine"]]:
                 hint = f"leave it out, or say --engine {other}"
                 raise ConfigurationError(f"is for the {other} engine", parameter=_flag(name), hint=hint)
     for name in RUNNING if settings["engine"] == "hardware" else ():
@@ -275,7 +276,8 @@ def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
     if settings["engine"] == "hardware":
         return circuit_settings(settings)
     names = (*RUNNING, *ONLY[settings["engine"]])
-    options = {OPTIONS.get(name, name): settings[name] for name in names if settings[name] and name != "once"}
+    called = OPTIONS[settings["engine"]]
+    options = {called.get(name, name): settings[name] for name in names if settings[name] and name != "once"}
     return {**options, "restore": settings["restore"]} if settings["checkpoint"] else options
 
 

@@ -60,7 +60,7 @@ def _checksum(content: bytes = b"") -> Any:
     return hashlib.blake2b(content, digest_size=16)
 
 
-class Sealing(io.RawIOBase):
+class SealedWriter(io.RawIOBase):
     """Hands on to a file and seals what passes."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -91,10 +91,10 @@ def make_durable(folder: Path) -> None:
 
 
 @contextmanager
-def write_sealed(path: Path) -> Iterator[Sealing]:
+def write_sealed(path: Path) -> Iterator[SealedWriter]:
     """A new file, on the disk with its seal when the block ends; its name is when its folder was made durable."""
     with path.open("wb") as file:
-        yield Sealing(file)
+        yield SealedWriter(file)
         file.flush()
         os.fsync(file.fileno())
 

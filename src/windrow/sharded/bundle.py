@@ -18,6 +18,7 @@ from windrow.operators.state.changes import Saved, nested, under
 from windrow.physical.division.join_routing import Divided
 from windrow.physical.how import EAGER, Flush, How
 from windrow.physical.make import make_divided
+from windrow.pipeline.memory import limit
 from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, WindowAggregate
 from windrow.sharded.pre_aggregate import PreAggregation
@@ -35,6 +36,8 @@ class Bundle:
     jobs: tuple[Job, ...]
     shared: tuple[WindowAggregate, ...] = ()
     """The panes that several windows share."""
+    memory: int | None = None
+    """How many bytes of kept rows all shards together may have in memory; what is beyond goes to the disk."""
 
     @property
     def signature(self) -> list[str]:
@@ -97,6 +100,10 @@ class Shards:
         self.each = [Shard(job, number, query) for query, job in enumerate(bundle.jobs)]
         self.lineage = uuid4().hex
         """Which state this is, through all its micro-batches."""
+        if bundle.memory is not None:
+            limit(
+                [stage for shard in self.each for stage in shard.pipeline.stages], bundle.memory // len(bundle.shards)
+            )
 
     def run(self, bodies: Iterable[bytes | pa.Buffer], *, whole: bool = False) -> Iterator[Outcome]:
         """All rows of a micro-batch, then the promises that hold after it. With `whole`, nothing follows."""

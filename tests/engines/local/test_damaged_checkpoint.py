@@ -236,7 +236,7 @@ def test_files_that_may_not_be_read(state: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("room", [0, 100, 3_000, 5_000, 8_000])
 def test_a_full_disk_leaves_the_last_checkpoint(state: Path, room: int, expected: Any) -> None:
-    left, write = [room], durable_files.Sealing.write
+    left, write = [room], durable_files.SealedWriter.write
 
     def write_while_there_is_room(self: Any, content: Any) -> int:
         left[0] -= len(memoryview(content))
@@ -249,7 +249,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(state: Path, room: int, expected
         r"\A`checkpoint` must be a folder that can be written \(no space left on device\), got \S*state\. "
         r"Hint: choose another folder, mend its permissions or make room on its disk\.\Z"
     )
-    patch = mock.patch.object(durable_files.Sealing, "write", write_while_there_is_room)
+    patch = mock.patch.object(durable_files.SealedWriter, "write", write_while_there_is_room)
     with patch, pytest.raises(wr.ConfigurationError, match=told):
         run(state, restore=True, checkpoint_every=10, batch_rows=10)
     if room < 3_000:  # else another one was still written

@@ -15,7 +15,6 @@ import pyarrow as pa
 from windrow.durable.folder_lock import CheckpointLock
 from windrow.engines.base import Engine, within
 from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints
-from windrow.engines.local.memory import bytes_of, limit, refuse_plain_rows
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
 from windrow.engines.run import Outcome, Receiver, Requests
@@ -36,6 +35,7 @@ from windrow.pipeline.graph import (
     state_bytes,
     waiting_and_evicted,
 )
+from windrow.pipeline.memory import bytes_of, limit, refuse_plain_rows
 from windrow.pipeline.metrics import Metrics, known, percentiles, slowest
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from windrow.durable.sealed_files import Seal, Sealing, read_sealed, write_sealed
+from windrow.durable.sealed_files import Seal, SealedWriter, read_sealed, write_sealed
 from windrow.operators.state.changes import nested
 from windrow.pipeline.graph import Pipeline
 from windrow.sharded.chunks import Key, Known, load, save, without
@@ -50,7 +50,7 @@ class KeptState:
 class _ChunkFile:
     """Chunks on their way into a new file, and where all of them are then."""
 
-    def __init__(self, number: int, out: Sealing, places: Mapping[Key, ChunkPlace]) -> None:
+    def __init__(self, number: int, out: SealedWriter, places: Mapping[Key, ChunkPlace]) -> None:
         self.number = number
         self.places = dict(places)
         self._out = out

@@ -23,16 +23,16 @@ from windrow.errors import InternalError, QueryError
 from windrow.operators.compression.saved_blocks import MOST_ROWS, Header, from_table, starts_of, to_table
 from windrow.operators.kernels.compression.columns import read_column, take_rows, write_column
 from windrow.operators.kernels.compression.decimals import flip_all
-from windrow.operators.kernels.compression.directory import new_directory
-from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, RAW
+from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, RAW, new_plan
 from windrow.operators.kernels.compression.words import PAD
+from windrow.operators.kernels.planes.directory import new_directory
 
 _WORDS = np.dtype(np.uint64)
 _DTYPES = tuple(np.dtype(name) for name in ("int64", "int32", "uint8", "bool", "float64"))
 _CHANGES = ("reference", "delta", "delta of delta", "dictionary", "runs", "constant", "raw", "planes")
 
 LARGER = 2.0
-"""How many times as large planes may be. Beyond that columns stay as small as they can be, and are read to be folded."""
+"""How many times as large planes may be; beyond that columns stay as small as they can be, and are read when folded."""
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any] | slice
@@ -78,10 +78,12 @@ class CodedColumn:
         block_rows: int = 1024,
         folded: bool = False,
         most: float = LARGER,
+        plan: Integers | None = None,
     ) -> CodedColumn:
         """Code a column; floats are coded as floats whatever their nature is said to be.
 
-        One that is to be `folded` has blocks in planes where these are at most so many times as large as at best.
+        One that is to be `folded` has blocks in planes where these are at most so many times as large as at best. A
+        `plan` is what was decided for columns like it, which need not be found out again; it goes on with this one.
         """
         array = np.ascontiguousarray(values)
         _check(array, block_rows)
@@ -91,7 +93,7 @@ class CodedColumn:
             flip_all(array.view(np.int64), words)
         else:
             words = np.require(array, np.int64, ["C", "W"])
-        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, int(16 * most) * folded)
+        return _coded(words.view(np.uint64), array.dtype, nature, block_rows, int(16 * most) * folded, plan)
 
     @property
     def size(self) -> int:
@@ -282,18 +284,8 @@ class CodedColumn:
         skips: npt.NDArray[np.uint16],
         block_rows: int | None = None,
     ) -> CodedColumn:
-        return CodedColumn(
-            self.dtype,
-            self.nature,
-            block_rows or self.block_rows,
-            data,
-            starts,
-            offsets,
-            leasts,
-            greatests,
-            kinds,
-            skips,
-        )
+        rows = block_rows or self.block_rows
+        return CodedColumn(self.dtype, self.nature, rows, data, starts, offsets, leasts, greatests, kinds, skips)
 
     # Saving
 
@@ -350,7 +342,12 @@ def _check(array: npt.NDArray[Any], block_rows: int) -> None:
 
 
 def _coded(
-    words: npt.NDArray[np.uint64], dtype: np.dtype[Any], nature: Nature, block_rows: int, folded: int
+    words: npt.NDArray[np.uint64],
+    dtype: np.dtype[Any],
+    nature: Nature,
+    block_rows: int,
+    folded: int,
+    plan: Integers | None,
 ) -> CodedColumn:
     most = -(-len(words) // block_rows)
     starts, offsets = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
@@ -359,7 +356,9 @@ def _coded(
     data = np.empty(8 * len(words) + 24 * rows + 8192, np.uint8)  # a block is tried before it is known to fit
     floats = nature is not Nature.INTEGERS
     headers = starts, offsets, leasts, greatests, kinds
-    blocks = write_column(words, block_rows, dtype.itemsize, floats, folded, *headers, data)
+    blocks = write_column(
+        words, block_rows, dtype.itemsize, floats, folded, *headers, data, new_plan() if plan is None else plan
+    )
     kept = slice(blocks + 1)
     return CodedColumn(
         dtype,

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import InternalError
 from windrow.operators.compression.coded_column import CodedColumn, Nature, damaged
-from windrow.operators.kernels.compression import folding as kernels
 from windrow.operators.kernels.compression.decimals import POWERS
-from windrow.operators.kernels.compression.directory import UNFOLDED
-from windrow.operators.kernels.compression.ranks import find_ranks
+from windrow.operators.kernels.planes import folding as kernels
+from windrow.operators.kernels.planes.directory import UNFOLDED
+from windrow.operators.kernels.planes.ranks import find_ranks
 from windrow.operators.state.keys import float_keys
 
 Numbers = npt.NDArray[Any]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, concatenated, numbers_of
 from windrow.aggregates.kinds.base import Array, Integers
 from windrow.operators.compression.coded_column import CodedColumn, Nature
+from windrow.operators.kernels.compression.plans import new_plan
 from windrow.operators.state.state_columns import matrix_columns, matrix_names, matrix_of
 from windrow.operators.store.packed import Packed, joined
 from windrow.operators.store.spilled_column import SpilledColumn
@@ -20,6 +21,8 @@ Column: TypeAlias = npt.NDArray[Any] | Packed | CodedColumn | SpilledColumn
 """One row, or one line of a matrix, for each row."""
 CODED = (CodedColumn, SpilledColumn)
 """Columns in blocks that are shared and never made anew."""
+Plans: TypeAlias = dict[str, Integers]
+"""For each column what was decided for its last blocks."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Chosen: TypeAlias = npt.NDArray[Any] | slice
 """Places, a mask, or a stretch of rows."""
@@ -67,15 +70,17 @@ class RowBlock:
         """Whether columns are in coded blocks, which are shared and never made anew."""
         return any(isinstance(column, CODED) for column in self.columns.values())
 
-    def sealed(self, natures: Mapping[str, Nature], block_rows: int, folded: Collection[str] = ()) -> RowBlock:
+    def sealed(
+        self, natures: Mapping[str, Nature], block_rows: int, plans: Plans, folded: Collection[str] = ()
+    ) -> RowBlock:
         """The same rows with their columns in coded blocks; matrices and whole rows stay as they are."""
 
         def sealed(name: str, column: Column) -> Column:
             is_constant = isinstance(column, Packed) and len(column.offsets) == 0
             if is_constant or isinstance(column, CODED) or (isinstance(column, np.ndarray) and column.ndim == 2):
                 return column
-            nature = natures.get(name, Nature.INTEGERS)
-            return CodedColumn.of(_read(column), nature, block_rows=block_rows, folded=name in folded)
+            nature, plan = natures.get(name, Nature.INTEGERS), plans.setdefault(name, new_plan())
+            return CodedColumn.of(_read(column), nature, block_rows=block_rows, folded=name in folded, plan=plan)
 
         columns = {name: sealed(name, column) for name, column in self.columns.items()}
         return RowBlock(columns, self.data, self.first, self.by)

@@ -24,6 +24,9 @@ MANY = 8
 LONGER = 16
 """Rows wait for so many times as many others where sealing them does not pay."""
 TRUSTED = 16
+SETTLED, MORE = 16, 4
+"""Rows are put into their places, half of them, when there are so many times as many as are sealed at once; and as many
+times as had to be opened for it the last time."""
 LARGE = 1 << 16
 """Blocks of so many rows are not joined any more, unless all rows are read at once."""
 
@@ -64,10 +67,13 @@ class RowStore:
     blocks.
     """
 
-    def __init__(self, nothing: RowBlock, *, by: str | None = None, sealing: Sealing | None = None) -> None:
-        """`nothing` has the columns that there are."""
+    def __init__(
+        self, nothing: RowBlock, *, by: str | None = None, sorts: bool = False, sealing: Sealing | None = None
+    ) -> None:
+        """`nothing` has the columns that there are; with `sorts` rows come in any order, and are sorted when asked."""
         self.nothing = nothing
         self.by = by
+        self.sorts = sorts
         self.sealing = sealing
         if sealing is not None:
             sealing.budget.watch(self)
@@ -82,6 +88,8 @@ class RowStore:
         """How many times more rows are sealed before it is looked at again whether that pays."""
         self._apart = 0
         """Blocks at the front that are sorted already, and not joined with those that came since."""
+        self._opened = 0
+        """Rows that were sorted, and behind which others had to be put, when rows were sorted the last time."""
 
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
@@ -106,10 +114,12 @@ class RowStore:
             self.seal()
 
     def seal(self) -> None:
-        """Put the rows at the end into coded blocks if it is time; where some wait to be sorted, those in order."""
+        """Put the rows at the end into coded blocks if it is time; where rows are sorted, those that are."""
         if self.sealing is None:
             return
-        blocks, sealing, end = self.blocks, self.sealing, self._apart or len(self.blocks)
+        if self.sorts:
+            self._settle(max(SETTLED * self.sealing.least, MORE * self._opened))
+        blocks, sealing, end = self.blocks, self.sealing, self._apart if self.sorts else len(self.blocks)
         start = end
         while start > 0 and not blocks[start - 1].is_sealed:
             start -= 1
@@ -117,13 +127,26 @@ class RowStore:
         if not waiting or not sealing.wants(waiting // self._patience, sum(map(len, blocks[:start]))):
             return
         rows = RowBlock.joined(blocks[start:end])
-        if self._trusted == 0 and not sealing.pays(rows):
+        sealed = sealing.seal(rows) if self._trusted else sealing.sealed_if_it_pays(rows)
+        if sealed is None:
             self._patience *= LONGER
             return
         self._patience, self._trusted = 1, (self._trusted or TRUSTED) - 1
-        sealed = sealing.seal(rows)
         self.blocks = [*blocks[:start], sealed.numbered(blocks[start].first), *blocks[end:]]
-        self._apart = start + 1 if self._apart else 0
+        self._apart = start + 1 if self.sorts else 0
+
+    def _settle(self, many: int) -> None:
+        """Put the lower half of the rows that came since into their places, where they are many."""
+        fresh = self.blocks[self._apart :]
+        waiting = sum(map(len, fresh))
+        if waiting < many:
+            return
+        assert self.by is not None
+        rows = RowBlock.joined(fresh).sorted(self.by)
+        self.blocks, self.count, self._apart = self.blocks[: self._apart], self.count - waiting, 0
+        self.insert(rows.take(slice(waiting // 2)))
+        self._apart = len(self.blocks)
+        self.append(rows.take(slice(waiting // 2, None)), seal=False)
 
     def insert(self, rows: RowBlock) -> None:
         """Rows into their places, after those of equal value; costs the rows from the least of them on."""
@@ -131,17 +154,28 @@ class RowStore:
         if len(rows) == 0:
             return
         start, size = self.search(rows.span(self.by)[0] + 1), len(self)
+        self._opened = size - start
         if start < size:
             rows = RowBlock.joined([self.read(start, size), rows])
             self.blocks, self.count = self.parts(0, start), self.count - (size - start)
         self.append(rows.sorted(self.by), seal=False)
 
     def sort(self) -> None:
-        """Put rows that were appended into their places."""
+        """Put rows that were appended into their places; sealed ones that are there already stay as they are."""
+        while self._apart < len(self.blocks) and self._is_next(self._apart):
+            self._apart += 1
         fresh, self.blocks, self._apart = self.blocks[self._apart :], self.blocks[: self._apart], 0
         self.count -= sum(map(len, fresh))
         self.insert(RowBlock.joined(fresh or [self.nothing]))
         self._apart = len(self.blocks)
+
+    def _is_next(self, place: int) -> bool:
+        """Whether a block is sealed, and its rows are behind those before it."""
+        assert self.by is not None
+        block = self.blocks[place]
+        if not block.is_sealed or block.by[:1] != (self.by,):
+            return False
+        return place == 0 or self.blocks[place - 1].span(self.by)[1] <= block.span(self.by)[0]
 
     def replace(self, rows: RowBlock, first: int = 0) -> None:
         """Hold exactly these rows, numbered on from here."""
@@ -300,15 +334,17 @@ class RowStore:
         Coded blocks never change, so each is saved once. Rows that are not in one count as the last.
         """
         rest = RowBlock.joined([self.nothing, *(block for block in self.blocks if not block.is_sealed)])
-        tables: dict[str, Saved] = {name: rest.table()}
+        tables: dict[str, Saved] = {name: (rest if self.by is None else rest.sorted(self.by)).table()}
         for block in self.blocks:
             if block.is_sealed:
                 for column, stamp, make in block.coded():
                     tables[f"{name}.{block.first}.{'+'.join(block.by)}.{column}"] = Stamped(stamp, make)
         return tables
 
-    def restore_under(self, name: str, tables: Mapping[str, pa.Table]) -> None:
-        """Hold exactly the rows that were saved under a name."""
+    def restore_under(
+        self, name: str, tables: Mapping[str, pa.Table], make: Callable[[pa.Table], RowBlock] | None = None
+    ) -> None:
+        """Hold exactly the rows that were saved under a name; `make` makes those that are in no coded block."""
         self.replace(self.nothing)
         firsts: dict[int, dict[str, CodedColumn]] = {}
         orders: dict[int, tuple[str, ...]] = {}
@@ -319,7 +355,7 @@ class RowStore:
         for first, columns in sorted(firsts.items()):
             self.blocks.append(RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, orders[first]))
             self.count = first + len(self.blocks[-1])
-        self.append(self.nothing.like(tables[name]))
+        self.append((make or self.nothing.like)(tables[name]))
 
     @property
     def nbytes(self) -> int:

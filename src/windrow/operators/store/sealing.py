@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 
 from windrow.operators.compression.coded_column import Nature
 from windrow.operators.store.budget import Budget
-from windrow.operators.store.row_block import RowBlock
+from windrow.operators.store.row_block import Plans, RowBlock
 from windrow.plan.compression import Compression, CompressionMode
 
 BLOCK_ROWS = 1024
 """Values of a block, each coded by itself: what one look into a column has to decode."""
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
 """Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
-PAYS, SAMPLE = 4, 1 << 14
-"""Values that nothing makes smaller take a third of what rows of them take: only their panes and groups get small."""
+PAYS, SAMPLE = 1.5, 1 << 14
+"""Rows are sealed where some of them take so many times less then, and"""
+SAVED = 4
+"""so many bytes less for each."""
 SHARE = 16
 """Of the rows that are sealed, one in so many may wait."""
 
@@ -32,6 +34,9 @@ class Sealing:
     arrange: Callable[[RowBlock], RowBlock] | None = None
     """Puts rows into an order in which they take less room, where nobody asks for the order in which they came."""
 
+    plans: Plans = field(default_factory=dict)
+    """What was decided for the blocks that were sealed last."""
+
     folded: Callable[[RowBlock], Collection[str]] | None = None
     """Which columns of rows are to be folded, and laid out for that."""
 
@@ -42,21 +47,25 @@ class Sealing:
         """Whether it is time to seal the rows that wait."""
         return waiting >= max(self.least, min(MOST_ROWS, sealed // SHARE))
 
-    def pays(self, rows: RowBlock) -> bool:
-        """Whether rows take so much less when they are sealed that it is worth it, by some of them."""
-        if self.is_asked or self.budget.limit is not None:
-            return True
-        middle = max(0, len(rows) - SAMPLE) // 2
-        some = rows.take(slice(middle, middle + SAMPLE))
-        return some.nbytes >= PAYS * self._sealed(some).nbytes
+    def sealed_if_it_pays(self, rows: RowBlock) -> RowBlock | None:
+        """Sealed rows; None where, by some of them, they take not so much less that it is worth it."""
+        if not (self.is_asked or self.budget.limit is not None):
+            middle = max(0, len(rows) - SAMPLE) // 2
+            some = rows if len(rows) <= SAMPLE else rows.take(slice(middle, middle + SAMPLE))
+            tried = self._coded(some)
+            if some.nbytes < max(PAYS * tried.nbytes, tried.nbytes + SAVED * len(some)):
+                return None
+            if some is rows:
+                return self.budget.fitted(tried)
+        return self.seal(rows)
 
     def seal(self, rows: RowBlock) -> RowBlock:
-        return self.budget.fitted(self._sealed(rows))
+        return self.budget.fitted(self._coded(rows))
 
-    def _sealed(self, rows: RowBlock) -> RowBlock:
+    def _coded(self, rows: RowBlock) -> RowBlock:
         arranged = rows if self.arrange is None else self.arrange(rows)
         folded = () if self.folded is None else self.folded(arranged)
-        return arranged.sealed(self.natures, self.block_rows, folded)
+        return arranged.sealed(self.natures, self.block_rows, self.plans, folded)
 
     def having(
         self,
@@ -65,7 +74,7 @@ class Sealing:
         folded: Callable[[RowBlock], Collection[str]] | None = None,
     ) -> Sealing:
         """The same for rows of a certain kind."""
-        return replace(self, natures=natures, arrange=arrange, folded=folded)
+        return replace(self, natures=natures, arrange=arrange, folded=folded, plans={})
 
 
 def sealing_of(compression: Compression) -> Sealing | None:

@@ -75,7 +75,7 @@ class SpilledColumn:
         offsets = column.offsets.tolist()
         place = file.append(content[offsets[0] : offsets[-1]]) - offsets[0]
         checks = [zlib.crc32(content[a:b]) for a, b in pairwise(offsets)]
-        return SpilledColumn(replace(column, data=column.data[:0]), file, place, np.array(checks, np.uint32))
+        return SpilledColumn(replace(column, data=np.empty(0, np.uint8)), file, place, np.array(checks, np.uint32))
 
     @property
     def size(self) -> int:

@@ -17,6 +17,7 @@ from windrow.aggregates.kinds.arrays import spread
 from windrow.aggregates.kinds.base import Custom, Integers, Runs, Values
 from windrow.operators.kernels.panes.adaptive import number_answers
 from windrow.operators.state.cells import Cells
+from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
@@ -59,7 +60,7 @@ class Buffer(RowWise):
     def __init__(self, window: Sliding | Landmark, plan: Plan) -> None:
         super().__init__(window, plan)
         self.shape = RowShape(plan, by_time=True)
-        self.rows = RowStore(self.shape.nothing, by="place", sealing=self.shape.sealing)
+        self.rows = RowStore(self.shape.nothing, by="place", sorts=True, sealing=self.shape.sealing)
         self._folded: FoldedRows | None = None
         """The rows of the windows that close, where these are computed in the blocks they are in."""
 
@@ -77,8 +78,8 @@ class Buffer(RowWise):
         last = self.last_window(bound)
         if last != START:
             self.rows.sort()
-            if self.shape.folded:
-                self.rows.seal()
+            if self.shape.folded and self._overlap:
+                self.rows.seal()  # these rows stay, and can be folded now
             for found in self._stretches(last):
                 self._fold(found, last)
                 yield self._with_values(self._answers(found, groups))
@@ -86,6 +87,11 @@ class Buffer(RowWise):
         self._pass(bound, last)
         if isinstance(self.window, Sliding):
             self.rows.forget_below(start_of(self.window, self.closed + 1))
+
+    @property
+    def _overlap(self) -> bool:
+        """Whether rows are in several windows."""
+        return isinstance(self.window, Landmark) or self.window.range > self.window.slide
 
     def _stretches(self, last: int) -> Iterator[KeptWindows]:
         """The windows up to `last` that hold rows, as many at once as do not have too many."""
@@ -206,11 +212,11 @@ class Buffer(RowWise):
     def kept_values(self, part: Values) -> NumberedKeys:
         return NumberedKeys(self.rows, self.shape, part)
 
-    def state(self) -> dict[str, pa.Table]:
-        return {"buffered": self.rows.content().sorted("place").table(), **self._saved_span()}
+    def state(self) -> dict[str, Saved]:
+        return {**self.rows.saved_under("buffered"), **self._saved_span()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
-        self.rows.replace(self.shape.of_table(tables["buffered"]))
+        self.rows.restore_under("buffered", tables, self.shape.of_table)
         self._restore_span(tables)
 
     @property

@@ -44,10 +44,12 @@ class FoldedRows:
 
     @staticmethod
     def of(shape: RowShape, store: RowStore, low: int, high: int) -> FoldedRows | None:
-        """Rows of a store, where these can be folded."""
+        """Rows of a store, where these can be folded; most are in blocks already, the rest are put into some for it."""
         if shape.sealing is None or not shape.folded or low >= high:
             return None
         parts = store.parts(low, high)
+        if 2 * sum(len(part) for part in parts if part.is_sealed) < high - low:
+            return None
         code, _ = parts[0].span("code")
         alike = {"code": code} | dict.fromkeys(shape.valid.values(), 1)
         for part in parts:

@@ -164,7 +164,7 @@ class RowShape:
 
 
 def _read_validity(kept: RowBlock, name: str, rows: Chosen) -> npt.NDArray[np.uint8]:
-    if kept.span(name) == (1, 1):
+    if len(kept) == 0 or kept.span(name) == (1, 1):
         return NO_VALIDITY
     return kept.part(name, rows).astype(np.uint8)
 

@@ -25,6 +25,7 @@ from windrow.engines.spark.session.shard_count import keep_shard_count, shard_co
 from windrow.engines.spark.session.worker import settle
 from windrow.errors import UnsupportedError
 from windrow.physical.how import EAGER, When, flush_of
+from windrow.pipeline.memory import bytes_of, refuse_plain_rows
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.bundle import Bundle, Reading, bundled
 from windrow.sharded.pre_aggregate import PreAggregation, bodies_of
@@ -49,6 +50,8 @@ class Settings:
     partitions: int | None = field(default=None, metadata=INNER)
     """Tasks that read a micro-batch of a replayed source; as many as shards unless given."""
     rate: float | None = None
+    memory_budget: str | int | None = None
+    """Kept rows of all shards beyond it go to the disk of the workers."""
     close: bool = field(default=False, metadata=INNER)
     """End the streams once all that is there has been read, whatever may still come."""
     spool: Path | None = field(default=None, metadata=INNER)
@@ -114,6 +117,9 @@ def frames(
     if not static:
         keep_shard_count(spark)
     bundle, readings = bundled(plans, shard_keys_of(spark), panes=panes, flush=flush)
+    if settings.memory_budget is not None:
+        refuse_plain_rows(plans, "memory_budget")
+        bundle = replace(bundle, memory=bytes_of(settings.memory_budget, "memory_budget"))
     lows = [low for reading in readings for low in _lows(spark, reading, sources, settings)]
     framed = [low for reading in readings for low in reading if isinstance(_source(low, sources), FrameSource)]
     if framed and not static:

@@ -39,6 +39,7 @@ from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.engines.spark.session.sessions import check, embedded
 from windrow.errors import ConfigurationError
 from windrow.physical.costs import Statistics
+from windrow.pipeline.memory import bytes_of
 from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Node, Stream, walk
@@ -76,6 +77,8 @@ class SparkOptions(Settings):
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
             if value is not None and value >= 1 << 62:
                 raise ConfigurationError("must be below 2^62", parameter=name, value=value)
+        if self.memory_budget is not None:
+            bytes_of(self.memory_budget, "memory_budget")
         if self.spark is not None and not hasattr(self.spark, "version"):
             raise ConfigurationError("must be a session of Spark", parameter="spark", value=self.spark)
         if self.restore and not self.checkpoint:

@@ -4,7 +4,6 @@
 words by how often their classes occur, `widths.py` words in whichever of the two is smaller; `differences.py` what is
 coded in place of the values, `distinct.py` dictionaries and runs, `decimals.py` floats as whole numbers; `plans.py`
 what is decided for some blocks in a row, `choosing.py` decides it, `writing.py` and `reading.py` do it for a block,
-`columns.py` for a column. `planes.py` lays words out bit by bit; `directory.py`, `folding.py` and `ranks.py` compute on
-such blocks, eight words at once with `lanes.py`. Words are uint64 and wrap around, so that every difference of int64
-has one.
+`columns.py` for a column. Blocks in planes are in `kernels/planes/`. Words are uint64 and wrap around, so that every
+difference of int64 has one.
 """

@@ -14,7 +14,6 @@ from windrow.operators.kernels.compression.differences import (
     common_divisor,
 )
 from windrow.operators.kernels.compression.distinct import MOST, count_runs, find_distinct, new_slots
-from windrow.operators.kernels.compression.planes import plane_bits
 from windrow.operators.kernels.compression.plans import (
     AROUND,
     CODING,
@@ -33,6 +32,7 @@ from windrow.operators.kernels.compression.plans import (
 )
 from windrow.operators.kernels.compression.widths import ONE_WIDTH, measure
 from windrow.operators.kernels.compression.words import bit_length
+from windrow.operators.kernels.planes.layout import plane_bits
 
 EXCEPTION_BITS = 80
 """A float that is no decimal fraction takes its place and all its bits."""

@@ -21,7 +21,6 @@ from windrow.operators.kernels.compression.plans import (
     CONSTANT,
     FOLDED,
     KIND,
-    PLAN_FIELDS,
     PLANES,
     RAW,
     REFERENCE,
@@ -44,13 +43,16 @@ def new_rooms(block_rows):
 
 
 @kernel
-def write_column(words, block_rows, item, floats, folded, starts, offsets, leasts, greatests, kinds, data):
+def write_column(words, block_rows, item, floats, folded, starts, offsets, leasts, greatests, kinds, data, plan):
     """Code a column of values that have `item` bytes each in their own type; how many blocks it became.
 
-    Blocks are in planes where these take at most `folded` sixteenths of what a block takes at best.
+    Blocks are in planes where these take at most `folded` sixteenths of what a block takes at best. The plan is
+    followed, and changed.
     """
-    rooms, lengths, plan = new_rooms(block_rows), np.empty(65, np.int64), np.zeros(PLAN_FIELDS, np.int64)
-    signed, plan[AGE], plan[FOLDED], blocks, at = words.view(np.int64), -1, folded, 0, 0
+    rooms, lengths, signed = new_rooms(block_rows), np.empty(65, np.int64), words.view(np.int64)
+    if plan[FOLDED] != folded:
+        plan[FOLDED], plan[AGE] = folded, -1
+    blocks, at = 0, 0
     starts[0], offsets[0] = 0, 0
     for start in range(0, len(words), block_rows):
         stop = min(start + block_rows, len(words))

@@ -5,6 +5,9 @@ A block's byte has how its values are changed into small ones in its lowest bits
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 REFERENCE, DELTA, DELTA_OF_DELTA, DICTIONARY, RUNS, CONSTANT, RAW, PLANES = range(8)
 """How values are changed: above the least, differences, differences of them, places in a dictionary, values of runs.
 
@@ -20,3 +23,10 @@ KIND, CODING, DIVISOR, EXPONENT, BYTES, ROWS, AGE, FOLDED = range(8)
 it was made for, how many blocks ago that was, and how
 many sixteenths of it planes may take, 0 where they are not wanted."""
 PLAN_FIELDS = 8
+
+
+def new_plan() -> npt.NDArray[np.int64]:
+    """Nothing is decided yet."""
+    plan = np.zeros(PLAN_FIELDS, np.int64)
+    plan[AGE] = -1
+    return plan

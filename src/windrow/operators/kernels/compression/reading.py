@@ -8,7 +8,6 @@ from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.compression.decimals import MOST_DIGITS, flipped, from_whole_numbers, put_flipped
 from windrow.operators.kernels.compression.differences import from_least, restore_deltas, restore_deltas_of_deltas
 from windrow.operators.kernels.compression.distinct import spread_runs
-from windrow.operators.kernels.compression.planes import get_planes
 from windrow.operators.kernels.compression.plans import (
     AROUND,
     CHANGE,
@@ -23,6 +22,7 @@ from windrow.operators.kernels.compression.plans import (
 )
 from windrow.operators.kernels.compression.widths import get_words
 from windrow.operators.kernels.compression.words import get_number, load_word, unzigzag
+from windrow.operators.kernels.planes.layout import get_planes
 
 DAMAGED = -1
 """What is read in place of an end where bytes cannot be a block."""

@@ -13,7 +13,6 @@ from windrow.operators.kernels.compression.differences import (
     change_to_deltas_of_deltas,
 )
 from windrow.operators.kernels.compression.distinct import MOST, find_distinct, find_runs, new_slots, sort_entries
-from windrow.operators.kernels.compression.planes import put_planes
 from windrow.operators.kernels.compression.plans import (
     AROUND,
     CHANGE,
@@ -31,6 +30,7 @@ from windrow.operators.kernels.compression.plans import (
 )
 from windrow.operators.kernels.compression.widths import ONE_WIDTH, put_words
 from windrow.operators.kernels.compression.words import bit_length, put_number, store_word, zigzag
+from windrow.operators.kernels.planes.layout import put_planes
 
 NOT_SO = -1
 """The plan does not fit the block."""

@@ -12,7 +12,9 @@ import numpy as np
 
 from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.compression.columns import new_rooms, read_rows
-from windrow.operators.kernels.compression.directory import (
+from windrow.operators.kernels.compression.plans import CONSTANT
+from windrow.operators.kernels.compression.words import bit_length
+from windrow.operators.kernels.planes.directory import (
     AT,
     BASE,
     DIGITS,
@@ -30,8 +32,8 @@ from windrow.operators.kernels.compression.directory import (
     on_line,
     plane_size,
 )
-from windrow.operators.kernels.compression.folding import mark_rows
-from windrow.operators.kernels.compression.lanes import (
+from windrow.operators.kernels.planes.folding import mark_rows
+from windrow.operators.kernels.planes.lanes import (
     BYTES,
     EIGHT,
     add_planes,
@@ -42,9 +44,7 @@ from windrow.operators.kernels.compression.lanes import (
     put_words_at,
     word_at,
 )
-from windrow.operators.kernels.compression.planes import TOGETHER, cut_plane, plane_words
-from windrow.operators.kernels.compression.plans import CONSTANT
-from windrow.operators.kernels.compression.words import bit_length
+from windrow.operators.kernels.planes.layout import TOGETHER, cut_plane, plane_words
 
 LAID, ELSEWHERE, BROKEN = 1, 0, -1
 """What became of a stretch: its planes are there, a value of it is not on the line, or a block is damaged."""
@@ -66,15 +66,14 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
     for i in range(len(lows)):
         stretch = _find_line(directory, len(blocks) - 1, lows[i], highs[i])
         first, exponent, least, width, words, constants, others = stretch
-        exponents[i] = exponent
         if exponent == UNFOLDED:
+            exponents[i] = exponent
             continue
         stride = (words + 2 * EIGHT) & -EIGHT
         needed = 4 * asked + 2 * constants + (2 + 2 * asked + width) * stride + 2 * EIGHT
         if len(scratch) < needed:
             scratch = np.empty(2 * needed, np.uint64)
-        state = scratch.ctypes.data
-        noted = state + STATE * asked
+        state, noted = scratch.ctypes.data, scratch.ctypes.data + STATE * asked
         marks = (noted + 16 * constants + BYTES) & -BYTES
         planes = marks + 8 * (1 + 2 * asked) * stride
         line = exponent, least, width, stride, 8 * words, constants
@@ -84,8 +83,8 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
             done = _cut(data, blocks, first, lows[i], highs[i], line, planes, rooms, spare)
         if done == BROKEN:
             return False
+        exponents[i] = exponent if done == LAID else UNFOLDED
         if done == ELSEWHERE:
-            exponents[i] = UNFOLDED
             continue
         for k in range(asked):
             put_word_at(state + STATE * k + RANK, ranks[i, k])

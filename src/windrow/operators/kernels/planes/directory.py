@@ -6,10 +6,10 @@ import numpy as np
 
 from windrow.operators.kernels.compiled import inlined, kernel
 from windrow.operators.kernels.compression.decimals import whole_number
-from windrow.operators.kernels.compression.lanes import word_at
-from windrow.operators.kernels.compression.planes import find_planes, plane_words
 from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, PLANES, RAW
 from windrow.operators.kernels.compression.reading import rows_of_block
+from windrow.operators.kernels.planes.lanes import word_at
+from windrow.operators.kernels.planes.layout import find_planes, plane_words
 
 FIELDS = 12
 START, OFFSET, LEAST, GREATEST, KIND, SKIP, ROWS, DIGITS, EXPONENT, BASE, WIDTH, AT = range(FIELDS)

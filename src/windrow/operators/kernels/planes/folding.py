@@ -11,7 +11,8 @@ from windrow.operators.kernels.compiled import inlined, kernel
 from windrow.operators.kernels.compression.bits import mask_of
 from windrow.operators.kernels.compression.columns import new_rooms, read_rows
 from windrow.operators.kernels.compression.decimals import POWERS, flipped
-from windrow.operators.kernels.compression.directory import (
+from windrow.operators.kernels.compression.plans import CONSTANT
+from windrow.operators.kernels.planes.directory import (
     AT,
     BASE,
     EXPONENT,
@@ -28,7 +29,7 @@ from windrow.operators.kernels.compression.directory import (
     field,
     plane_size,
 )
-from windrow.operators.kernels.compression.lanes import (
+from windrow.operators.kernels.planes.lanes import (
     BYTES,
     EIGHT,
     add_marked,
@@ -39,12 +40,11 @@ from windrow.operators.kernels.compression.lanes import (
     sum_at,
     word_at,
 )
-from windrow.operators.kernels.compression.planes import (
+from windrow.operators.kernels.planes.layout import (
     from_row,
     plane_words,
     up_to_row,
 )
-from windrow.operators.kernels.compression.plans import CONSTANT
 
 LOW = np.int64((1 << 32) - 1)
 INFINITE = np.int64(0x7FF0000000000000)

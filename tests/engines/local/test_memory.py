@@ -1,0 +1,166 @@
+"""Kept rows beyond a budget go to the disk, and come back from there as they were or not at all."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.engines.local.run import LocalOptions, Runner
+from windrow.errors import ConfigurationError, DataError
+from windrow.operators.compression.coded_column import CodedColumn
+from windrow.operators.store import budget
+from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
+from windrow.pipeline import memory as limits
+from windrow.query import Query
+
+ROWS = 6_000
+CHANCE = np.random.default_rng(3)
+TIMES = np.arange(ROWS) * 100 - CHANCE.integers(0, 5_000, ROWS)
+TABLE = pa.table(
+    {
+        "ts": pa.array(TIMES),
+        "k": pa.array(CHANCE.integers(0, 5, ROWS)),
+        "word": pa.array([None if i % 11 == 0 else f"word {i % 97}" for i in range(ROWS)]),
+        "x": pa.array(CHANCE.random(ROWS), mask=np.arange(ROWS) % 13 == 0),
+        "n": pa.array(CHANCE.integers(-1 << 40, 1 << 40, ROWS)),
+    }
+)
+LIMIT = 1 << 12
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Budgets of some kilobytes, in files that take some kilobytes each, in a folder of the test."""
+    monkeypatch.setattr(limits, "LEAST", 1)
+    monkeypatch.setattr(budget, "FILE_BYTES", 1 << 13)
+    monkeypatch.setattr(budget, "temporary_folder", lambda _: _made(tmp_path / "spilled"))
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def grouped() -> Any:
+    return wr.stream(TABLE, time="ts", progress=wr.slack(5_000), name="rows").group_by("k")
+
+
+ASKED: dict[str, Any] = {
+    "m": wr.median("x"),
+    "d": wr.count_distinct("word"),
+    "q": wr.quantile("n", 0.9),
+    "s": wr.sum("n"),
+    "top": wr.mode("word"),
+}
+QUERIES: dict[str, Query] = {
+    "a pane": grouped().window(range=400_000, slide=400_000).agg(**ASKED),
+    "panes": grouped().window(range=400_000, slide=50_000).agg(**ASKED),
+    "wid": grouped().window(range=400_000, slide=130_000).strategy("wid").agg(**ASKED),
+    "buffer": grouped().window(range=400_000, slide=130_000).strategy("buffer").agg(**ASKED),
+    "sessions": grouped().window(gap=4_000).agg(**ASKED),
+    "a window a row": grouped().window(range=100_000, slide="1 row").agg(m=wr.median("x"), n=wr.max("n")),
+    "landmark": grouped().window(range="unbounded", slide=200_000).agg(m=wr.median("x")),
+    "revised": grouped().window(range=400_000, slide=50_000).late("revise", within=100_000).agg(m=wr.median("x")),
+}
+
+
+def answer(query: Query, **options: Any) -> pa.Table:
+    table = query.collect(engine="local", batch_rows=512, **options)
+    return table.sort_by([(name, "ascending") for name in ("window_end", "k") if name in table.column_names])
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_answers_do_not_depend_on_how_much_is_in_memory(name: str) -> None:
+    query = QUERIES[name]
+    assert answer(query.compress("off")).equals(answer(query, memory=LIMIT))
+    assert answer(query.compress("off")).equals(answer(query, memory=1 << 40))
+
+
+def fed(query: Query) -> Runner:
+    """A run that has taken all rows, and whose window is open."""
+    runner = Runner(query.plan, query.sources, LocalOptions(memory=LIMIT))
+    for batch in TABLE.to_batches(max_chunksize=512):
+        runner.feed("rows", batch)
+    return runner
+
+
+@pytest.mark.parametrize("name", ["a pane", "sessions", "buffer"])
+def test_what_is_on_the_disk_is_told(name: str, tmp_path: Path) -> None:
+    runner = fed(QUERIES[name])
+    files = list((tmp_path / "spilled").iterdir())
+    assert files
+    assert 0 < runner.metrics().spilled_bytes <= sum(file.stat().st_size for file in files)
+    assert all(file.stat().st_mode & 0o77 == 0 for file in files)
+
+
+def test_what_went_to_the_disk_is_not_in_memory_any_more(tmp_path: Path) -> None:
+    column = CodedColumn.of(CHANCE.random(ROWS))
+    whole = weakref.ref(column.data)
+    spilled = SpilledColumn.of(column, SpillFile(tmp_path / "one.blocks"))
+    expected = column.read()
+    del column
+    assert whole() is None
+    assert np.array_equal(expected, spilled.read())
+
+
+def test_files_go_with_the_run(tmp_path: Path) -> None:
+    answer(QUERIES["panes"], memory=LIMIT)
+    gc.collect()
+    assert [] == list((tmp_path / "spilled").iterdir())
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut off"])
+def test_a_damaged_file_is_an_error_that_names_it(damage: str, tmp_path: Path) -> None:
+    runner = fed(QUERIES["a pane"])
+    for file in (tmp_path / "spilled").iterdir():
+        content = bytearray(file.read_bytes())
+        if damage == "changed":
+            content[len(content) // 2] ^= 1
+            file.write_bytes(content)
+        else:
+            os.truncate(file, len(content) // 2)
+    what = r"has changed at byte [0-9,]+ since it was written" if damage == "changed" else r"ends at byte [0-9,]+"
+    with pytest.raises(
+        DataError, match=rf"^`kept rows` must be as they were written: .*\.blocks {what}\. Hint: start "
+    ):
+        runner.feed("rows", wr.Punctuation(10_000_000))
+
+
+def test_a_full_disk_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, write = [1 << 13], os.pwrite
+
+    def write_while_there_is_room(file: int, content: Any, place: int) -> int:
+        if left[0] < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        left[0] -= len(content)
+        return write(file, content, place)
+
+    monkeypatch.setattr(os, "pwrite", write_while_there_is_room)
+    message = (
+        r"^`TMPDIR` must be a folder with room for rows beyond `memory` \(no space left on device\), got .*spilled"
+    )
+    with pytest.raises(ConfigurationError, match=message):
+        answer(QUERIES["a pane"], memory=LIMIT)
+
+
+@pytest.mark.parametrize("size", ["", "much", "-1 GB", "0", 0, -5, 1.5, True, "1 KB", "nan", 1 << 70])
+def test_what_is_no_size_is_refused(size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LEAST", 1 << 20)
+    with pytest.raises(
+        ConfigurationError, match=r"^`memory` must be (a size|at least 1 MiB, and below 2\^62 bytes), got "
+    ):
+        answer(QUERIES["a pane"], memory=size)
+
+
+def test_rows_that_are_to_stay_as_they_came_do_not_go_to_the_disk() -> None:
+    with pytest.raises(ConfigurationError, match=r"^`memory` needs kept rows in blocks, got COMPRESS off\. Hint: "):
+        answer(QUERIES["a pane"].compress("off"), memory=LIMIT)
