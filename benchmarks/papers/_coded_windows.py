@@ -18,6 +18,7 @@ from streamzip.windows import VALUE_BYTES
 
 from windrow.operators.kernels.compression.columns import new_rooms, read_rows, write_column
 from windrow.operators.kernels.compression.decimals import flipped
+from windrow.operators.kernels.compression.plans import new_plan
 from windrow.operators.kernels.compression.words import PAD
 
 HEADER_BYTES = 35
@@ -44,6 +45,7 @@ class CodedWindows:
     states: npt.NDArray[np.int64]
     blocks: npt.NDArray[np.int64]
     data: npt.NDArray[np.uint8]
+    plans: npt.NDArray[np.int64]
     seen: npt.NDArray[np.int64]
 
     @staticmethod
@@ -58,6 +60,7 @@ class CodedWindows:
             np.zeros((keys, 4), np.int64),
             np.empty((keys, slots, 3), np.int64),
             np.empty((keys, slots, 8 * rows + PAD + 64), np.uint8),
+            np.tile(new_plan(), (keys, 1)),
             np.zeros(2, np.int64),
         )
 
@@ -67,7 +70,7 @@ class CodedWindows:
         """Take rows in; the answers of the windows they fill."""
         answers = np.empty((len(values), 4))
         shape = (self.size, self.advance, whole)
-        state = (self.tails, self.states, self.blocks, self.data, self.seen)
+        state = (self.tails, self.states, self.blocks, self.data, self.plans, self.seen)
         bits = np.ascontiguousarray(values).view(np.int64)
         return answers[: _push(keys, bits, shape, state, np.empty((3, self.size), np.int64), answers)]
 
@@ -80,16 +83,16 @@ class CodedWindows:
 @njit(cache=True, nogil=True)
 def _push(keys: Any, values: Any, shape: Any, state: Any, rooms: Any, answers: Any) -> int:
     size, advance, whole = shape
-    tails, states, blocks, data, seen = state
+    tails, states, blocks, data, plans, seen = state
     rows, filled = tails.shape[1], 0
-    spare, scratch = np.empty((2, rows), np.uint64), np.empty(32 * rows + 4096, np.uint8)
+    spare, scratch = np.empty((2, rows), np.uint64), np.empty(32 * rows + 8192, np.uint8)
     own = new_rooms(rows)
     for i in range(len(values)):
         key, state_of = keys[i], states[keys[i]]
         tails[key, state_of[TAIL]] = flipped(values[i])
         state_of[TAIL] += 1
         if state_of[TAIL] == rows:
-            seal(tails[key], state_of, blocks[key], data[key], scratch)
+            seal(tails[key], state_of, blocks[key], data[key], plans[key], scratch)
         held = (state_of[BLOCKS] - state_of[HEAD]) * rows + state_of[TAIL] - state_of[SKIPPED]
         if held < size:
             continue
@@ -105,11 +108,12 @@ def _push(keys: Any, values: Any, shape: Any, state: Any, rooms: Any, answers: A
 
 
 @njit(cache=True, nogil=True)
-def seal(tail: Any, state: Any, blocks: Any, data: Any, scratch: Any) -> None:
+def seal(tail: Any, state: Any, blocks: Any, data: Any, plan: Any, scratch: Any) -> None:
     """Make a block of a full tail, as `CodedColumn.of` does."""
     bounds, extremes, kinds = np.empty((2, 2), np.int64), np.empty((2, 1), np.int64), np.empty(1, np.uint8)
     words = tail.view(np.uint64)
-    write_column(words, len(tail), 8, True, False, bounds[0], bounds[1], extremes[0], extremes[1], kinds, scratch)
+    headers = bounds[0], bounds[1], extremes[0], extremes[1], kinds
+    write_column(words, len(tail), 8, True, 0, *headers, scratch, plan)
     slot, taken = state[BLOCKS] % len(blocks), bounds[1, 1]
     data[slot, :taken] = scratch[:taken]
     blocks[slot, KIND], blocks[slot, LEAST], blocks[slot, BYTES] = kinds[0], extremes[0, 0], taken
