@@ -17,7 +17,7 @@ from numba import njit
 
 from streamzip.aggregates import aggregate, least_alone
 from streamzip.bits import LINE_BYTES, LINE_WORDS
-from streamzip.codecs import Codec, Coding, Cursors, Words, append, decode, lines_between, ring_lines
+from streamzip.codecs import RAW, Codec, Coding, Cursors, Words, append, decode, lines_between, ring_lines
 
 VALUE_BYTES = 8
 WINDOWS, LINES = range(2)
@@ -79,10 +79,14 @@ class Windows:
 def _push(codec: int, keys: Any, values: Any, shape: Any, state: Any, options: Any, rooms: Any, answers: Any) -> int:
     size, advance, floats, whole = shape
     words, writers, readers, counts, seen = state
-    window, reader, filled = rooms[0], readers[0].copy(), 0
+    window, reader, filled, mask = rooms[0], readers[0].copy(), 0, words.shape[1] - 1
     for i in range(len(values)):
         key = keys[i]
-        append(codec, words[key], writers[key], values[i], options)
+        if codec == RAW:  # in place, since a call takes longer than this
+            words[key, writers[key, 0] & mask] = values[i]
+            writers[key, 0] += 1
+        else:
+            append(codec, words[key], writers[key], values[i], options)
         counts[key] += 1
         if counts[key] < size:
             continue
