@@ -36,6 +36,8 @@ def save(panels: Sequence[Panel]) -> Path:
     figure, axes = plt.subplots(rows, columns, figsize=(5.5 * columns, 4 * rows), squeeze=False, layout="constrained")
     for panel, ax in zip(panels, axes.flat, strict=False):
         _draw(panel, ax)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_visible(False)
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{Path(sys.argv[0]).stem}.png"
     figure.savefig(path, dpi=130)
