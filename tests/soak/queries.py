@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
@@ -24,6 +25,9 @@ from windrow.semantics.scalars.expressions import Call, Column
 
 BATCH_ROWS = 150
 BATCHES = 12
+LARGE_BATCH_ROWS = 50_000
+MEMORY = "2 MB"
+"""Of kept rows that all shards together have in memory."""
 DISORDER = 40
 KINDS: dict[str, pa.DataType] = {"ts": pa.int64(), "k": pa.string(), "g": pa.int64(), "x": pa.int64()}
 SCHEMA = pa.schema(KINDS)
@@ -147,6 +151,22 @@ def counted_pairs(folder: Path) -> wr.Query:
     return both.group_by(k="a_k").window(range=60, slide=20).agg(pairs=wr.count(), most=wr.max("n"))
 
 
+def spilled(folder: Path) -> wr.Query:
+    """More than memory is to hold, of values that nothing makes smaller, in a window that stays open."""
+    path = folder / "large.parquet"
+    if not path.exists():
+        chance, count = np.random.default_rng(5), BATCHES * LARGE_BATCH_ROWS
+        columns: dict[str, Any] = {"ts": np.arange(count), "k": chance.integers(0, 5, count), "x": chance.random(count)}
+        parquet.write_table(pa.table(columns), path)
+    grouped = wr.stream(path, time="ts", progress=wr.slack(DISORDER), name="large").group_by("k")
+    return grouped.window(range=BATCHES * LARGE_BATCH_ROWS).agg(m=wr.median("x"), q=wr.quantile("x", 0.9))
+
+
+def batch_rows(case: Callable[[Path], wr.Query]) -> int:
+    """Rows of a micro-batch of a case."""
+    return LARGE_BATCH_ROWS if case is spilled else BATCH_ROWS
+
+
 CASES: tuple[Callable[[Path], wr.Query], ...] = (
     partials,
     median,
@@ -163,4 +183,5 @@ CASES: tuple[Callable[[Path], wr.Query], ...] = (
     band,
     missed,
     counted_pairs,
+    spilled,
 )

@@ -18,7 +18,7 @@ import pytest
 
 import windrow as wr
 from tests.soak import victim
-from tests.soak.queries import BATCH_ROWS, CASES
+from tests.soak.queries import CASES, batch_rows
 from tests.strategies import comparable
 
 pytestmark = [pytest.mark.soak]
@@ -45,7 +45,7 @@ def moment(life: int, chance: random.Random) -> tuple[int, float]:
 
 
 def check(case: Callable[[Path], wr.Query], way: str, folder: Path, moments: list[tuple[int, float]]) -> None:
-    expected = case(folder).run(batch_rows=BATCH_ROWS)
+    expected = case(folder).run(batch_rows=batch_rows(case))
     first = random.Random(f"{case.__name__} {way} signals").randrange(len(SIGNALS))
     for number, (batches, seconds) in enumerate(moments, 1):
         sent = SIGNALS[(first + number) % len(SIGNALS)]

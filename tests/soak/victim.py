@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from tests.soak.queries import BATCH_ROWS, CASES
+from tests.soak.queries import CASES, MEMORY, batch_rows
 from windrow.cli.exits import Interrupted, clear_endings
 from windrow.engines.spark.session.sessions import embedded
 
@@ -28,22 +28,23 @@ ANSWERS = ("late.parquet", "results.parquet")
 
 def main(case: str, way: str, folder: Path) -> None:
     spark = embedded(shards=2, memory="1g", **{"spark.master": "local[2,4]"})
-    query = {one.__name__: one for one in CASES}[case](folder)
-    tables = _run(query, spark, folder) if way == "run" else _frame(query, spark, folder)
+    one = {one.__name__: one for one in CASES}[case]
+    work = _run if way == "run" else _frame
+    tables = work(one(folder), batch_rows(one), spark, folder)
     for name, table in zip(ANSWERS, tables, strict=True):
         parquet.write_table(table, folder / "unfinished")
         (folder / "unfinished").rename(folder / name)
 
 
-def _run(query: wr.Query, spark: Any, folder: Path) -> tuple[pa.Table, pa.Table]:
-    options = {"batch_rows": BATCH_ROWS, "checkpoint": str(folder / STATE), "restore": True}
+def _run(query: wr.Query, rows: int, spark: Any, folder: Path) -> tuple[pa.Table, pa.Table]:
+    options = {"batch_rows": rows, "checkpoint": str(folder / STATE), "restore": True, "memory_budget": MEMORY}
     result = query.run(engine="spark", spark=spark, **options)
     return result.late, result.table
 
 
-def _frame(query: wr.Query, spark: Any, folder: Path) -> tuple[pa.Table, pa.Table]:
+def _frame(query: wr.Query, rows: int, spark: Any, folder: Path) -> tuple[pa.Table, pa.Table]:
     """What a reader of the sink's folder sees: Spark's own log of it says which files count."""
-    writer = query.to_spark(spark, batch_rows=BATCH_ROWS).writeStream.format("parquet")
+    writer = query.to_spark(spark, batch_rows=rows, memory_budget=MEMORY).writeStream.format("parquet")
     located = writer.option("checkpointLocation", str(folder / STATE)).option("path", str(folder / "out"))
     located.trigger(availableNow=True).start().awaitTermination()
     return pa.table({}), spark.read.parquet(str(folder / "out")).toArrow()

@@ -66,10 +66,12 @@ def watermark(value: int | None, domain: Domain) -> str:
 def closing_line(metrics: Metrics) -> str:
     """The account of all rows: none vanishes."""
     rate = metrics.rows_in / metrics.elapsed if metrics.elapsed > 0 else 0.0
+    spilled = f"; {short(metrics.spilled_so_far)} bytes of kept rows went to the disk" if metrics.spilled_so_far else ""
     early = f" + early {metrics.rows_early:,}" if metrics.rows_early else ""
     return (
         f"rows in {metrics.rows_in:,} = used {metrics.rows_used:,} + late {metrics.rows_late:,}{early} + filtered "
         f"{metrics.rows_filtered:,}; {metrics.results:,} results in {metrics.elapsed:.2f} s ({short(rate)} rows/s)"
+        f"{spilled}"
     )
 
 

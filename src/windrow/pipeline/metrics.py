@@ -39,7 +39,8 @@ class SourceMetrics:
 _ADDED = (
     *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
-    *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes", "cache_hits", "cache_misses"),
+    *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes", "spilled_so_far"),
+    *("cache_hits", "cache_misses"),
 )
 """What adds up over several runs."""
 
@@ -58,9 +59,9 @@ class Metrics:
     `rows_stored` is how many rows joins keep for those that may still meet them. `rows_kept` are those that windows and
     joins keep and that may be in coded blocks: `raw_bytes` is what they would take as plain numbers, `kept_bytes` what
     they take in memory, indexes and what is cached included, and `spilled_bytes` what is on the disk because of a
-    memory budget. Of the blocks that single rows were looked up in, `cache_hits` had been read already and
-    `cache_misses` had not. `kept_ratios` says for each column, in process, how many times as many bytes it would take
-    as plain numbers.
+    memory budget; `spilled_so_far` counts what is not needed there any more, too. Of the blocks that single rows were
+    looked up in, `cache_hits` had been read already and `cache_misses` had not. `kept_ratios` says for each column, in
+    process, how many times as many bytes it would take as plain numbers.
     """
 
     rows_in: int = 0
@@ -89,6 +90,7 @@ class Metrics:
     raw_bytes: int = 0
     kept_bytes: int = 0
     spilled_bytes: int = 0
+    spilled_so_far: int = 0
     cache_hits: int = 0
     cache_misses: int = 0
     kept_ratios: dict[str, float] = field(default_factory=dict)

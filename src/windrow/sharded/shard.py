@@ -66,6 +66,8 @@ class Outcome:
     held: int | None = None
     hits: int | None = None
     misses: int | None = None
+    spilled: int | None = None
+    written: int | None = None
     sources: str | None = None
 
 
@@ -314,6 +316,8 @@ class Shard:
             held=kept.bytes,
             hits=kept.hits,
             misses=kept.misses,
+            spilled=kept.spilled_bytes,
+            written=kept.written,
             sources=json.dumps(self._sources()) if first else None,
         )
 

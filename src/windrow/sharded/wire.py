@@ -20,7 +20,7 @@ BODIES = "shard int, body binary"
 """The columns between low and high level."""
 COUNTED = (
     *("late", "early", "filtered", "lost", "results", "windows", "bytes", "stored", "waiting", "evicted"),
-    *("kept", "raw", "held", "hits", "misses"),
+    *("kept", "raw", "held", "hits", "misses", "spilled", "written"),
 )
 _TYPES: dict[str, pa.DataType] = {
     "kind": pa.int32(),

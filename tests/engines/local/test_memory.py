@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow.cli.progress import closing_line
 from windrow.engines.local.run import LocalOptions, Runner
 from windrow.errors import ConfigurationError, DataError
 from windrow.operators.compression.coded_column import CodedColumn
@@ -100,6 +101,14 @@ def test_what_is_on_the_disk_is_told(name: str, tmp_path: Path) -> None:
     assert files
     assert 0 < runner.metrics().spilled_bytes <= sum(file.stat().st_size for file in files)
     assert all(file.stat().st_mode & 0o77 == 0 for file in files)
+
+
+def test_the_account_of_a_run_says_how_much_went_to_the_disk() -> None:
+    metrics = QUERIES["a pane"].run(engine="local", batch_rows=512, memory=LIMIT).metrics
+    assert metrics.spilled_bytes <= metrics.spilled_so_far
+    assert metrics.spilled_so_far > 10 * LIMIT
+    assert closing_line(metrics).endswith(" bytes of kept rows went to the disk")
+    assert 0 == QUERIES["a pane"].run(engine="local").metrics.spilled_so_far
 
 
 def test_what_went_to_the_disk_is_not_in_memory_any_more(tmp_path: Path) -> None:

@@ -267,6 +267,7 @@ class Runner:
             raw_bytes=kept.raw_bytes,
             kept_bytes=kept.bytes,
             spilled_bytes=kept.spilled_bytes,
+            spilled_so_far=kept.written,
             cache_hits=kept.hits,
             cache_misses=kept.misses,
             kept_ratios=kept.ratios,

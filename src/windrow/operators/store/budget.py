@@ -36,6 +36,8 @@ class Kept:
     hits: int = 0
     """Looks into blocks that had been read already."""
     misses: int = 0
+    written: int = 0
+    """Bytes that went to the disk so far, whether or not they are still needed."""
     columns: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Of each column what it would take as plain numbers, and what it takes wherever it is."""
 
@@ -47,6 +49,7 @@ class Kept:
             self.spilled_bytes + other.spilled_bytes,
             self.hits + other.hits,
             self.misses + other.misses,
+            self.written + other.written,
             added([*self.columns.items(), *other.columns.items()]),
         )
 
@@ -98,6 +101,7 @@ class Budget:
         self._file: SpillFile | None = None
         self._folder: Path | None = None
         self._files = 0
+        self._written = 0
         self.cache = BlockCache(self._cache_limit)
         self._caches = [self.cache]
         """All that count here, those of who shares it among them."""
@@ -130,8 +134,8 @@ class Budget:
 
     @property
     def kept(self) -> Kept:
-        cached = Kept(bytes=self.cache.nbytes, hits=self.cache.hits, misses=self.cache.misses)
-        return total([cached, *(holder.kept for holder in self.holders)])
+        own = Kept(bytes=self.cache.nbytes, hits=self.cache.hits, misses=self.cache.misses, written=self._written)
+        return total([own, *(holder.kept for holder in self.holders)])
 
     @property
     def nbytes(self) -> int:
@@ -143,17 +147,18 @@ class Budget:
         kept = self.nbytes - self.cache.nbytes
         return (kept if self.limit is None else self.limit) // CACHED
 
-    def fitted(self, rows: Sealed, cache: BlockCache | None = None) -> Sealed:
-        """Sealed rows, on the disk where memory holds enough already."""
+    def fitted(self, rows: Sealed, owner: Budget | None = None) -> Sealed:
+        """Sealed rows, on the disk where memory holds enough already; `owner` is who shares this and keeps them."""
+        owner = owner or self
         if self._shared is not None:
-            return self._shared.fitted(rows, cache or self.cache)
+            return self._shared.fitted(rows, owner)
         if self._limit is None:
             return rows
         with self._lock:
             if self.nbytes + rows.nbytes <= self._limit:
                 return rows
             try:
-                return rows.spilled(lambda column: self._spilled(column, cache or self.cache))
+                return rows.spilled(lambda column: self._spilled(column, owner))
             except OSError as error:
                 raise ConfigurationError(
                     f"must be a folder with room for rows beyond `memory` ({reason_of(error)})",
@@ -162,14 +167,16 @@ class Budget:
                     hint="make room on the disk, set TMPDIR to a folder on a larger one, or give more memory",
                 ) from error
 
-    def _spilled(self, column: Any, cache: BlockCache) -> Any:
+    def _spilled(self, column: Any, owner: Budget) -> Any:
         if not isinstance(column, CodedColumn) or len(column.data) <= column.size // 64:
             return column  # of one value, or nearly
         if self._file is None or self._file.size >= FILE_BYTES:
             self._folder = self._folder or temporary_folder("rows")
             self._files += 1
             self._file = SpillFile(self._folder / f"{self._files}.blocks")
-        return SpilledColumn.of(column, self._file, cache)
+        spilled = SpilledColumn.of(column, self._file, owner.cache)
+        owner._written += spilled.spilled_bytes
+        return spilled
 
 
 def total(parts: Iterable[Kept]) -> Kept:

@@ -36,6 +36,8 @@ COUNTS = {
     "held": 12,
     "hits": 7,
     "misses": 2,
+    "spilled": 5_000,
+    "written": 6_000,
 }
 TOLD = {**COUNTS, "sources": json.dumps(SOURCES)}
 EXPECTED = Metrics(
@@ -54,6 +56,8 @@ EXPECTED = Metrics(
     kept_bytes=12,
     cache_hits=7,
     cache_misses=2,
+    spilled_bytes=5_000,
+    spilled_so_far=6_000,
     sources={"trades": SourceMetrics(70, 900, 840), "quotes": SourceMetrics(30, 700, 640, early=2)},
     held_back_by="quotes",
     batch_seconds=1.5,
