@@ -4,20 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 ROWS ?= 1000000
+KERNELS := $(shell find src/windrow/operators/kernels -name '*.py')
+RUNTIME := $(VENV)/.runtime $(VENV)/.compiled
+DEV := $(VENV)/.dev $(VENV)/.compiled
 
 .DEFAULT_GOAL := menu
+.NOTPARALLEL:
 .PHONY: menu demo test lint check bench compare papers soak docs site clean
 MAKEFLAGS += --no-print-directory
 
 menu: ## this menu
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.runtime ## a disordered stream of trades, one query on an embedded Spark, its answer
+demo: $(RUNTIME) ## a disordered stream of trades, one query on an embedded Spark, its answer
 	@mkdir -p $(DEMO)
 	$(BIN)/windrow generate trades $(DEMO)/trades.parquet --rows $(ROWS) --seed 1 --disorder "band 30 s"
 	$(BIN)/windrow run examples/trades.sql --batch-rows 200000
 
-test: $(VENV)/.dev ## every test, doctest, example and snippet of the docs
+test: $(DEV) ## every test, doctest, example and snippet of the docs
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
 
 lint: $(VENV)/.dev ## style, types and import layers
@@ -28,20 +32,20 @@ lint: $(VENV)/.dev ## style, types and import layers
 
 check: lint test ## lint, then test: run it before you commit
 
-bench: $(VENV)/.dev ## every benchmark, and what changed since the last run here; ONLY=groups for one, QUICK=1 for a try
+bench: $(DEV) ## every benchmark, and what changed since the last run here; ONLY=groups for one, QUICK=1 for a try
 	@set -e; for file in benchmarks/$(or $(ONLY),[!_]*).py; do \
 	  echo "== $$file"; $(BIN)/python "$$file" $(if $(QUICK),--quick); done
 
-compare: $(VENV)/.dev ## is this checkout slower than the one in WITH=folder? ONLY="groups joins", each piece in both in turn
+compare: $(DEV) ## is this checkout slower than the one in WITH=folder? ONLY="groups joins", each piece in both in turn
 	@$(BIN)/python benchmarks/_compare.py $(WITH) $(ONLY)
 
-papers: $(VENV)/.dev ## the experiments of the papers: tables here, pictures in build/papers
+papers: $(DEV) ## the experiments of the papers: tables here, pictures in build/papers
 	@set -e; for file in benchmarks/papers/[!_]*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
-soak: $(VENV)/.dev ## the randomised tests with many examples, Spark killed and checkpoints damaged again and again (hours)
+soak: $(DEV) ## the randomised tests with many examples, Spark killed and checkpoints damaged again and again (hours)
 	@WINDROW_SOAK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m soak
 
-docs: $(VENV)/.dev ## run every snippet of README, docs and examples
+docs: $(DEV) ## run every snippet of README, docs and examples
 	@$(BIN)/python -m pytest tests/test_docs.py
 
 site: $(VENV)/.site ## the docs as a web site in build/site, with a reference of the API; a broken link is an error
@@ -62,14 +66,18 @@ $(BIN)/python:
 $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 	@echo "setting up .venv, once: packages, then the compiled loops (a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	@$(BIN)/windrow compile
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "setting up .venv, once: packages, then the compiled loops (a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@$(BIN)/windrow compile
 	@touch $(VENV)/.runtime $@
+
+# A compiled loop does not notice that a loop it calls, in another file, has changed: all are made anew.
+$(VENV)/.compiled: $(KERNELS)
+	@find src benchmarks -name '*.nb[ic]' -delete
+	@$(BIN)/windrow compile
+	@touch $@
 
 $(VENV)/.site: pyproject.toml | $(BIN)/python
 	@echo "setting up .venv for the web site, once"
