@@ -250,5 +250,5 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    with benchmark(__doc__) as asked:
-        main(asked)
+    with benchmark(__doc__) as settings:
+        main(settings)

@@ -25,7 +25,8 @@ FEWEST, SAMPLE = 1 << 12, 1 << 16
 def describe_kept(plan: Node, sources: Mapping[str, Source]) -> list[str]:
     """A line for each column that is kept, with bytes a row; none where few rows are at hand."""
     names = columns_read(plan)
-    if any((sources[name].total_rows or 0) < FEWEST or sources[name].is_live for name in names):
+    at_hand = [name in sources and not sources[name].is_live and sources[name].total_rows for name in names]
+    if any((rows or 0) < FEWEST for rows in at_hand):
         return []
     pipeline = build(*prune_together([plan]))
     budgets = [budget for stage in pipeline.stages for budget in stage.operator.budgets]
