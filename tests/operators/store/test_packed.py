@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.store.packed import Packed, joined
 
-WORDS = st.lists(
-    st.one_of(st.integers(-5, 300), st.integers(-(1 << 63), (1 << 63) - 1), st.just(1_700_000_000_000_000)), max_size=20
+MINUTES = st.builds(
+    lambda minute, odd: minute * 60_000_000 + odd, st.integers(-1000, 10**6), st.sampled_from((0, 0, 7))
+)
+"""Times in microseconds, most of them of whole minutes."""
+WORDS = st.one_of(
+    st.lists(
+        st.one_of(st.integers(-5, 300), st.integers(-(1 << 63), (1 << 63) - 1), st.just(1_700_000_000_000_000)),
+        max_size=20,
+    ),
+    st.lists(MINUTES, max_size=20),
 )
 
 
@@ -39,7 +47,13 @@ def test_rows_are_taken_by_place_by_mask_and_by_slice(values: list[int], data: s
 
 @pytest.mark.parametrize(
     ("expected", "values"),
-    [(0, [7] * 100), (100, range(100)), (100, range(10**15, 10**15 + 100)), (200, range(0, 30_000, 300))],
+    [
+        (0, [7] * 100),
+        (100, range(100)),
+        (100, range(10**15, 10**15 + 100)),
+        (200, range(0, 30_000, 300)),
+        (100, range(0, 10**10, 10**8)),
+    ],
 )
 def test_it_takes_what_the_span_needs(expected: int, values: range | list[int]) -> None:
     assert expected == Packed.of(np.array(values, np.int64)).nbytes

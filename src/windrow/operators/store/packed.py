@@ -7,7 +7,7 @@ that are decimals with few digits, as prices and readings are, are the integers 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,15 @@ SAMPLE = 64
 
 @dataclass(frozen=True)
 class Packed:
-    """`size` integers: `base` + `offsets`; no offsets when all are equal."""
+    """`size` integers: `base` + `unit` * `offsets`; no offsets when all are equal."""
 
     base: int
     offsets: npt.NDArray[Any]
     size: int
     digits: int | None = None
     """Of floats that are decimals: so many digits come after the point. What is read are then their bits."""
+    unit: int = 1
+    """What all that lies above the base is a multiple of, as times often are of seconds."""
 
     @staticmethod
     def of(values: npt.NDArray[Any]) -> Packed:
@@ -41,6 +43,12 @@ class Packed:
         if least == most:
             return Packed.constant(least, len(values))
         kind = np.min_scalar_type(most - least)  # differences beyond 63 bits wrap around, and back when read
+        if kind.itemsize == 8 and most - least < 1 << 63:
+            above = values.astype(np.int64, copy=False) - np.int64(least)
+            unit = _unit_of(above)
+            narrow = np.min_scalar_type((most - least) // unit)
+            if narrow.itemsize < 8:
+                return Packed(least, (above // unit).astype(narrow), len(values), unit=unit)
         if least > 0 and np.min_scalar_type(most) == kind:  # columns of one base are joined as they are
             return Packed(0, values.astype(kind), len(values))
         return Packed(least, (values.astype(np.int64, copy=False) - np.int64(least)).astype(kind), len(values))
@@ -58,26 +66,28 @@ class Packed:
         packed = Packed.of(found[0])
         if packed.offsets.itemsize == bits.itemsize:
             return Packed.of(bits)
-        return Packed(packed.base, packed.offsets, packed.size, found[1])
+        return replace(packed, digits=found[1])
 
     def read(self) -> Integers:
         if len(self.offsets) == 0:
             integers = np.full(self.size, self.base, np.int64)
         else:
             integers = self.offsets.astype(np.int64)
+            if self.unit != 1:
+                integers *= self.unit
             integers += np.int64(self.base)
         return integers if self.digits is None else _bits_of(integers, self.digits)
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Packed:
         if len(self.offsets) == 0:
             size = len(range(self.size)[rows]) if isinstance(rows, slice) else _chosen(rows)
-            return Packed(self.base, _NOTHING, size, self.digits)
+            return replace(self, size=size)
         offsets = self.offsets[rows]
-        return Packed(self.base, offsets, len(offsets), self.digits)
+        return replace(self, offsets=offsets, size=len(offsets))
 
     def pick(self, rows: npt.NDArray[Any]) -> Integers:
         """What `read` gives of the values at places, none of them negative."""
-        if len(self.offsets) == 0 or (self.digits is None and self.offsets.itemsize == 8):
+        if len(self.offsets) == 0 or self.unit != 1 or (self.digits is None and self.offsets.itemsize == 8):
             return self.take(rows).read()
         if self.digits is None:
             out = np.empty(len(rows), np.int64)
@@ -89,7 +99,7 @@ class Packed:
 
     def search(self, value: int) -> int:
         """How many are below a value, where they are sorted."""
-        above = value - self.base
+        above = -((self.base - value) // self.unit)  # rounded up
         if above <= 0:
             return 0
         if len(self.offsets) == 0 or above >> 8 * self.offsets.itemsize:
@@ -99,17 +109,24 @@ class Packed:
     @property
     def most(self) -> int:
         """The greatest of the integers; there must be one."""
-        return self.base + (int(self.offsets.max()) if len(self.offsets) else 0)
+        return self.base + (self.unit * int(self.offsets.max()) if len(self.offsets) else 0)
 
-    def _above(self, base: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-        """What each is above a base that is not above its own."""
+    def _above(self, base: int, unit: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        """How many units each is above a base that is some units below its own, or none."""
+        units = (self.base - base) // unit
         if len(self.offsets) == 0:
-            return np.full(self.size, self.base - base, kind)
-        return self.offsets if self.base == base else self.offsets + kind.type(self.base - base)
+            return np.full(self.size, units, kind)
+        return self.offsets if units == 0 else self.offsets + kind.type(units)
 
     @property
     def nbytes(self) -> int:
         return self.offsets.nbytes
+
+
+def _unit_of(above: Integers) -> int:
+    """The greatest number of which all of these are multiples, as far as some of them can tell; 1 if none is."""
+    unit = int(np.gcd.reduce(above[:: max(1, len(above) // SAMPLE)]))
+    return unit if unit > 1 and not (above % unit).any() else 1
 
 
 def _chosen(rows: npt.NDArray[Any]) -> int:
@@ -157,9 +174,13 @@ def joined(columns: Sequence[Packed]) -> Packed:
     base, most = min([column.base for column in filled]), max([column.most for column in filled])
     if base == most:
         return Packed(base, _NOTHING, sum(column.size for column in filled), digits)
-    kind = np.min_scalar_type(most - base)
-    if kind.itemsize > max(column.offsets.itemsize for column in filled):  # maybe the least is not there any more
+    units = {column.unit for column in filled if len(column.offsets)} or {1}
+    unit = min(units)
+    kind = np.min_scalar_type((most - base) // unit)
+    is_alike = len(units) == 1 and not any((column.base - base) % unit for column in filled)
+    # Where it is wider than any of them, maybe the least is not there any more.
+    if not is_alike or kind.itemsize > max(column.offsets.itemsize for column in filled):
         whole = np.concatenate([column.read() for column in filled])
         return Packed.of(whole) if digits is None else Packed.of_floats(whole)
-    offsets = np.concatenate([column._above(base, kind) for column in filled])
-    return Packed(base, offsets, len(offsets), digits)
+    offsets = np.concatenate([column._above(base, unit, kind) for column in filled])
+    return Packed(base, offsets, len(offsets), digits, unit)

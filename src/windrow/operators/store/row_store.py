@@ -118,7 +118,7 @@ class RowStore:
         if self.sealing is None:
             return
         if self.sorts:
-            self._settle(max(SETTLED * self.sealing.least, MORE * self._opened))
+            self._settle(max(SETTLED * self.sealing.least * self._patience, MORE * self._opened))
         blocks, sealing, end = self.blocks, self.sealing, self._apart if self.sorts else len(self.blocks)
         start = self._waiting_from(blocks[:end])
         waiting = sum(map(len, blocks[start:end]))

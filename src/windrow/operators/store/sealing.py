@@ -17,7 +17,7 @@ BLOCK_ROWS = 1024
 """Values of a block, each coded by itself: what one look into a column has to decode."""
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
 """Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
-PAYS, SAMPLE = 1.5, 1 << 14
+PAYS, SAMPLE = 1.5, 1 << 12
 """Rows are sealed where some of them take so many times less then, and"""
 SAVED = 4
 """so many bytes less for each."""
@@ -65,6 +65,8 @@ class Sealing:
 
     def sealed_if_it_pays(self, rows: RowBlock) -> RowBlock | None:
         """Sealed rows; None where, by some of them, they take not so much less that it is worth it."""
+        if not self.in_blocks and not self._is_wanted(rows):
+            return None
         if not self.in_blocks:
             middle = max(0, len(rows) - SAMPLE) // 2
             some = rows if len(rows) <= SAMPLE else rows.take(slice(middle, middle + SAMPLE))
@@ -77,6 +79,10 @@ class Sealing:
             if some is rows:
                 return self.budget.fitted(tried)
         return self.seal(rows)
+
+    def _is_wanted(self, rows: RowBlock) -> bool:
+        """Packed rows that every window reads again are in blocks only where these are computed on."""
+        return self.folded is None or bool(self.folded(rows))
 
     def seal(self, rows: RowBlock) -> RowBlock:
         return self.budget.fitted(self._sealed(rows))
