@@ -7,6 +7,7 @@ import gc
 import os
 import weakref
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,11 @@ def small_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Budgets of some kilobytes, in files that take some kilobytes each, in a folder of the test."""
     monkeypatch.setattr(limits, "LEAST", 1)
     monkeypatch.setattr(budget, "FILE_BYTES", 1 << 13)
-    monkeypatch.setattr(budget, "temporary_folder", lambda _: _made(tmp_path / "spilled"))
+    monkeypatch.setattr(budget, "temporary_folder", lambda _: Path(mkdtemp("spilled", dir=tmp_path)))
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    return folder
+def files_in(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.blocks"))
 
 
 def grouped() -> Any:
@@ -97,7 +97,7 @@ def fed(query: Query) -> Runner:
 @pytest.mark.parametrize("name", ["a pane", "sessions", "buffer"])
 def test_what_is_on_the_disk_is_told(name: str, tmp_path: Path) -> None:
     runner = fed(QUERIES[name])
-    files = list((tmp_path / "spilled").iterdir())
+    files = files_in(tmp_path)
     assert files
     assert 0 < runner.metrics().spilled_bytes <= sum(file.stat().st_size for file in files)
     assert all(file.stat().st_mode & 0o77 == 0 for file in files)
@@ -121,16 +121,30 @@ def test_what_went_to_the_disk_is_not_in_memory_any_more(tmp_path: Path) -> None
     assert np.array_equal(expected, spilled.read())
 
 
+@pytest.mark.parametrize("name", ["a pane", "buffer", "sessions", "a window a row"])
+def test_what_is_restored_is_no_more_in_memory_than_before(name: str, tmp_path: Path) -> None:
+    query, folder = QUERIES[name], str(tmp_path / "state")
+    before = Runner(query.plan, query.sources, LocalOptions(memory=LIMIT, checkpoint=folder))
+    for batch in TABLE.slice(0, ROWS // 2).to_batches(max_chunksize=512):
+        before.feed("rows", batch)
+    before.save()
+    held = before.metrics()
+    after = Runner(query.plan, query.sources, LocalOptions(memory=LIMIT, checkpoint=folder, restore=True))
+    restored = after.metrics()
+    assert 0 < restored.spilled_bytes
+    assert restored.kept_bytes <= held.kept_bytes + 2 * LIMIT
+
+
 def test_files_go_with_the_run(tmp_path: Path) -> None:
     answer(QUERIES["panes"], memory=LIMIT)
     gc.collect()
-    assert [] == list((tmp_path / "spilled").iterdir())
+    assert [] == files_in(tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut off"])
 def test_a_damaged_file_is_an_error_that_names_it(damage: str, tmp_path: Path) -> None:
     runner = fed(QUERIES["a pane"])
-    for file in (tmp_path / "spilled").iterdir():
+    for file in files_in(tmp_path):
         content = bytearray(file.read_bytes())
         if damage == "changed":
             content[len(content) // 2] ^= 1

@@ -358,7 +358,8 @@ class RowStore:
             orders[int(number)] = tuple(by.split("+")) if by else ()
             firsts.setdefault(int(number), {})[column] = CodedColumn.of_table(table)
         for first, columns in sorted(firsts.items()):
-            self.blocks.append(RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, orders[first]))
+            block = RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, orders[first])
+            self.blocks.append(block if self.sealing is None else self.sealing.budget.fitted(block))
             self.count = first + len(self.blocks[-1])
         self.append((make or self.nothing.like)(tables[name]))
 
