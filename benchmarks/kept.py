@@ -81,7 +81,7 @@ def _sessions(rows: Rows, span: int) -> Query:
 
 
 def _per_row(rows: Rows, span: int) -> Query:
-    return _stream(rows).window(range=span, slide="1 row").agg(m=wr.median("value"))
+    return _stream(rows).window(range=span, slide="1 row", partition="key").agg(m=wr.median("value"))
 
 
 def _last_rows(rows: Rows, _: int) -> Query:

@@ -17,7 +17,7 @@ BLOCK_ROWS = 1024
 """Values of a block, each coded by itself: what one look into a column has to decode."""
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 17
 """Rows that are sealed at once, where nobody asked for blocks: the more there are already, the more may wait."""
-PAYS, SAMPLE = 1.5, 1 << 12
+PAYS, SAMPLE = 1.5, 1 << 14
 """Rows are sealed where some of them take so many times less then, and"""
 SAVED = 4
 """so many bytes less for each."""

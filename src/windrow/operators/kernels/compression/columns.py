@@ -31,7 +31,7 @@ from windrow.operators.kernels.compression.reading import DAMAGED, read_block, r
 from windrow.operators.kernels.compression.words import load_word
 from windrow.operators.kernels.compression.writing import NOT_SO, write_block, write_plainly
 
-_KEPT_FOR = 64
+_KEPT_FOR = 16
 """A plan is made anew after so many blocks, or when it makes one a quarter larger than its first."""
 _ROOMS = 10
 
