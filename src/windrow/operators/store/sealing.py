@@ -21,6 +21,8 @@ PAYS, SAMPLE = 1.5, 1 << 14
 """Rows are sealed where some of them take so many times less then, and"""
 SAVED = 4
 """so many bytes less for each."""
+MANY = 4
+"""So many samples are tried as a whole: what was tried is what is kept."""
 PACKED_PAYS = 4 / 3
 """Whole rows are packed in the time that it takes to copy them, so that less is enough."""
 FEWER = 4
@@ -69,7 +71,7 @@ class Sealing:
             return None
         if not self.in_blocks:
             middle = max(0, len(rows) - SAMPLE) // 2
-            some = rows if len(rows) <= SAMPLE else rows.take(slice(middle, middle + SAMPLE))
+            some = rows if len(rows) <= MANY * SAMPLE else rows.take(slice(middle, middle + SAMPLE))
             tried = self._sealed(some)
             enough = PACKED_PAYS * tried.nbytes, tried.nbytes
             if rows.data is None:
