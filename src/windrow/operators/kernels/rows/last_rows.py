@@ -369,10 +369,9 @@ def pack(rings, moves):
 
 @kernel
 def move_cells(moves, source, target):
-    """One matrix of the pool, or of two, along with the rings."""
+    """One matrix of the pool, or of two, along with the rings: up to the end of each, then from its front."""
     for m in range(len(moves)):
         start, room, begin, size, to = moves[m, 0], moves[m, 1], moves[m, 2], moves[m, 3], moves[m, 4]
-        for k in range(size):
-            at = start + wrapped(begin + k, room)
-            for j in range(source.shape[1]):
-                target[to + k, j] = source[at, j]
+        behind = min(size, room - begin)
+        target[to : to + behind] = source[start + begin : start + begin + behind]
+        target[to + behind : to + size] = source[start : start + size - behind]

@@ -48,6 +48,8 @@ class Rings:
         self.used = 0
         self.pool = blank(LEAST)
         self.room = LEAST
+        self._grew = False
+        """Whether a ring grew when room was reserved the last time."""
 
     @property
     def panes(self) -> Integers:
@@ -68,14 +70,28 @@ class Rings:
         wanted = int(kernels.room_wanted(codes, self.most, self.groups))
         if self.used + wanted > self.room:
             self._pack()
+        elif self._grew and not wanted:
+            self._trim()
+        self._grew = wanted > 0
         moves = np.empty((len(codes), 5), np.int64)
         count, self.used = kernels.give_room(codes, self.used, self.groups, moves)
         self._move(moves[:count], self.pool)
 
+    def _trim(self) -> None:
+        """No more room than rings have, and an eighth, once none of them grows any more."""
+        rooms = self.groups[:, ROOM]
+        if (rooms[rooms > 0] >= self.most).all() and self.room > max(5 * int(rooms.sum()) // 4, LEAST):
+            self._pack()
+
     def _pack(self) -> None:
-        """A new pool with the room that rings want, and an eighth to spare, without what is no longer used."""
-        needed = int(np.maximum(self.groups[:, ROOM], -self.groups[:, FRESH]).sum())
-        self.room = max(needed + needed // 8, LEAST)
+        """A new pool with the room that rings want, without what is no longer used.
+
+        A third is to spare while rings grow, so that it is not soon too small again, an eighth once they do not.
+        """
+        rooms = np.maximum(self.groups[:, ROOM], -self.groups[:, FRESH])
+        needed = int(rooms.sum())
+        growing = int(np.minimum(self.most - rooms[rooms > 0], needed).sum())
+        self.room = max(needed + max(min(needed // 3, growing), needed // 8), LEAST)
         pool = self.blank(self.room)
         moves = np.empty((len(self.groups), 5), np.int64)
         count, self.used = kernels.pack(self.groups, moves)
@@ -114,7 +130,7 @@ class Rings:
         codes = cells["code"].astype(np.int32)
         self.reserve_groups(int(codes.max(initial=-1)) + 1)
         kernels.count_fresh(codes, self.groups)
-        self.most, most = max(len(codes), 1), self.most
+        self.most, most = int(np.bincount(codes, minlength=1).max()), self.most  # no more than there is, for now
         self.reserve(codes)
         self.most = most
         np.add.at(self.groups[:, SIZE], codes, 1)
