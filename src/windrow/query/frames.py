@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
     from windrow.query.fluent import Query
 
-SETTINGS = ("batch_rows", "partitions", "rate", "close", "flush", "flush_rows", "flush_windows", "flush_cells")
+SETTINGS = (
+    *("batch_rows", "partitions", "rate", "close", "memory_budget"),
+    *("flush", "flush_rows", "flush_windows", "flush_cells"),
+)
 
 
 def make_frames(query: Query, spark: SparkSession | None, settings: Mapping[str, Any]) -> Frames:

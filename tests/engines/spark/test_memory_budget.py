@@ -42,3 +42,5 @@ def test_answers_do_not_depend_on_how_much_is_in_memory(spark: SparkSession) -> 
 def test_what_is_no_budget_is_refused(mode: str, budget: str | int, message: str, spark: SparkSession) -> None:
     with pytest.raises(ConfigurationError, match=message):
         query(mode).collect(engine="spark", spark=spark, memory_budget=budget)
+    with pytest.raises(ConfigurationError, match=message):
+        query(mode).to_spark(spark, memory_budget=budget)
