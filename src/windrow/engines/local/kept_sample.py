@@ -52,7 +52,6 @@ def _first(source: Source) -> Iterator[pa.RecordBatch]:
 class _Column:
     """What one column of all stores takes."""
 
-    raw: int = 0
     taken: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
 
@@ -64,9 +63,9 @@ def _lines(stores: list[RowStore]) -> Iterator[str]:
         titles: Mapping[str, str] = {} if store.sealing is None else store.sealing.titles
         for block in (one for one in store.blocks if one.is_sealed):
             rows += int(block["count"].sum()) if "count" in block else len(block)
-            for name, (raw, taken) in block.sizes_of_columns():
+            for name, (_, taken) in block.sizes_of_columns():
                 column = found.setdefault(titles.get(name, name), _Column())
-                column.raw, column.taken = column.raw + raw, column.taken + taken
+                column.taken += taken
                 column.kinds.update(block.kinds(name))
     if rows < FEWEST // 2:
         return

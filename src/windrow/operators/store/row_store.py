@@ -135,16 +135,19 @@ class RowStore:
 
     def _settle(self, many: int) -> None:
         """Put the lower half of the rows that came since into their places, where they are many."""
-        fresh = self.blocks[self._apart :]
-        waiting = sum(map(len, fresh))
-        if waiting < many:
+        waiting = sum(map(len, self.blocks[self._apart :]))
+        if waiting < many or self.by is None:
             return
-        assert self.by is not None
-        rows = RowBlock.joined(fresh).sorted(self.by)
-        self.blocks, self.count, self._apart = self.blocks[: self._apart], self.count - waiting, 0
+        rows = self._take_fresh().sorted(self.by)
         self.insert(rows.take(slice(waiting // 2)))
         self._apart = len(self.blocks)
         self.append(rows.take(slice(waiting // 2, None)), seal=False)
+
+    def _take_fresh(self) -> RowBlock:
+        """Remove and return the rows behind those that are sorted."""
+        fresh, self.blocks, self._apart = self.blocks[self._apart :], self.blocks[: self._apart], 0
+        self.count -= sum(map(len, fresh))
+        return RowBlock.joined(fresh or [self.nothing])
 
     def _waiting_from(self, blocks: list[RowBlock]) -> int:
         """Where the blocks at the end begin that wait to be sealed."""
@@ -169,9 +172,7 @@ class RowStore:
         """Put rows that were appended into their places; sealed ones that are there already stay as they are."""
         while self._apart < len(self.blocks) and self._is_next(self._apart):
             self._apart += 1
-        fresh, self.blocks, self._apart = self.blocks[self._apart :], self.blocks[: self._apart], 0
-        self.count -= sum(map(len, fresh))
-        self.insert(RowBlock.joined(fresh or [self.nothing]))
+        self.insert(self._take_fresh())
         self._apart = len(self.blocks)
 
     def _is_next(self, place: int) -> bool:
@@ -372,8 +373,7 @@ class RowStore:
         blocks, titles = self.blocks, {} if self.sealing is None else self.sealing.titles
         raw, spilled = (sum(sizes) for sizes in zip((0, 0), *(block.sizes for block in blocks), strict=True))
         columns = ((titles.get(name, name), sizes) for block in blocks for name, sizes in block.sizes_of_columns())
-        nbytes = sum(block.nbytes for block in blocks)
-        return Kept(sum(map(len, blocks)), raw, nbytes, spilled, columns=added(columns))
+        return Kept(sum(map(len, blocks)), raw, self.nbytes, spilled, columns=added(columns))
 
 
 def _are_alike(blocks: list[RowBlock]) -> bool:

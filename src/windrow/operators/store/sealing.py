@@ -112,11 +112,6 @@ class Sealing:
         """Rows in blocks that were saved, as `seal_whole` would have made them of what they were."""
         return self.budget.fitted(rows) if self.in_blocks else SealedRows.of(rows.batch(), None)
 
-    def _coded(self, rows: RowBlock) -> RowBlock:
-        arranged = rows if self.arrange is None else self.arrange(rows)
-        folded = () if self.folded is None else self.folded(arranged)
-        return arranged.sealed(self.natures, self.block_rows, self.plans, folded)
-
     def having(
         self,
         natures: Mapping[str, Nature],
