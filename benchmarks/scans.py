@@ -157,6 +157,7 @@ def query_lines(settings: Settings) -> list[list[object]]:
         "median": {"m": wr.median("x")},
         "min+max+median": {"least": wr.min("x"), "most": wr.max("x"), "m": wr.median("x")},
         "avg+min+max+median": {"a": wr.avg("x"), "least": wr.min("x"), "most": wr.max("x"), "m": wr.median("x")},
+        "count_distinct": {"d": wr.count_distinct("x")},
     }
     lines: list[list[object]] = []
     for kind, values in kinds.items():

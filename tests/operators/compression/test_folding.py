@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from windrow.errors import DataError, InternalError
 from windrow.operators.compression.coded_column import CodedColumn, Nature
-from windrow.operators.compression.folding import extremes, ranked, sums
+from windrow.operators.compression.folding import different, extremes, ranked, sums
 from windrow.operators.state.keys import float_keys
 
 Values = npt.NDArray[Any]
@@ -88,10 +88,12 @@ def test_folds_of_integers(values: Values, block_rows: int, folded: bool, data: 
     tops, bottoms = sums(column, lows, highs)
     leasts, greatests = extremes(column, lows, highs)
     at, after = ranked(column, lows, highs, ranks)
+    counts = different(column, lows, highs)
     for i in range(len(lows)):
         inside = values[lows[i] : highs[i]]
         ordered = np.sort(inside)
         assert sum(inside.tolist()) == int(tops[i]) * (1 << 32) + int(bottoms[i])
+        assert len(np.unique(inside)) == counts[i]
         assert 0 <= bottoms[i] < 1 << 32
         assert (ordered[0], ordered[-1]) == (leasts[i], greatests[i])
         assert ordered[ranks[i]].tolist() == at[i].tolist()
@@ -110,8 +112,10 @@ def test_folds_of_floats(values: Values, block_rows: int, folded: bool, nature: 
     lows, highs, ranks = stretches(data.draw, len(values))
     leasts, greatests = extremes(column, lows, highs)
     at, after = ranked(column, lows, highs, ranks)
+    counts = different(column, lows, highs)
     for i in range(len(lows)):
         keys = np.sort(float_keys(values[lows[i] : highs[i]]))
+        assert len(np.unique(keys)) == counts[i]
         assert (keys[0], keys[-1]) == (leasts[i], greatests[i])
         assert bits_of(keys[ranks[i]]).tolist() == at[i].view(np.int64).tolist()
         following = keys[np.minimum(ranks[i] + 1, len(keys) - 1)]
@@ -170,6 +174,7 @@ def test_changed_bytes_are_refused_or_fold_as_they_read(decimals: bool, data: st
     lows, highs = np.array([0, 70]), np.array([300, 71])
     at, _ = ranked(column, lows, highs, np.array([[0, 150], [0, 0]]))
     found = float_keys(at) if decimals else at
+    assert [len(np.unique(keys)), 1] == different(column, lows, highs).tolist()
     assert [np.sort(keys)[[0, 150]].tolist(), [keys[70]] * 2] == found.tolist()
     assert (keys.min(), keys.max()) == tuple(bound[0] for bound in extremes(column, lows, highs))
     if not decimals:

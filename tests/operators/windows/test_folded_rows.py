@@ -85,7 +85,7 @@ def test_answers_are_those_without_blocks(
         assert expected == answers(table, asked, "blocks", keys=keys, batch=batch, slide=slide)
 
 
-@pytest.mark.parametrize("names", [["n", "s", "a", "least", "most", "m"], ["m"], ["least"]])
+@pytest.mark.parametrize("names", [["n", "s", "a", "least", "most", "m"], ["m"], ["least"], ["d"]])
 def test_rows_of_one_group_are_not_unpacked(names: list[str]) -> None:
     random = np.random.default_rng(1)
     table = pa.table({"t": pa.array(np.arange(9000)), "x": pa.array(random.integers(0, 900, 9000))})

@@ -1,4 +1,4 @@
-"""What is computed of stretches of a coded column as it lies: sums, extremes, and order statistics.
+"""What is computed of stretches of a coded column as it lies: sums, extremes, order statistics, distinct counts.
 
 A stretch is the rows from `lows[i]` to `highs[i]`, and holds some. Blocks in planes are added up and searched bit by
 bit, constant ones and whole ones answer by their headers, others are read. Every answer is that of the values.
@@ -16,6 +16,7 @@ from windrow.errors import InternalError
 from windrow.operators.compression.coded_column import CodedColumn, Nature, damaged
 from windrow.operators.kernels.compression.decimals import POWERS
 from windrow.operators.kernels.planes import folding as kernels
+from windrow.operators.kernels.planes.different import count_different
 from windrow.operators.kernels.planes.directory import UNFOLDED
 from windrow.operators.kernels.planes.ranks import find_ranks
 from windrow.operators.state.keys import float_keys
@@ -67,6 +68,21 @@ def ranked(column: CodedColumn, lows: Integers, highs: Integers, ranks: Integers
         values, own = _ordered(column, int(lows[i]), int(highs[i])), ranks[i]
         found[0][i], found[1][i] = values[own], values[np.minimum(own + 1, len(values) - 1)]
     return found
+
+
+def different(column: CodedColumn, lows: Integers, highs: Integers) -> Integers:
+    """How many different values each stretch has; zeros and NaN are one each.
+
+    >>> different(CodedColumn.of(np.array([1, 2, 2, 1, 3])), np.array([0, 1]), np.array([5, 3])).tolist()
+    [3, 1]
+    """
+    counts = np.empty_like(lows)
+    if not count_different(column.data, column.blocks, column.block_rows, lows, highs, counts):
+        raise damaged()
+    for i in np.flatnonzero(counts == UNFOLDED).tolist():
+        bits = _ordered(column, int(lows[i]), int(highs[i])).view(np.int64)
+        counts[i] = 1 + np.count_nonzero(np.diff(bits))
+    return counts
 
 
 def _holds_floats(column: CodedColumn) -> bool:

@@ -1,7 +1,7 @@
 """Kept rows of one group in coded blocks, of which windows are computed as they lie, without being unpacked.
 
-What folds: counts, sums of whole numbers, the least, the greatest, and order statistics. All else is computed from
-the rows, and both give the same.
+What folds: counts, sums of whole numbers, the least, the greatest, order statistics, and how many values differ. All
+else is computed from the rows, and both give the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from windrow.aggregates.kinds.base import Array, Integers, Runs, Values
 from windrow.operators.compression.coded_column import CodedColumn
-from windrow.operators.compression.folding import extremes, ranked, sums
+from windrow.operators.compression.folding import different, extremes, ranked, sums
 from windrow.operators.state.columns.making import GreatestColumn, ValidColumn
 from windrow.operators.state.columns.sums import IntegerSum
 from windrow.operators.state.groups import NO_CODES
@@ -95,14 +95,14 @@ class FoldedRows:
             state.adds[:, column.offset], state.adds[:, column.offset + 1] = tops, bottoms
 
     def runs(self, part: Values, low: int, high: int, multiset: Callable[[], Multiset]) -> Runs | None:
-        """The values of a window, where it can be asked for ranks; `multiset` has them for all else."""
+        """The values of a window, where it folds; `multiset` has them for what does not."""
         if part not in self.shape.direct or part.argument not in self.columns:
             return None
         return FoldedRuns(self, part, low - self.low, high - self.low, multiset)
 
 
 class FoldedRuns(Runs):
-    """The values of one window of one group: ranks are found in its blocks, they are listed only for the rest."""
+    """The values of one window of one group: ranks and how many differ are found in its blocks."""
 
     def __init__(self, rows: FoldedRows, part: Values, low: int, high: int, multiset: Callable[[], Multiset]) -> None:
         self._rows = rows
@@ -119,10 +119,16 @@ class FoldedRuns(Runs):
     def sizes(self) -> Integers:
         return np.array([self._high - self._low])
 
+    @property
+    def _stretch(self) -> tuple[CodedColumn, Integers, Integers]:
+        return self._rows.columns[self._part.argument], np.array([self._low]), np.array([self._high])
+
+    def distinct(self) -> Integers:
+        return different(*self._stretch)
+
     def numbers_around(self, ranks: Integers) -> tuple[Floats, Floats]:
         argument, shape = self._part.argument, self._rows.shape
-        column, ends = self._rows.columns[argument], (np.array([self._low]), np.array([self._high]))
-        found = [numbers[0] for numbers in ranked(column, *ends, ranks.astype(np.int64)[None, :])]
+        found = [numbers[0] for numbers in ranked(*self._stretch, ranks.astype(np.int64)[None, :])]
         if shape.arguments[argument].is_float:
             return found[0], found[1]
         kind = shape.plan.values[self._part].kind

@@ -64,7 +64,7 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
     rooms, spare = new_rooms(block_rows), np.empty(block_rows + TOGETHER, np.uint64)
     asked, scratch, directory = ranks.shape[1], np.empty(0, np.uint64), blocks.ctypes.data
     for i in range(len(lows)):
-        stretch = _find_line(directory, len(blocks) - 1, lows[i], highs[i])
+        stretch = find_line(directory, len(blocks) - 1, lows[i], highs[i])
         first, exponent, least, width, words, constants, others = stretch
         if exponent == UNFOLDED:
             exponents[i] = exponent
@@ -98,7 +98,7 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
 
 
 @kernel
-def _find_line(blocks, count, low, high):
+def find_line(blocks, count, low, high):
     """Of a stretch: first block, power of ten, least number, width, words of a plane, constant blocks, those to cut.
 
     The power is the most digits behind the point that a block has; `UNFOLDED` where none has any, or where bounds of
