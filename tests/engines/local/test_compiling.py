@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.engines.local.compiling import compile_for, small_joins, small_queries
+from windrow.engines.local.compiling import compile_blocks, compile_for, small_joins, small_queries
 from windrow.operators.kernels import hashing, input, searching
+from windrow.operators.kernels.compression import columns
 from windrow.operators.kernels.joins import index as join_index
 from windrow.operators.kernels.joins import scan as join_scan
 from windrow.operators.kernels.panes import cells, sliding
+from windrow.operators.kernels.planes import different, folding, ranks
 from windrow.operators.kernels.rows import multisets, sessions
 from windrow.plan.nodes import Node
 
@@ -16,6 +18,13 @@ QUERIES = {**dict(small_queries()), **dict(small_joins())}
 CALLED = (
     cells.admit,
     cells.sweep,
+    columns.first_damaged,
+    columns.read_column,
+    columns.take_rows,
+    columns.write_column,
+    different.count_different,
+    folding.fold_extremes,
+    folding.fold_sums,
     hashing.fold,
     hashing.hash_strings,
     hashing.hash_words,
@@ -31,6 +40,7 @@ CALLED = (
     join_scan.scan_one,
     multisets.apply_changes,
     multisets.at_ranks,
+    ranks.find_ranks,
     searching.find_cells,
     sessions.label_sessions,
     sliding.plan_answers,
@@ -46,4 +56,5 @@ def test_each_query_runs(plan: Node) -> None:
 def test_all_together_compile_the_kernels_that_queries_wait_for() -> None:
     for plan in QUERIES.values():
         compile_for(plan)
+    compile_blocks()
     assert [] == [kernel.__name__ for kernel in CALLED if not getattr(kernel, "signatures", [])]

@@ -1,14 +1,17 @@
-"""Compile every kernel once, by small queries that need them; Numba keeps the results on disk."""
+"""Compile every kernel once, by small queries and a few coded blocks that need them; Numba keeps them on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.engines.local.run import LocalOptions, run
 from windrow.engines.run import Receiver
+from windrow.operators.compression.coded_column import CodedColumn, Nature
+from windrow.operators.compression.folding import different, extremes, ranked, sums
 from windrow.operators.divided.routing import shards_of
 from windrow.physical.pane_cells import why_not_smooth
 from windrow.plan.checks.joins import joined_names
@@ -138,3 +141,23 @@ def compile_for(plan: Node) -> None:
         run([plan], {"s": source}, Receiver.of_one(lambda _: None), LocalOptions(flush=flush, batch_rows=16))
     columns = [column.combine_chunks() for column in small_data().columns]
     shards_of(columns, len(columns[0]), 2)
+
+
+def compile_blocks() -> None:
+    """Code, read, save and fold a column of each nature: queries do so only once they keep many rows."""
+    numbers = np.arange(3000) % 700
+    low, high = np.array([5]), np.array([2995])
+    for values, nature in (
+        (numbers, Nature.INTEGERS),
+        (numbers.astype(np.int32), Nature.INTEGERS),
+        (numbers / 100, Nature.FLOAT_BITS),
+        (numbers, Nature.FLOAT_KEYS),
+    ):
+        column = CodedColumn.of_table(CodedColumn.of(values, nature, folded=True).table())
+        column.read()
+        column.take(np.array([7, 3]))
+        extremes(column, low, high)
+        different(column, low, high)
+        ranked(column, low, high, np.array([[9]]))
+        if nature is Nature.INTEGERS:
+            sums(column, low, high)
