@@ -19,6 +19,7 @@ from windrow.cli.progress import closing_line
 from windrow.engines.local.run import LocalOptions, Runner
 from windrow.errors import ConfigurationError, DataError
 from windrow.operators.compression.coded_column import CodedColumn
+from windrow.operators.state.values import large_windows
 from windrow.operators.store import budget
 from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
 from windrow.pipeline import memory as limits
@@ -32,6 +33,7 @@ TABLE = pa.table(
         "ts": pa.array(TIMES),
         "k": pa.array(CHANCE.integers(0, 5, ROWS)),
         "word": pa.array([None if i % 11 == 0 else f"word {i % 97}" for i in range(ROWS)]),
+        "g": pa.array(CHANCE.integers(0, 700, ROWS)),
         "x": pa.array(CHANCE.random(ROWS), mask=np.arange(ROWS) % 13 == 0),
         "n": pa.array(CHANCE.integers(-1 << 40, 1 << 40, ROWS)),
     }
@@ -44,6 +46,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Budgets of some kilobytes, in files that take some kilobytes each, in a folder of the test."""
     monkeypatch.setattr(limits, "LEAST", 1)
     monkeypatch.setattr(budget, "FILE_BYTES", 1 << 13)
+    monkeypatch.setattr(large_windows, "TOGETHER", 500)
     monkeypatch.setattr(budget, "temporary_folder", lambda _: Path(mkdtemp("spilled", dir=tmp_path)))
 
 
@@ -64,6 +67,10 @@ ASKED: dict[str, Any] = {
 }
 QUERIES: dict[str, Query] = {
     "a pane": grouped().window(range=400_000, slide=400_000).agg(**ASKED),
+    "many groups": wr.stream(TABLE, time="ts", progress=wr.slack(5_000), name="rows")
+    .group_by("g")
+    .window(range=200_000, slide=50_000)
+    .agg(c=wr.collect("word"), **ASKED),
     "panes": grouped().window(range=400_000, slide=50_000).agg(**ASKED),
     "wid": grouped().window(range=400_000, slide=130_000).strategy("wid").agg(**ASKED),
     "buffer": grouped().window(range=400_000, slide=130_000).strategy("buffer").agg(**ASKED),
@@ -76,7 +83,7 @@ QUERIES: dict[str, Query] = {
 
 def answer(query: Query, **options: Any) -> pa.Table:
     table = query.collect(engine="local", batch_rows=512, **options)
-    return table.sort_by([(name, "ascending") for name in ("window_end", "k") if name in table.column_names])
+    return table.sort_by([(name, "ascending") for name in ("window_end", "k", "g") if name in table.column_names])
 
 
 @pytest.mark.parametrize("name", QUERIES)

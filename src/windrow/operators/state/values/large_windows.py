@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.aggregates.kinds.base import Array, Integers, Runs
+from windrow.aggregates.kinds.arrays import arrow, spread
+from windrow.aggregates.kinds.base import Array, Integers, Numbers, Runs
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.keys import from_keys
 from windrow.operators.state.values.multisets import GroupRuns, Multiset, ValueCodes, total
@@ -50,22 +51,30 @@ class LargeWindow:
 
 
 class LargeRuns(Runs):
-    """The runs of some groups, put together only for some of them at a time."""
+    """The runs of some groups in any order, put together by their codes, and only for some of them at a time."""
 
     def __init__(self, values: ValueCodes, window: LargeWindow, codes: Codes, sizes: Integers) -> None:
         self._values = values
         self._window = window
-        self._codes = codes
-        self._sizes = sizes
+        self._given = sizes
+        self._order = np.argsort(codes, kind="stable")
+        self._codes, self._sizes = codes[self._order], sizes[self._order]
 
     def sizes(self) -> Integers:
-        return self._sizes
+        return self._given
+
+    @cached_property
+    def _mean_size(self) -> float:
+        """Rows of the window for each group it may have."""
+        parts = [stretch for stretch in self._window.stretches if len(stretch)]
+        groups = 1 + max((stretch.span("code")[1] for stretch in parts), default=0)
+        return sum(map(len, parts)) / groups
 
     def _pieces(self) -> Iterator[slice]:
-        """Stretches of groups that have few rows together, or one group alone."""
-        start, rows = 0, 0
-        for at, size in enumerate(self._sizes.tolist()):
-            if rows + size > TOGETHER and at > start:
+        """Stretches of groups that have few rows together, and few between them, or one group alone."""
+        start, rows, widest = 0, 0, TOGETHER / max(self._mean_size, 1e-9)
+        for at, (size, code) in enumerate(zip(self._sizes.tolist(), self._codes.tolist(), strict=True)):
+            if at > start and (rows + size > TOGETHER or code - self._codes[start] >= widest):
                 yield slice(start, at)
                 start, rows = at, 0
             rows += size
@@ -81,34 +90,57 @@ class LargeRuns(Runs):
     def _each(self, answer: Callable[[GroupRuns, slice], Found]) -> list[Found]:
         return [answer(self._runs(piece), piece) for piece in self._pieces()]
 
+    def _as_given(self, numbers: Numbers) -> Numbers:
+        """Numbers of groups in the order of codes, in that in which they were asked for."""
+        given = np.empty_like(numbers)
+        given[self._order] = numbers
+        return given
+
+    @cached_property
+    def _places(self) -> Integers:
+        """Where each group that was asked for is among the codes."""
+        return self._as_given(np.arange(len(self._order)))
+
+    def _lists_as_given(
+        self, sizes: Integers, values: list[Array], counts: Integers
+    ) -> tuple[Integers, Array, Integers]:
+        """Lists of values and counts, one for each group, likewise: how many each has, then all."""
+        whole, starts = _joined(values), np.cumsum(sizes) - sizes
+        if (np.diff(self._order) > 0).all():
+            return sizes, whole, counts
+        index = spread(starts[self._places], sizes[self._places])
+        return sizes[self._places], whole.take(arrow(index)), counts[index]
+
     @cached_property
     def listed(self) -> tuple[Integers, Array, Integers]:
         found = self._each(lambda runs, _: runs.listed)
-        sizes = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return offsets, _joined([values for _, values, _ in found]), np.concatenate([counts for *_, counts in found])
+        sizes, counts = (np.concatenate(a) for a in zip(*((np.diff(o), c) for o, _, c in found), strict=True))
+        sizes, values, counts = self._lists_as_given(sizes, [values for _, values, _ in found], counts)
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), values, counts
 
     def distinct(self) -> Integers:
-        return np.concatenate(self._each(lambda runs, _: runs.distinct()))
+        return self._as_given(np.concatenate(self._each(lambda runs, _: runs.distinct())))
 
     def at_edge(self, *, last: bool) -> Array:
-        return _joined(self._each(lambda runs, _: runs.at_edge(last=last)))
+        edges: Array = _joined(self._each(lambda runs, _: runs.at_edge(last=last))).take(arrow(self._places))
+        return edges
 
     def most_frequent(self, most: int, least: npt.NDArray[np.float64]) -> tuple[Integers, Array, Integers]:
-        found = self._each(lambda runs, piece: runs.most_frequent(most, least[piece]))
+        ordered = least[self._order]
+        found = self._each(lambda runs, piece: runs.most_frequent(most, ordered[piece]))
         sizes, counts = (np.concatenate([one[i] for one in found]) for i in (0, 2))
-        return sizes, _joined([values for _, values, _ in found]), counts
+        return self._lists_as_given(sizes, [values for _, values, _ in found], counts)
 
     def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        at, after = np.zeros(len(ranks)), np.zeros(len(ranks))
+        at, after, ordered = np.zeros(len(ranks)), np.zeros(len(ranks)), ranks[self._order]
         for piece in self._pieces():
             if self._values.direct and int(self._sizes[piece].sum()) > TOGETHER:
                 code = int(self._codes[piece][0])
-                keys = _keys_at(self._window.of_groups(code, code), int(ranks[piece][0]), int(self._sizes[piece][0]))
+                keys = _keys_at(self._window.of_groups(code, code), int(ordered[piece][0]), int(self._sizes[piece][0]))
                 at[piece], after[piece] = from_keys(keys, self._values.kind).astype(np.float64)
             else:
-                at[piece], after[piece] = self._runs(piece).numbers_around(ranks[piece])
-        return at, after
+                at[piece], after[piece] = self._runs(piece).numbers_around(ordered[piece])
+        return self._as_given(at), self._as_given(after)
 
 
 def _joined(arrays: list[Array]) -> Array:
