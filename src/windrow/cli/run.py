@@ -119,6 +119,10 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
     except KeyboardInterrupt as interrupt:
         way_on = "The same command with --restore goes on." if settings["checkpoint"] else ""
         raise Interrupted(interrupt, way_on) from interrupt
+    except ConfigurationError as error:
+        flags = {called: _flag(name) for name, called in OPTIONS.get(settings["engine"], {}).items()}
+        error.parameter = flags.get(error.parameter or "", error.parameter)
+        raise
     if settings["metrics"]:
         _write_metrics(settings["metrics"], _text_of(done))
 

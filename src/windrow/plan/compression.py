@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -36,6 +36,8 @@ class Loss:
 
     text: str
     bound: float | None = None
+    answer: str = field(default="it", compare=False)
+    """Of what, as people know it."""
 
 
 UNKNOWN = Loss("a bound that is not known")

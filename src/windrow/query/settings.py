@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeVar
 
 from windrow.errors import QueryError
@@ -52,14 +54,22 @@ class WindowSettings:
         `within` has values rounded, for columns that are named with how far each value may be from the one that came:
         `within={"price": 0.01}`. What that makes of each answer stands in `explain` and in the result.
         """
+        if within is not None and not isinstance(within, Mapping):
+            raise _not_bounds("must be columns with a bound each", repr(within))
         bounds = tuple((name, _bound(name, bound)) for name, bound in (within or {}).items())
         return self._set(compression=Compression(choice(CompressionMode, mode, "compress"), bounds))
 
 
-def _bound(name: str, bound: Any) -> float:
-    if isinstance(bound, (int, float)) and not isinstance(bound, bool):
-        return float(bound)
-    hint = "as in within={'price': 0.01}"
-    raise QueryError(
-        "must be a number in the unit of its column", parameter="within", value=f"{name}: {bound!r}", hint=hint
-    )
+def _bound(name: Any, bound: Any) -> float:
+    if not isinstance(name, str):
+        raise _not_bounds("must name columns by text", repr(name))
+    if isinstance(bound, (Real, Decimal)) and not isinstance(bound, bool):
+        try:
+            return float(bound)
+        except OverflowError:
+            return float("inf")  # which is refused with its column
+    raise _not_bounds("must be a number in the unit of its column", f"{name}: {bound!r}")
+
+
+def _not_bounds(rule: str, value: str) -> QueryError:
+    return QueryError(rule, parameter="within", value=value, hint="as in within={'price': 0.01}")

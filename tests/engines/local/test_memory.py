@@ -77,7 +77,11 @@ QUERIES: dict[str, Query] = {
     "sessions": grouped().window(gap=4_000).agg(**ASKED),
     "a window a row": grouped().window(range=100_000, slide="1 row").agg(m=wr.median("x"), n=wr.max("n")),
     "landmark": grouped().window(range="unbounded", slide=200_000).agg(m=wr.median("x")),
-    "revised": grouped().window(range=400_000, slide=50_000).late("revise", within=100_000).agg(m=wr.median("x")),
+    "revised": wr.stream(TABLE, time="ts", progress=wr.slack(500), name="rows")
+    .window(range=400_000, slide=50_000)
+    .late("revise", within=100_000)
+    .agg(**ASKED),
+    "early": grouped().window(range=400_000, slide=50_000).early(150_000).agg(**ASKED),
 }
 
 

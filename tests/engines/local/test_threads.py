@@ -77,3 +77,10 @@ def test_a_checkpoint_is_of_no_number_of_threads(tmp_path: Path, before: int, af
     whole = query(rows).run()
     assert whole.table.equals(again.table)
     assert (whole.metrics.rows_used, whole.metrics.rows_late) == (again.metrics.rows_used, again.metrics.rows_late)
+
+
+@pytest.mark.parametrize("window", [{"range": 40, "slide": "1 row", "partition": "k"}, {"range": 40, "slide": 20}])
+def test_windows_that_are_complete_look_at_the_first_row_of_all_groups(window: dict[str, Any]) -> None:
+    rows = pa.table({"t": list(range(300)), "k": [f"g{i % 5}" for i in range(300)]})
+    query = wr.stream(rows, time="t", progress=wr.ordered()).window(**window).agg(n=wr.count()).emit("complete")
+    assert query.collect(threads=1).equals(query.collect(threads=4))

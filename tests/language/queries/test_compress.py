@@ -29,6 +29,7 @@ OVER_JOIN = (
         (Compression(BLOCKS), "COMPRESS blocks"),
         (Compression(CompressionMode.OFF), "compress OFF"),
         (Compression(within=(("price", 0.01),)), "COMPRESS price WITHIN 0.01"),
+        (Compression(within=(("price", 0.5),)), "COMPRESS price WITHIN .5"),
         (Compression(within=(("price", 0.01), ("volume", 5.0))), "COMPRESS Price WITHIN 1e-2, trades.volume WITHIN +5"),
         (Compression(BLOCKS, (("price", 1.0),)), "COMPRESS blocks, price WITHIN 1"),
         (Compression(BLOCKS, (("price", 1.0),)), "COMPRESS price WITHIN '1', blocks"),
@@ -154,7 +155,7 @@ def test_it_needs_something_that_keeps_rows() -> None:
 def test_having_over_an_answer_within_a_bound_is_refused() -> None:
     said, place = complaint(f"{QUERY} HAVING m > 5 COMPRESS price WITHIN 1", QueryError)
     assert said.startswith(
-        "`m` must not be compared: COMPRESS ... WITHIN gives it near the exact answer only, got within 1."
+        "`m` must not be compared: COMPRESS ... WITHIN gives median(price) near the exact answer only, got within 1."
     )
     assert "m > 5" in place
 

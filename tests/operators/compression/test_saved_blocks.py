@@ -86,6 +86,15 @@ HOSTILE: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
     "no version": (lambda table: table.replace_schema_metadata(None), r"must hold .* version 1, got a table without"),
     "version": (about("2 int64 64 integers"), r"must hold a coded column of version 1, got version 2"),
     "rows of a block": (about("1 int64 0 integers"), r"must say type, rows of a block and nature, got 1 int64 0"),
+    "many digits": (
+        about(f"1 int64 1{'0' * 5000} integers"),
+        r"must say type, rows of a block and nature, got 1 int64 1000",
+    ),
+    "floats that are none": (about("1 int32 64 float bits"), r"must be of a type and nature that is coded, got int32"),
+    "no whole numbers": (
+        about("1 float64 64 integers"),
+        r"must be of a type and nature that is coded, got float64, in",
+    ),
     "type": (about("1 object 64 integers"), r"must be of a type and nature that is coded, got object, integers"),
     "nature": (about("1 int64 64 words"), r"must be of a type and nature that is coded, got int64, words"),
     "columns": (
@@ -114,3 +123,12 @@ def test_hostile_tables_are_refused(case: str) -> None:
     table = change(CodedColumn.of(COLUMNS["delta"] + 300, block_rows=64).table())
     with pytest.raises(DataError, match=f"^`table` {message}.*{HINT}"):
         CodedColumn.of_table(table)
+
+
+def test_more_rows_than_can_be_counted_are_refused() -> None:
+    one = CodedColumn.of(np.full(10, 5)).table()
+    many = with_values("rows", [1 << 48] * (1 << 12))(
+        pa.concat_tables([one] * (1 << 12)).replace_schema_metadata(one.schema.metadata)
+    )
+    with pytest.raises(DataError, match=rf"^`table` must have at most 2\^48 rows, got 4096 blocks of more{HINT}"):
+        CodedColumn.of_table(many)

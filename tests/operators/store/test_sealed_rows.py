@@ -41,6 +41,7 @@ _KINDS: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.large_string(): _WORDS,
     pa.binary(): st.binary(max_size=3),
     pa.dictionary(pa.int8(), pa.string()): _WORDS,
+    pa.dictionary(pa.uint8(), pa.int64()): st.integers(-(1 << 40), 1 << 40),
     pa.dictionary(pa.int32(), pa.int64(), ordered=True): st.integers(0, 3),
     pa.decimal128(9, 2): st.sampled_from((decimal.Decimal("1.25"), decimal.Decimal("-7.00"))),
     pa.list_(pa.int64()): st.lists(st.integers(0, 3), max_size=2),
@@ -158,6 +159,12 @@ def test_what_repeats_gets_small(block_rows: int | None) -> None:
     sealed = SealedRows.of(batch, block_rows)
     assert sealed.nbytes < 0.4 * raw_bytes(batch)
     assert same(batch, sealed.batch())
+
+
+def test_numbers_of_words_without_a_sign_come_back() -> None:
+    numbers = pa.array([i % 200 for i in range(6000)], pa.uint8())
+    batch = pa.record_batch({"w": pa.DictionaryArray.from_arrays(numbers, pa.array([f"w{i}" for i in range(200)]))})
+    assert same(batch, of(batch, 1024).batch())
 
 
 def test_text_that_does_not_repeat_stays_as_it_is() -> None:

@@ -59,13 +59,16 @@ class CompressGrammar(Words):
         first = self._curr
         sign = self._prev.text if self._match_set((TokenType.DASH, TokenType.PLUS)) else ""
         number = self._word("a number after WITHIN")
+        text = number.text
+        if number.token_type is TokenType.DOT:  # .5
+            text += self._word("digits behind the point").text
         try:
-            return float(sign + number.text)
+            return float(sign + text)
         except ValueError:
             raise QueryError(
                 "must be a number in the unit of its column",
                 parameter="within",
-                value=number.text,
+                value=text,
                 hint="as in COMPRESS price WITHIN 0.01",
                 position=self._since(first),
             ) from None

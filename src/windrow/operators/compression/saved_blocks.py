@@ -20,6 +20,9 @@ from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMA
 VERSION = 1
 MOST_ROWS = 1 << 16
 """Rows of a block at most: places in it take two bytes."""
+DIGITS = len(str(MOST_ROWS))
+MOST_OF_ALL = 1 << 48
+"""Rows of a column at most."""
 _ABOUT = b"windrow.coded_column"
 _FIELDS: dict[str, pa.DataType] = {
     "rows": pa.int64(),
@@ -30,8 +33,12 @@ _FIELDS: dict[str, pa.DataType] = {
     "bytes": pa.large_binary(),
 }
 _SCHEMA = pa.schema(_FIELDS)
-_TYPES = "int64", "int32", "uint8", "bool", "float64"
-_NATURES = "integers", "float keys", "float bits"
+_NATURES = {
+    "integers": ("int64", "int32", "uint8", "bool"),
+    "float keys": ("int64",),
+    "float bits": ("int64", "float64"),
+}
+"""Each nature, and the types that its columns may have."""
 _ROOM_A_ROW = 64
 _ROOM = 1 << 20
 """More bytes than reading a block can pass over, whatever is in them: so many a row, and what its lanes may be long."""
@@ -81,9 +88,9 @@ def _about(table: pa.Table) -> tuple[str, str, int]:
     if words[0] != str(VERSION):
         rule = f"must hold a coded column of version {VERSION}"
         raise _refused(rule, f"version {words[0]}" if words[0] else "a table without a version")
-    if len(words) != 4 or not words[2].isdigit() or not 1 <= int(words[2]) <= MOST_ROWS:
+    if len(words) != 4 or not words[2].isdigit() or len(words[2]) > DIGITS or not 1 <= int(words[2]) <= MOST_ROWS:
         raise _refused("must say type, rows of a block and nature", " ".join(words))
-    if words[1] not in _TYPES or words[3] not in _NATURES:
+    if words[1] not in _NATURES.get(words[3], ()):
         raise _refused("must be of a type and nature that is coded", f"{words[1]}, {words[3]}")
     return words[1], words[3], int(words[2])
 
@@ -92,13 +99,15 @@ def _check_header(header: Header, about: tuple[str, str, int]) -> None:
     rows, kinds = header["rows"], header["kind"]
     changes, floats = kinds & CHANGE, about[1] != "integers"
     constant = changes == CONSTANT
-    wrong = (rows < 1) | (~constant & (rows > about[2])) | (rows > 1 << 48)
+    wrong = (rows < 1) | (~constant & (rows > about[2])) | (rows > MOST_OF_ALL)
     wrong |= (kinds & ~np.uint8(KNOWN) != 0) | ((changes >= CONSTANT) & (kinds & ~np.uint8(DECIMALS) != changes))
     wrong |= ((changes == CONSTANT) | (changes == RAW)) & (kinds != changes)
     wrong |= constant & (header["skip"] != 0) | (header["least"] > header["greatest"])
     if not floats:
         wrong |= kinds & DECIMALS != 0
     _refuse_first(wrong, "must have blocks as they are written")
+    if rows.astype(np.float64).sum() > MOST_OF_ALL:
+        raise _refused("must have at most 2^48 rows", f"{len(rows)} blocks of more")
     dtype = np.dtype(np.int64) if floats else np.dtype(about[0])
     limits = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     _refuse_first(

@@ -201,6 +201,10 @@ class RowStore:
     def column(self, name: str) -> npt.NDArray[Any]:
         return np.concatenate([self.nothing[name], *(block[name] for block in self.blocks)])
 
+    def used(self, name: str) -> npt.NDArray[Any]:
+        """The different values of a column in order; one block is read at a time."""
+        return np.unique(np.concatenate([self.nothing[name], *(np.unique(block[name]) for block in self.blocks)]))
+
     def read(self, start: int, stop: int) -> RowBlock:
         """The rows from one place to another, counted from the first."""
         return RowBlock.joined(self.opened_parts(start, stop) or [self.nothing])
@@ -264,8 +268,12 @@ class RowStore:
 
     def where(self, test: Test) -> RowBlock:
         """A copy of some rows."""
-        found = [_chosen(block, test(block)) for block in self.blocks]
-        return RowBlock.joined([part for part in found if len(part)] or [self.nothing]).opened()
+        return RowBlock.joined(self.parts_where(test) or [self.nothing]).opened()
+
+    def parts_where(self, test: Test) -> list[RowBlock]:
+        """Some rows, block by block; blocks of which all are meant stay as they lie."""
+        found = (_chosen(block, test(block)) for block in self.blocks)
+        return [part for part in found if len(part)]
 
     # Rows out
 
@@ -325,7 +333,15 @@ class RowStore:
 
     def remap(self, name: str, mapping: npt.NDArray[Any]) -> None:
         """Codes or keys have changed: `mapping[old] = new`."""
-        self.blocks = [block.remapped(name, mapping) for block in self.blocks]
+        blocks, budget = self.blocks, None if self.sealing is None else self.sealing.budget
+        done: list[RowBlock] = []
+        for place, block in enumerate(blocks):
+            found = block.remapped(name, mapping)
+            if budget is not None and budget.limit is not None and found.is_sealed:
+                self.blocks = [*done, *blocks[place + 1 :]]  # what it was no longer counts
+                found = budget.fitted(found)
+            done.append(found)
+        self.blocks = done
 
     def table(self) -> pa.Table:
         return self.content().table()

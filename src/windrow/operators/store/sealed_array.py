@@ -177,9 +177,9 @@ def _numbers(array: Array) -> tuple[npt.NDArray[Any], Array | None] | None:
 
 def _of_buffer(array: Array) -> npt.NDArray[Any]:
     """Values of a fixed width as integers of their bits, or as doubles."""
-    width = array.type.bit_width // 8
+    width, sign = array.type.bit_width // 8, "u" if pa.types.is_unsigned_integer(array.type) else "i"
     buffer: Any = array.buffers()[1]
-    bits: npt.NDArray[Any] = np.frombuffer(buffer, f"i{width}", len(array), array.offset * width)
+    bits: npt.NDArray[Any] = np.frombuffer(buffer, f"{sign}{width}", len(array), array.offset * width)
     kind = np.int32 if width <= 4 else np.float64 if pa.types.is_float64(array.type) else np.int64
     return bits.astype(kind, copy=False) if width < 8 else bits.view(kind)
 

@@ -204,7 +204,7 @@ class Buffer(RowWise):
             self.rows.drop(lambda rows: rows["place"] < first[rows["code"]])
 
     def codes_in_use(self) -> Codes:
-        return np.unique(self.rows.column("code")).astype(np.int32)
+        return self.rows.used("code").astype(np.int32)
 
     def remap(self, mapping: Codes, groups: int) -> None:
         self.rows.remap("code", mapping)

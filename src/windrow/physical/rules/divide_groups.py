@@ -16,7 +16,7 @@ from windrow.plan.types.expressions import type_of
 from windrow.plan.types.kinds import Family, family_of
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import Column, Expression
-from windrow.semantics.windows.kinds import Emit
+from windrow.semantics.windows.kinds import Emit, RowsWindow
 
 Route = tuple[Expression, ...]
 
@@ -78,9 +78,11 @@ def _routes(node: nodes.Physical) -> tuple[Route, ...] | None:
     if not isinstance(node, nodes.Window) or isinstance(node, nodes.SmoothedWindow) or node.passes:
         return None
     asked, route = node.asked, tuple(key for _, key in shared_keys(node.asked))
+    if asked.emit is Emit.COMPLETE and not isinstance(asked.window, RowsWindow):
+        return None
     if counts_rows(asked):
         return (route,) if route else None
-    return None if asked.emit is Emit.COMPLETE or asked.early is not None else (route,)
+    return None if asked.early is not None else (route,)
 
 
 def _promises_for_groups(node: nodes.Physical) -> bool:

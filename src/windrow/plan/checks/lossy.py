@@ -26,7 +26,7 @@ def refuse_comparison(expression: Expression | None, lossy: Mapping[str, Loss]) 
 def refuse_lossy(names: Iterable[str], lossy: Mapping[str, Loss], rule: str, hint: str) -> None:
     for name in names:
         if name in lossy:
-            why = f"{rule}: COMPRESS ... WITHIN gives it near the exact answer only"
+            why = f"{rule}: COMPRESS ... WITHIN gives {lossy[name].answer} near the exact answer only"
             raise QueryError(why, parameter=name, value=f"within {lossy[name].text}", hint=hint)
 
 
@@ -68,7 +68,8 @@ def _answer_loss(call: AggregateCall, moved: Mapping[str, float], below: Mapping
     if total is None:
         return None if answer_within(call.function, "") is None else UNKNOWN
     text = answer_within(call.function, bound_text(total)) if total else None
-    return None if text is None else Loss(text, total if text == bound_text(total) else None)
+    named = f"{call.function}({call.argument})"
+    return None if text is None else Loss(text, total if text == bound_text(total) else None, named)
 
 
 def merged_loss(parts: Iterable[Mapping[str, Loss]]) -> dict[str, Loss]:

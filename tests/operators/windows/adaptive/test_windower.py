@@ -206,7 +206,7 @@ def test_a_dense_group_is_eager_and_a_sparse_one_is_not() -> None:
         feed(pipeline, [10 * pane + 5], "sparse")
         pipeline.push("s", Punctuation(10 * pane))
     assert [0] == windower.standings.outer.tolist()
-    assert {1} == set(windower.kept.column("code").tolist())
+    assert {1} == set(windower.kept.used("code").tolist())
 
 
 def test_a_group_that_thins_out_becomes_lazy_and_its_cells_leave_with_their_windows() -> None:

@@ -52,6 +52,8 @@ class PanedValues:
     ) -> None:
         self.range_panes = range_panes
         self.forever = forever
+        self.sealing = sealing
+        self.nature = nature
         self.budget = None if sealing is None else sealing.budget
         of_open, of_closed = None, None
         if sealing is not None:
@@ -84,9 +86,10 @@ class PanedValues:
 
     def extract(self, chosen: npt.NDArray[np.bool_]) -> PanedValues:
         """The values of chosen groups alone, before a window slid over them; what a landmark window holds stays in."""
-        part = PanedValues(self.range_panes, forever=self.forever)
-        part.open.append(self.open.where(lambda rows: chosen[rows["code"]]))
-        part.closed.append(self.closed.where(lambda rows: chosen[rows["code"]]))
+        part = PanedValues(self.range_panes, forever=self.forever, sealing=self.sealing, nature=self.nature)
+        for rows in self.open.parts_where(lambda rows: chosen[rows["code"]]):
+            part.open.append(rows, seal=False)
+        part._put_closed([_in_order(runs) for runs in self.closed.parts_where(lambda rows: chosen[rows["code"]])])
         part.late = {pane: m.of_groups(chosen) for pane, m in self.late.items()}
         if self.forever:
             part.window.change(self.window.now.of_groups(chosen), Multiset.nothing())
@@ -131,6 +134,15 @@ class PanedValues:
             else:
                 for stretch in found[pane]:
                     self.closed.append(stretch)
+
+    def _put_closed(self, parts: Sequence[RowBlock]) -> None:
+        """Runs that were closed elsewhere, of which several parts may have the same pane."""
+        if self.closed.sealing is None or not self._is_large(sum(map(len, parts))):
+            parts = [merged(parts)] if parts else []
+        else:
+            parts = [runs if runs.is_sealed else self.closed.sealing.seal(runs) for runs in parts]
+        for runs in parts:
+            self.closed.append(runs, seal=False)
 
     def amend(self, panes: Integers, codes: Codes, keys: Integers) -> None:
         """Late rows of closed panes."""
@@ -213,7 +225,7 @@ class PanedValues:
 
     def keys_in_use(self) -> Integers:
         late = [m.keys for m in self.late.values()]
-        return np.concatenate([self.open.column("key"), self.window.now.keys, self.closed.column("key"), *late])
+        return np.concatenate([self.open.used("key"), self.window.now.keys, self.closed.used("key"), *late])
 
     def renumber(self, mapping: Integers) -> None:
         for store in (self.open, self.closed):
@@ -223,7 +235,7 @@ class PanedValues:
 
     def codes_in_use(self) -> Codes:
         late = [m.codes for m in self.late.values()]
-        kept = [self.open.column("code"), self.window.now.codes, self.closed.column("code")]
+        kept = [self.open.used("code"), self.window.now.codes, self.closed.used("code")]
         return np.unique(np.concatenate([*kept, *late]))
 
     def saved(self) -> dict[str, Saved]:

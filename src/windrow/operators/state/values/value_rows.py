@@ -32,7 +32,7 @@ class ValueLog(RowStore):
         self.append(RowBlock({"place": places, "code": codes, "key": keys}), seal=False)
 
     def keys_in_use(self) -> Integers:
-        return self.column("key")
+        return self.used("key")
 
     def renumber(self, mapping: Integers) -> None:
         self.remap("key", mapping)
@@ -102,7 +102,7 @@ class ValueRows:
         self.customs = {part: CustomCells.of_table(tables[f"custom{i}"], part) for i, part in enumerate(self.customs)}
 
     def codes_in_use(self) -> list[Codes]:
-        return [cells.codes for cells in self.customs.values()] + [log.column("code") for log in self.logs.values()]
+        return [cells.codes for cells in self.customs.values()] + [log.used("code") for log in self.logs.values()]
 
     @property
     def nbytes(self) -> int:

@@ -53,8 +53,9 @@ class KeptRows:
         for store in (self.new, self.sorted):
             store.remap(name, mapping)
 
-    def column(self, name: str) -> Integers:
-        return np.concatenate([self.sorted.column(name), self.new.column(name)])
+    def used(self, name: str) -> Integers:
+        """The different values of a column, those of each store in order."""
+        return np.concatenate([self.sorted.used(name), self.new.used(name)])
 
     def fill(self, table: pa.Table) -> None:
         """Hold exactly the rows of a table, sorted by pane."""

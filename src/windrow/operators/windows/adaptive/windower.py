@@ -82,7 +82,7 @@ class BothValues:
     part: Values
 
     def keys_in_use(self) -> Integers:
-        return np.concatenate([self.store.keys_in_use(), self.kept.column(self.kept.shape.values[self.part])])
+        return np.concatenate([self.store.keys_in_use(), self.kept.used(self.kept.shape.values[self.part])])
 
     def renumber(self, mapping: Integers) -> None:
         self.store.renumber(mapping)
@@ -322,7 +322,7 @@ class AdaptWid(PanedWid):
             self._remap_cells(mapping, self.standings.count)
 
     def codes_in_use(self) -> Codes:
-        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.column("code"), *self.pending.codes_in_use()]
+        used: list[npt.NDArray[Any]] = [self.standings.outer, self.kept.used("code"), *self.pending.codes_in_use()]
         used += [store.codes_in_use() for store in self.stores]
         return np.flatnonzero(np.bincount(np.concatenate(used))).astype(np.int32)
 

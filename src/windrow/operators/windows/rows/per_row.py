@@ -259,7 +259,7 @@ class PerRow(Windower):
 
     def codes_in_use(self) -> Codes:
         counting = np.empty(0, np.int32) if self.shared else np.flatnonzero(self.counters).astype(np.int32)
-        used = [counting, self.waiting.column("code"), self.timeline.codes_in_use(), *self.rows_kept.codes_in_use()]
+        used = [counting, self.waiting.used("code"), self.timeline.codes_in_use(), *self.rows_kept.codes_in_use()]
         return np.unique(np.concatenate(used))
 
     def remap(self, mapping: Codes, groups: int) -> None:
