@@ -8,7 +8,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,16 @@ def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 4
     path.write_bytes(content)
+
+
+@pytest.mark.parametrize(("one", "other"), [("3", "4"), ("4", "3")])
+def test_a_manifest_of_another_checkpoint_does_not_count(
+    state: Path, expected: tuple[list[Any], list[Any]], one: str, other: str
+) -> None:
+    shutil.copy(state / one / "manifest.json", state / other / "manifest.json")
+    ways = pytest.warns(wr.DamagedCheckpointWarning, match="is that of another") if other == "4" else nullcontext()
+    with ways:
+        assert expected == run(state, restore=True)
 
 
 def test_a_flipped_bit_or_a_cut_never_changes_an_answer(tmp_path: Path) -> None:

@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windrow.errors import DataError
+from windrow.operators.state.changes import Stamped
 from windrow.operators.store import row_store
+from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_block import RowBlock, no_rows, value_order
 from windrow.operators.store.row_store import RowStore, below, between
+from windrow.operators.store.sealing import Sealing
 
 BATCHES = st.lists(st.lists(st.integers(-20, 20), max_size=9), max_size=30)
 SCHEMA = pa.schema([("name", pa.string())])
@@ -192,3 +196,49 @@ def test_values_without_a_sign_are_ordered_up_to_the_greatest(kind: type[np.unsi
     most = np.iinfo(kind).max
     assert [1, 3, 2, 0, 4] == value_order(np.array([most, 0, 7, 0, most], kind)).tolist()
     assert [] == value_order(np.empty(0, kind)).tolist()
+
+
+def kept(limit: int | None = None) -> RowStore:
+    """Four blocks of 4,096 rows each, sealed, with chance codes."""
+    random, none = np.random.default_rng(1), np.empty(0, np.int64)
+    sealing = Sealing(1 << 12, 1024, budget=Budget(limit), is_asked=True)
+    store = RowStore(RowBlock({"place": none, "code": none.astype(np.int32)}), sealing=sealing)
+    for i in range(4):
+        codes = random.integers(0, 1 << 20, 1 << 12).astype(np.int32)
+        store.append(RowBlock({"place": np.arange(i << 12, (i + 1) << 12), "code": codes}))
+    return store
+
+
+def test_what_went_to_the_disk_is_there_again_with_other_codes() -> None:
+    store, limit = kept(1 << 10), 1 << 13
+    spilled, before, codes = store.kept.spilled_bytes, store.nbytes, store.column("code")
+    assert spilled > limit > before
+    assert store.used("code").tolist() == np.unique(codes).tolist()
+    mapping = np.random.default_rng(2).permutation(1 << 20).astype(np.int32)
+    store.remap("code", mapping)
+    assert store.kept.spilled_bytes > spilled / 2
+    assert store.nbytes < limit
+    assert mapping[codes].tolist() == store.column("code").tolist()
+
+
+UNFIT: dict[str, tuple[str, str]] = {
+    "a column is missing": ("rows.4096..code", ""),
+    "another column": ("rows.4096..code", "rows.4096..number"),
+    "fewer rows": ("rows.0..code", "rows.9000..code"),
+    "the same rows": ("rows.0..", "rows.1.."),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_saved_rows_that_do_not_fit_together_are_refused(case: str) -> None:
+    old, new = UNFIT[case]
+    saved: dict[str, Any] = kept().saved_under("rows")
+    saved = {name: table.make() if isinstance(table, Stamped) else table for name, table in saved.items()}
+    tables = {name.replace(old, new) if new else name: table for name, table in saved.items() if new or name != old}
+    with pytest.raises(
+        DataError, match=r"^`kept rows` must be rows that fit together, behind row [0-9]+, got from row"
+    ):
+        kept().restore_under("rows", tables)
+    back = kept()
+    back.restore_under("rows", saved)
+    assert back.column("code").tolist() == kept().column("code").tolist()

@@ -136,6 +136,7 @@ class Checkpoints:
         state, listed = self.state.write(number, pipeline)
         manifest = {
             "version": VERSION,
+            "number": number,
             "query": self.query,
             "words": self.words,
             "shards": self.shards,
@@ -212,8 +213,11 @@ class Checkpoints:
         for number in reversed(self._numbers()):
             done: int | None = None
             try:
-                manifest = read_manifest(self.folder / str(number) / LOCAL_MANIFEST, VERSION)
+                path = self.folder / str(number) / LOCAL_MANIFEST
+                manifest = read_manifest(path, VERSION)
                 self._check(manifest)
+                if manifest.get("number") != number:
+                    raise Damaged(path, "is that of another checkpoint")
                 done = sum(manifest["read"].values())
                 states = self.state.read(number, manifest["state"])
                 for file, seal in _seals(manifest["given"]).items():

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.errors import DataError
 from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.changes import Saved, Stamped, under
 from windrow.operators.store.budget import Kept, added
@@ -375,10 +376,22 @@ class RowStore:
             orders[int(number)] = tuple(by.split("+")) if by else ()
             firsts.setdefault(int(number), {})[column] = CodedColumn.of_table(table)
         for first, columns in sorted(firsts.items()):
+            self._refuse_unfit(columns, first)
             block = RowBlock({n: columns[n] for n in self.nothing.columns}, None, first, orders[first])
             self.blocks.append(block if self.sealing is None else self.sealing.budget.fitted(block))
             self.count = first + len(self.blocks[-1])
         self.append((make or self.nothing.like)(tables[name]))
+
+    def _refuse_unfit(self, columns: Mapping[str, CodedColumn], first: int) -> None:
+        """Refuse saved columns that are not those of one block, each with as many rows, behind the last one."""
+        sizes = {name: len(column) for name, column in columns.items()}
+        if first < self.count or sizes.keys() != self.nothing.columns.keys() or len({*sizes.values()}) != 1:
+            raise DataError(
+                f"must be rows that fit together, behind row {self.count}",
+                parameter="kept rows",
+                value=f"from row {first} " + ", ".join(f"{size} of {name}" for name, size in sizes.items()),
+                hint="the file was damaged or is from elsewhere; use an older checkpoint",
+            )
 
     @property
     def nbytes(self) -> int:
