@@ -38,6 +38,17 @@ def test_nobody_else_can_look_into_a_folder_and_a_process_that_ends_leaves_none(
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_folder_that_was_asked_for_and_is_not_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    monkeypatch.setattr(temporary, "_home", None)
+    with pytest.raises(
+        ConfigurationError, match=r"^`TMPDIR` must be a folder for temporary files .*, got .*/missing\. "
+    ):
+        temporary.temporary_folder("rows")
+
+
 def test_folders_of_the_dead_are_removed_and_those_of_the_living_are_not(tmp_path: Path) -> None:
     living, used = process(tmp_path, LIVES)
     (used / "state").write_text("in use")

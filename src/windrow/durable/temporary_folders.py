@@ -61,7 +61,8 @@ def temporary_folder(purpose: str) -> Path:
 
 def _made() -> _Home:
     """The folder has its name only when it is locked, so that no other process takes it for abandoned."""
-    draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))  # which nobody but its owner may enter
+    asked = os.environ.get("TMPDIR") or None  # which `tempfile` passes by where it cannot be written
+    draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=asked))  # which nobody but its owner may enter
     lock = CheckpointLock(draft)
     lock.__enter__()
     return _Home(draft.rename(draft.with_name(draft.name.removeprefix("."))), lock, os.getpid())
