@@ -32,12 +32,11 @@ from windrow.operators.kernels.planes.directory import (
 from windrow.operators.kernels.planes.lanes import (
     BYTES,
     EIGHT,
-    add_marked,
     any_marked,
     keep_marked,
     put_word_at,
     put_words_at,
-    sum_at,
+    sum_marked,
     word_at,
 )
 from windrow.operators.kernels.planes.layout import (
@@ -80,16 +79,8 @@ def _planes_sum(planes, width, each, first, stop, marks):
     """The sum of some rows of planes, in units of 2^32 and 1."""
     planes, low, top = planes + 8 * (first >> 6), np.int64(0), np.int64(0)
     size = 8 * mark_rows(marks, first & 63, stop - (first & ~63))
-    sums = marks + size + BYTES
     for half in range(0, width, 32):
-        for k in range(0, size, BYTES):
-            put_words_at(sums + k, 0)
-        for bit in range(half, min(width, half + 32)):
-            for k in range(0, size, BYTES):
-                add_marked(marks + k, planes + 8 * bit * each + k, bit - half, sums + k)
-        top, low = low, np.int64(0)
-        for k in range(0, size, BYTES):
-            low += sum_at(sums + k)
+        top, low = low, sum_marked(marks, planes + 8 * half * each, 8 * each, min(width - half, 32), size)
     return (low, top) if width > 32 else (np.int64(0), low)
 
 

@@ -5,8 +5,11 @@ Addresses, not arrays: an array that is handed on costs a count of its users, mo
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
 from windrow.operators.kernels.compression.words import machine_operation
 
@@ -14,6 +17,7 @@ EIGHT, BYTES = 8, 64
 """Words that are taken together, and their bytes."""
 _WORD = ir.IntType(64)
 _LANES = ir.VectorType(_WORD, EIGHT)
+_NONE = ir.Constant(_LANES, None)
 
 
 def _called(builder, name, result, lanes):
@@ -29,6 +33,20 @@ def _load(builder, address):
 
 def _store(builder, lanes, address):
     builder.store(lanes, builder.inttoptr(address, _LANES.as_pointer()), align=1)
+
+
+@contextmanager
+def _each_eight(builder, size):
+    """The bytes before each eight words that have so many bytes together."""
+    start, step = ir.Constant(_WORD, 0), ir.Constant(_WORD, BYTES)
+    with cgutils.for_range_slice(builder, start, size, step, _WORD) as (at, _):
+        yield at
+
+
+def _add_ones(builder, total, lanes):
+    """Add to eight numbers how many bits are set in each of eight words."""
+    ones = _called(builder, "ctpop", _LANES, lanes)
+    builder.store(builder.add(builder.load(total), ones), total)
 
 
 def _same(builder, word):
@@ -67,37 +85,54 @@ def put_words_at(typing, address, word):  # noqa: ARG001
 
 
 @machine_operation
-def sum_at(typing, address):  # noqa: ARG001
-    """The sum of eight words."""
+def count_marked(typing, marks, plane, size):  # noqa: ARG001
+    """How many marked rows are set in a plane of so many bytes."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return _called(builder, "vector.reduce.add", _WORD, _load(builder, arguments[0]))
+        marks, plane, size = arguments
+        total = cgutils.alloca_once_value(builder, _NONE)
+        with _each_eight(builder, size) as at:
+            both = builder.and_(_load(builder, builder.add(marks, at)), _load(builder, builder.add(plane, at)))
+            _add_ones(builder, total, both)
+        return _called(builder, "vector.reduce.add", _WORD, builder.load(total))
 
-    return types.int64(types.int64), generate
+    return types.int64(types.int64, types.int64, types.int64), generate
 
 
 @machine_operation
-def count_marked(typing, marks, plane):  # noqa: ARG001
-    """How many marked rows are set in a plane."""
+def keep_and_count(typing, marks, plane, flip, out, following, size):  # noqa: ARG001
+    """Mark at `out` the marked rows that are set in a plane, or, with `flip` all ones, are not; count them in another."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
-        both = builder.and_(_load(builder, arguments[0]), _load(builder, arguments[1]))
-        return _called(builder, "vector.reduce.add", _WORD, _called(builder, "ctpop", _LANES, both))
+        marks, plane, flip, out, following, size = arguments
+        total, flip = cgutils.alloca_once_value(builder, _NONE), _same(builder, flip)
+        with _each_eight(builder, size) as at:
+            chosen = builder.xor(_load(builder, builder.add(plane, at)), flip)
+            kept = builder.and_(_load(builder, builder.add(marks, at)), chosen)
+            _store(builder, kept, builder.add(out, at))
+            _add_ones(builder, total, builder.and_(kept, _load(builder, builder.add(following, at))))
+        return _called(builder, "vector.reduce.add", _WORD, builder.load(total))
 
-    return types.int64(types.int64, types.int64), generate
+    return types.int64(*[types.int64] * 6), generate
 
 
 @machine_operation
-def add_marked(typing, marks, plane, bit, sums):  # noqa: ARG001
-    """Add to eight sums how many marked rows are set in a plane, times two to the power of a bit."""
+def sum_marked(typing, marks, planes, step, bits, size):  # noqa: ARG001
+    """The sum of the numbers of marked rows, of which so many planes lie `step` bytes apart."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
-        both = builder.and_(_load(builder, arguments[0]), _load(builder, arguments[1]))
-        many = builder.shl(_called(builder, "ctpop", _LANES, both), _same(builder, arguments[2]))
-        _store(builder, builder.add(_load(builder, arguments[3]), many), arguments[3])
-        return context.get_dummy_value()
+        marks, planes, step, bits, size = arguments
+        total = cgutils.alloca_once_value(builder, _NONE)
+        with _each_eight(builder, size) as at:
+            chosen, first = _load(builder, builder.add(marks, at)), builder.add(planes, at)
+            with cgutils.for_range(builder, bits, intp=_WORD) as loop:
+                plane = _load(builder, builder.add(first, builder.mul(step, loop.index)))
+                many = _called(builder, "ctpop", _LANES, builder.and_(chosen, plane))
+                many = builder.shl(many, _same(builder, loop.index))
+                builder.store(builder.add(builder.load(total), many), total)
+        return _called(builder, "vector.reduce.add", _WORD, builder.load(total))
 
-    return types.void(types.int64, types.int64, types.int64, types.int64), generate
+    return types.int64(*[types.int64] * 5), generate
 
 
 @machine_operation
@@ -107,7 +142,7 @@ def any_marked(typing, marks, plane, flip):  # noqa: ARG001
     def generate(context, builder, signature, arguments):  # noqa: ARG001
         plane = builder.xor(_load(builder, arguments[1]), _same(builder, arguments[2]))
         both = builder.and_(_load(builder, arguments[0]), plane)
-        some = builder.icmp_unsigned("!=", both, ir.Constant(_LANES, None))
+        some = builder.icmp_unsigned("!=", both, _NONE)
         return builder.zext(builder.bitcast(some, ir.IntType(EIGHT)), _WORD)
 
     return types.int64(types.int64, types.int64, types.int64), generate
@@ -126,14 +161,26 @@ def keep_marked(typing, marks, plane, flip, out):  # noqa: ARG001
 
 
 @machine_operation
-def add_planes(typing, plane, carries, flip, out):  # noqa: ARG001
-    """Write at `out` a plane to each of whose rows a bit is added, where `flip` is all ones, and what was carried."""
+def add_planes(typing, planes, step, wide, more, out, out_step, width, size):  # noqa: ARG001
+    """Write at `out` the planes of numbers that are `more` than those of `wide` planes, `width` of so many bytes."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
-        old, over, flip = _load(builder, arguments[0]), _load(builder, arguments[1]), _same(builder, arguments[2])
-        either = builder.xor(old, over)
-        _store(builder, builder.xor(either, flip), arguments[3])
-        _store(builder, builder.or_(builder.and_(old, over), builder.and_(flip, either)), arguments[1])
+        planes, step, wide, more, out, out_step, width, size = arguments
+        over, one = cgutils.alloca_once(builder, _LANES), ir.Constant(_WORD, 1)
+
+        def add(bit, at, old):
+            set_ = builder.and_(builder.lshr(more, bit), one)
+            flip, carried = _same(builder, builder.neg(set_)), builder.load(over)
+            either = builder.xor(old, carried)
+            _store(builder, builder.xor(either, flip), builder.add(builder.add(out, at), builder.mul(out_step, bit)))
+            builder.store(builder.or_(builder.and_(old, carried), builder.and_(flip, either)), over)
+
+        with _each_eight(builder, size) as at:
+            builder.store(_NONE, over)
+            with cgutils.for_range(builder, wide, intp=_WORD) as loop:
+                add(loop.index, at, _load(builder, builder.add(builder.add(planes, at), builder.mul(step, loop.index))))
+            with cgutils.for_range(builder, width, start=wide, intp=_WORD) as loop:
+                add(loop.index, at, _NONE)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64, types.int64), generate
+    return types.void(*[types.int64] * 8), generate

@@ -39,9 +39,9 @@ from windrow.operators.kernels.planes.lanes import (
     add_planes,
     any_marked,
     count_marked,
+    keep_and_count,
     keep_marked,
     put_word_at,
-    put_words_at,
     word_at,
 )
 from windrow.operators.kernels.planes.layout import TOGETHER, cut_plane, plane_words
@@ -70,7 +70,7 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
             exponents[i] = exponent
             continue
         stride = (words + 2 * EIGHT) & -EIGHT
-        needed = 4 * asked + 2 * constants + (2 + 2 * asked + width) * stride + 2 * EIGHT
+        needed = 4 * asked + 2 * constants + (1 + 2 * asked + width) * stride + 2 * EIGHT
         if len(scratch) < needed:
             scratch = np.empty(2 * needed, np.uint64)
         state, noted = scratch.ctypes.data, scratch.ctypes.data + STATE * asked
@@ -138,7 +138,6 @@ def _rows_of(blocks, block, low, high, exponent):
 def _lay_out(data, blocks, block, low, high, line, noted, marks, planes):
     """Write the planes of the blocks that are in planes, mark all rows, note the constants."""
     exponent, least, width, stride, _, _ = line
-    carries = planes + 8 * width * stride
     while low < high:
         first, count = _rows_of(blocks, block, low, high, exponent)
         if field(blocks, block, KIND) == CONSTANT:
@@ -149,30 +148,11 @@ def _lay_out(data, blocks, block, low, high, line, noted, marks, planes):
             words = plane_words((first & 63) + count)
             if field(blocks, block, EXPONENT) == exponent:
                 at, each = data + field(blocks, block, AT) + 8 * (first >> 6), plane_size(blocks, block)
-                more, wide = field(blocks, block, BASE) - least, field(blocks, block, WIDTH)
-                _add(at, min(wide, width), each, more, 8 * words, width, stride, planes, carries)
+                more, wide = field(blocks, block, BASE) - least, min(field(blocks, block, WIDTH), width)
+                add_planes(at, 8 * each, wide, more, planes, 8 * stride, width, 8 * words)
             mark_rows(marks, first & 63, (first & 63) + count)
             marks, planes = marks + 8 * words, planes + 8 * words
         low, block = low + count, block + 1
-
-
-@kernel
-def _add(at, wide, each, more, size, width, stride, planes, carries):
-    """Planes of numbers that are `more` than those of a block's planes, for so many bytes of each."""
-    for k in range(0, size, BYTES):
-        put_words_at(carries + k, 0)
-    for bit in range(wide):
-        flip = -((more >> bit) & 1)
-        for k in range(0, size, BYTES):
-            add_planes(at + k, carries + k, flip, planes + k)
-        at, planes = at + 8 * each, planes + 8 * stride
-    for bit in range(wide, width):
-        flip = -((more >> bit) & 1)
-        for k in range(0, size, 8):
-            over = word_at(carries + k)
-            put_word_at(planes + k, over ^ flip)
-            put_word_at(carries + k, over & flip)
-        planes += 8 * stride
 
 
 @kernel
@@ -211,30 +191,30 @@ def _descend(asked, line, state, noted, marks, planes):
         own = state + STATE * k
         put_word_at(own + FOUND, 0)
         put_word_at(own + PARTED, -1)
-        for word in range(0, size, BYTES):
-            keep_marked(marks + word, marks + word, 0, marks + 8 * (1 + k) * stride + word)
     for bit in range(width - 1, -1, -1):
-        plane = planes + 8 * bit * stride
+        plane, above = planes + 8 * bit * stride, planes + 8 * (bit + 1) * stride
         for k in range(asked):
-            own, now, many = state + STATE * k, marks + 8 * (1 + k) * stride, np.int64(0)
+            own, now = state + STATE * k, marks + 8 * (1 + k) * stride
             rank, found = word_at(own + RANK), word_at(own + FOUND)
-            for word in range(0, size, BYTES):
-                many += count_marked(now + word, plane + word)
+            if bit == width - 1:
+                now, many = marks, count_marked(marks, plane, size)
+            else:
+                before = marks if bit == width - 2 else now
+                many = keep_and_count(before, above, (found >> (bit + 1) & 1) - 1, now, plane, size)
             for owner in range(constants):
                 number = np.uint64(word_at(noted + 16 * owner))
                 if number >> np.uint64(bit) == np.uint64(found) >> np.uint64(bit) | _U1:
                     many += word_at(noted + 16 * owner + 8)
             zeros = word_at(own + ALIVE) - many
             if rank == zeros - 1 and many > 0:  # the next one is the least of those that are left here
+                beyond = marks + 8 * (1 + asked + k) * stride
                 put_word_at(own + PARTED, bit)
                 for word in range(0, size, BYTES):
-                    keep_marked(now + word, plane + word, 0, now + 8 * asked * stride + word)
+                    keep_marked(now + word, plane + word, 0, beyond + word)
             up = np.int64(rank >= zeros)
             put_word_at(own + RANK, rank - zeros * up)
             put_word_at(own + ALIVE, zeros + (many - zeros) * up)
             put_word_at(own + FOUND, found | up << bit)
-            for word in range(0, size, BYTES):
-                keep_marked(now + word, plane + word, up - 1, now + word)
 
 
 @kernel
