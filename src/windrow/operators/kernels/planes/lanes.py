@@ -101,7 +101,7 @@ def count_marked(typing, marks, plane, size):  # noqa: ARG001
 
 @machine_operation
 def keep_and_count(typing, marks, plane, flip, out, following, size):  # noqa: ARG001
-    """Mark at `out` the marked rows that are set in a plane, or, with `flip` all ones, are not; count them in another."""
+    """Mark at `out` the marked rows that are set in a plane, or with `flip` all ones are not; count them in another."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
         marks, plane, flip, out, following, size = arguments
