@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -114,8 +114,17 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
         _refuse_shared_files(settings, len(queries))
     if settings["metrics"]:
         _write_metrics(settings["metrics"], None)
-    try:
+    with _in_words_of_the_command(settings):
         done = run_queries(queries, settings)
+    if settings["metrics"]:
+        _write_metrics(settings["metrics"], _text_of(done))
+
+
+@contextmanager
+def _in_words_of_the_command(settings: dict[str, Any]) -> Iterator[None]:
+    """What ends a run names flags, not parameters, and says how to go on."""
+    try:
+        yield
     except KeyboardInterrupt as interrupt:
         way_on = "The same command with --restore goes on." if settings["checkpoint"] else ""
         raise Interrupted(interrupt, way_on) from interrupt
@@ -123,8 +132,6 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
         flags = {called: _flag(name) for name, called in OPTIONS.get(settings["engine"], {}).items()}
         error.parameter = flags.get(error.parameter or "", error.parameter)
         raise
-    if settings["metrics"]:
-        _write_metrics(settings["metrics"], _text_of(done))
 
 
 def _flag(name: str) -> str:

@@ -14,8 +14,9 @@ from windrow.errors import DataError
 from windrow.operators.state.changes import Stamped
 from windrow.operators.store import row_store
 from windrow.operators.store.budget import Budget
+from windrow.operators.store.chosen_rows import below, between
 from windrow.operators.store.row_block import RowBlock, no_rows, value_order
-from windrow.operators.store.row_store import RowStore, below, between
+from windrow.operators.store.row_store import RowStore
 from windrow.operators.store.sealing import Sealing
 
 BATCHES = st.lists(st.lists(st.integers(-20, 20), max_size=9), max_size=30)

@@ -2,10 +2,11 @@
 
 `row_block.py` is the unit: some rows as named columns, never changed, with whole rows of Arrow where they are given
 back. `row_store.py` keeps blocks: rows are appended or put into their places, scanned and tested block by block, found
-by number, forgotten from the front. Only `content()` brings all rows into one array.
-`packed.py` is a column in few bytes, `cell_rows.py` rows that carry state, `waiting_rows.py` rows above a bound.
-`sealed_rows.py` is whole rows of Arrow in few bytes, each column a `sealed_array.py`, saved by `saved_rows.py`. Blocks
-that single rows are looked up in are remembered by `block_cache.py`.
+by number, forgotten from the front. Only `content()` brings all rows into one array. `chosen_rows.py` says which rows
+of a block are meant. `packed.py` is a column in few bytes, `cell_rows.py` rows that carry state, `waiting_rows.py` rows
+above a bound. `sealed_rows.py` is whole rows of Arrow in few bytes, each column a `sealed_array.py`, saved by
+`saved_rows.py`. Blocks that single rows are looked up in are remembered by `block_cache.py`. `sealing.py` decides when
+rows go into coded blocks, `budget.py` when these go to the disk, where they are a `spilled_column.py`.
 
 Who keeps rows here: values of panes, sessions and per-row windows (`state/values/value_rows.py`), the buffer, kept rows
 of adaptive windows, ends of past windows, sessions, waiting rows of per-row windows, last rows, sorts and ordered

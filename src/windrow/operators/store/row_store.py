@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,10 @@ from windrow.errors import DataError
 from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.changes import Saved, Stamped, under
 from windrow.operators.store.budget import Kept, added
-from windrow.operators.store.row_block import Mask, RowBlock
+from windrow.operators.store.chosen_rows import Test, chosen, others
+from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.sealing import Sealing
 
-Meant: TypeAlias = "Mask | bool | slice"
-Test: TypeAlias = Callable[[RowBlock], Meant]
-"""Which rows of a block are meant: a mask, a stretch of them, or one answer for all."""
 MANY = 8
 """Blocks of about one size that are joined."""
 LONGER = 16
@@ -30,33 +28,6 @@ SETTLED, MORE = 16, 4
 times as had to be opened for it the last time."""
 LARGE = 1 << 16
 """Blocks of so many rows are not joined any more, unless all rows are read at once."""
-
-
-def below(name: str, value: int) -> Test:
-    """Rows whose column is below a value; most blocks are not looked into."""
-
-    def test(rows: RowBlock) -> Meant:
-        least, most = rows.span(name)
-        if not least < value <= most:
-            return most < value
-        return slice(rows.search(name, value)) if rows.by[:1] == (name,) else rows[name] < value
-
-    return test
-
-
-def between(name: str, start: int, end: int) -> Test:
-    """Rows with start <= column < end."""
-
-    def test(rows: RowBlock) -> Meant:
-        least, most = rows.span(name)
-        if end <= least or most < start or (start <= least and most < end):
-            return start <= least and most < end
-        if rows.by[:1] == (name,):
-            return slice(rows.search(name, start), rows.search(name, end))
-        values = rows[name]
-        return (values >= start) & (values < end)
-
-    return test
 
 
 class RowStore:
@@ -273,7 +244,7 @@ class RowStore:
 
     def parts_where(self, test: Test) -> list[RowBlock]:
         """Some rows, block by block; blocks of which all are meant stay as they lie."""
-        found = (_chosen(block, test(block)) for block in self.blocks)
+        found = (chosen(block, test(block)) for block in self.blocks)
         return [part for part in found if len(part)]
 
     # Rows out
@@ -287,14 +258,14 @@ class RowStore:
         leaving, staying = [], []
         for block in self.blocks:
             found = test(block)
-            leaving.append(_chosen(block, found))
-            staying += _others(block, found)
+            leaving.append(chosen(block, found))
+            staying += others(block, found)
         self._keep(staying)
         return [part for part in leaving if len(part)]
 
     def drop(self, test: Test) -> None:
         """Remove some rows."""
-        self._keep([part for block in self.blocks for part in _others(block, test(block))])
+        self._keep([part for block in self.blocks for part in others(block, test(block))])
 
     def _keep(self, parts: list[RowBlock]) -> None:
         """Only these of its rows; they are numbered anew, unless some may be in coded blocks."""
@@ -412,18 +383,3 @@ def _are_alike(blocks: list[RowBlock]) -> bool:
         return False
     rows = last.first + len(last) - first.first
     return len(first) <= min(LARGE, MANY * len(last)) and rows == sum(map(len, blocks))
-
-
-def _chosen(block: RowBlock, chosen: Meant) -> RowBlock:
-    """Some rows of a block, itself when they are all."""
-    if isinstance(chosen, bool):
-        return block if chosen else block.take(slice(0))
-    return block if not isinstance(chosen, slice) and chosen.all() else block.take(chosen)
-
-
-def _others(block: RowBlock, chosen: Meant) -> list[RowBlock]:
-    """The other rows of a block."""
-    if isinstance(chosen, slice):
-        start, stop, _ = chosen.indices(len(block))
-        return [block.take(slice(start)), block.take(slice(stop, None))]
-    return [_chosen(block, not chosen if isinstance(chosen, bool) else ~chosen).numbered(block.first)]

@@ -22,9 +22,10 @@ from windrow.operators.state.values.multisets import (
     sorted_runs,
     total,
 )
+from windrow.operators.store.chosen_rows import below
 from windrow.operators.store.packed import Packed
 from windrow.operators.store.row_block import Column, RowBlock
-from windrow.operators.store.row_store import RowStore, below
+from windrow.operators.store.row_store import RowStore
 from windrow.operators.store.sealing import Sealing
 from windrow.semantics.progress.policies import START
 

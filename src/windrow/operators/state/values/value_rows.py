@@ -14,8 +14,9 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.values.multisets import Multiset, ValueCodes
+from windrow.operators.store.chosen_rows import below, between
 from windrow.operators.store.row_block import RowBlock
-from windrow.operators.store.row_store import RowStore, below, between
+from windrow.operators.store.row_store import RowStore
 from windrow.operators.store.sealing import Sealing
 
 

@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.state.groups import Codes
+from windrow.operators.store.chosen_rows import Test
 from windrow.operators.store.row_block import RowBlock
-from windrow.operators.store.row_store import RowStore, Test
+from windrow.operators.store.row_store import RowStore
 from windrow.operators.windows.row_shape import RowShape
 
 

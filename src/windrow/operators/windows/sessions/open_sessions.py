@@ -23,8 +23,8 @@ from windrow.operators.state.layout import Table
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.value_rows import ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, state_of
+from windrow.operators.store.chosen_rows import between
 from windrow.operators.store.row_block import RowBlock
-from windrow.operators.store.row_store import between
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.semantics.progress.policies import END
