@@ -18,8 +18,7 @@ from streamzip.windows import VALUE_BYTES
 
 from windrow.operators.kernels.compression.columns import new_rooms, read_rows, write_column
 from windrow.operators.kernels.compression.decimals import flipped
-from windrow.operators.kernels.compression.plans import new_plan
-from windrow.operators.kernels.compression.words import PAD
+from windrow.operators.kernels.compression.plans import PAD, new_plan
 
 HEADER_BYTES = 35
 """What is kept of a block beside its bytes: offset, rows, kind, least, greatest."""

@@ -11,14 +11,8 @@ from windrow.operators.aggregate.partials import SharedPanesOperator
 from windrow.operators.base import Operator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
-from windrow.operators.handshake.lookup import Lookup
-from windrow.operators.handshake.operator import HandshakeJoin
-from windrow.operators.handshake.scanning import Scan
 from windrow.operators.input.input import Input
 from windrow.operators.input.policy import LeadLimit
-from windrow.operators.joins.asof import AsOfJoinOperator
-from windrow.operators.joins.in_order import InOrderJoinOperator
-from windrow.operators.joins.operator import JoinOperator
 from windrow.operators.rowwise.distinct import DupElim
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.select_project import ProjectOperator, SelectOperator
@@ -180,13 +174,23 @@ def _window(node: nodes.Window) -> Operator:
 
 
 def _join(node: nodes.PhysicalJoin) -> Operator:
+    """Operators of joins are imported here: a query without one starts sooner."""
     asked, shapes, output = node.asked, shapes_below(node.asked), shape_of(node.asked)
     if isinstance(node, nodes.AsOfJoin):
+        from windrow.operators.joins.asof import AsOfJoinOperator
+
         return AsOfJoinOperator(asked, shapes, output)
     options: dict[str, Any] = {"threads": node.threads, "passes": node.passes}
     if isinstance(node, nodes.Handshake):
+        from windrow.operators.handshake.lookup import Lookup
+        from windrow.operators.handshake.operator import HandshakeJoin
+        from windrow.operators.handshake.scanning import Scan
+
         options["local"] = Lookup if node.looks_up else Scan
         return HandshakeJoin(asked, shapes, output, node.conditions, **options)
+    from windrow.operators.joins.in_order import InOrderJoinOperator
+    from windrow.operators.joins.operator import JoinOperator
+
     made = InOrderJoinOperator if isinstance(node, nodes.InOrderJoin) else JoinOperator
     return made(asked, shapes, output, node.conditions, **options)
 

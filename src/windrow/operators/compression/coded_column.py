@@ -4,6 +4,8 @@ A block is coded as what makes it smallest: one value, distances from the least,
 differences, a dictionary, runs, floats as decimal fractions first, or raw. All blocks lie in one buffer; what is true
 of each (its rows, least, greatest, kind) stands in arrays beside it, about 35 bytes a block. Neighbouring blocks of
 one and the same value are one block, however long.
+
+Kernels are imported by what calls them: many a query keeps no rows, and need not wait for them.
 """
 
 from __future__ import annotations
@@ -21,11 +23,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import InternalError, QueryError
 from windrow.operators.compression.saved_blocks import MOST_ROWS, Header, from_table, starts_of, to_table
-from windrow.operators.kernels.compression.columns import read_column, take_rows, write_column
-from windrow.operators.kernels.compression.decimals import flip_all
-from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, RAW, new_plan
-from windrow.operators.kernels.compression.words import PAD
-from windrow.operators.kernels.planes.directory import new_directory
+from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, PAD, RAW, new_plan
 
 _WORDS = np.dtype(np.uint64)
 _DTYPES = tuple(np.dtype(name) for name in ("int64", "int32", "uint8", "bool", "float64"))
@@ -88,6 +86,8 @@ class CodedColumn:
         array = np.ascontiguousarray(values)
         _check(array, block_rows)
         if array.dtype == np.float64 or nature is Nature.FLOAT_BITS:
+            from windrow.operators.kernels.compression.decimals import flip_all
+
             nature = Nature.FLOAT_BITS
             words = np.empty(len(array), np.int64)
             flip_all(array.view(np.int64), words)
@@ -111,6 +111,8 @@ class CodedColumn:
     @cached_property
     def blocks(self) -> Integers:
         """What folding wants to know of each block."""
+        from windrow.operators.kernels.planes.directory import new_directory
+
         headers = self.starts, self.offsets, self.leasts, self.greatests, self.block_kinds, self.skips
         blocks: Integers = new_directory(self.data, self.nature is not Nature.INTEGERS, *headers)
         return blocks
@@ -139,6 +141,8 @@ class CodedColumn:
 
     def _words(self, start: int, stop: int, *, as_bits: bool = False) -> Integers:
         """The integers that are coded; those of floats `as_bits` or as keys."""
+        from windrow.operators.kernels.compression.columns import read_column
+
         words = np.empty(stop - start, np.uint64)
         if stop > start:
             arrays = self.starts, self.offsets, self.leasts, self.block_kinds, self.skips
@@ -147,6 +151,8 @@ class CodedColumn:
         return words.view(np.int64)
 
     def _taken(self, rows: Integers) -> Integers:
+        from windrow.operators.kernels.compression.columns import take_rows
+
         words = np.empty(len(rows), np.uint64)
         if len(rows):
             blocks = self.starts.searchsorted(rows, side="right")
@@ -349,6 +355,8 @@ def _coded(
     folded: int,
     plan: Integers | None,
 ) -> CodedColumn:
+    from windrow.operators.kernels.compression.columns import write_column
+
     most = -(-len(words) // block_rows)
     starts, offsets = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
     leasts, greatests, kinds = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)

@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
-from windrow.operators.kernels.compression.columns import first_damaged
-from windrow.operators.kernels.compression.distinct import MOST
 from windrow.operators.kernels.compression.plans import CHANGE, CONSTANT, DECIMALS, KNOWN, RAW
 
 VERSION = 1
@@ -117,6 +115,9 @@ def _check_header(header: Header, about: tuple[str, str, int]) -> None:
 
 def _check_blocks(header: Header, data: npt.NDArray[np.uint8], block_rows: int) -> None:
     """Read every block once, with so much room behind the bytes that no block can be read beyond it."""
+    from windrow.operators.kernels.compression.columns import first_damaged
+    from windrow.operators.kernels.compression.distinct import MOST
+
     starts = starts_of(header["rows"])
     roomy = np.concatenate([data, np.zeros(_ROOM + _ROOM_A_ROW * (block_rows + MOST), np.uint8)])
     bounds, rest = (header["least"], header["greatest"]), (header["kind"], header["skip"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,14 @@ from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
 from windrow.operators.windows.base import Closed, Plan
 from windrow.operators.windows.extents import end_of, first_windows, last_closed, start_of
-from windrow.operators.windows.folded_rows import FoldedRows
 from windrow.operators.windows.grouped_rows import GroupedRows
 from windrow.operators.windows.numbered import RowWise
 from windrow.operators.windows.row_shape import NumberedKeys, RowShape
 from windrow.semantics.progress.policies import START
 from windrow.semantics.windows.kinds import Landmark, Sliding
+
+if TYPE_CHECKING:
+    from windrow.operators.windows.folded_rows import FoldedRows
 
 UNPACKED = 1 << 17
 """Rows that are unpacked at once, for all windows they are in."""
@@ -160,6 +163,8 @@ class Buffer(RowWise):
     def _fold(self, found: KeptWindows, last: int) -> None:
         """Look, once for the windows up to `last`, whether their rows can be folded."""
         if self._folded is None and self.shape.folded:
+            from windrow.operators.windows.folded_rows import FoldedRows
+
             high = self.rows.search(end_of(self.window, last))
             self._folded = FoldedRows.of(self.shape, self.rows, int(found.lows[0]), high)
 

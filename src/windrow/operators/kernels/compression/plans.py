@@ -23,6 +23,8 @@ KIND, CODING, DIVISOR, EXPONENT, BYTES, ROWS, AGE, FOLDED = range(8)
 it was made for, how many blocks ago that was, and how
 many sixteenths of it planes may take, 0 where they are not wanted."""
 PLAN_FIELDS = 8
+PAD = 64
+"""Bytes of a buffer after the last one in use, so that eight whole words can be read there."""
 
 
 def new_plan() -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """64-bit words at any byte of a buffer, whole numbers in as few bytes as they need, and how many bits a word has.
 
-Words are read whole, some eight at once, so a buffer has `PAD` bytes after its last.
+Words are read whole, some eight at once, so a buffer has `plans.PAD` bytes after its last.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from numba.extending import intrinsic
 
 from windrow.operators.kernels.compiled import inlined, kernel
 
-PAD = 64
-"""Bytes after the last one in use, so that eight whole words can be read there."""
 _U0, _U1, _U7, _U127, _U128 = (np.uint64(number) for number in (0, 1, 7, 127, 128))
 _WORD, _INDEX, _BIT = ir.IntType(64), ir.IntType(32), ir.IntType(1)
 _LANES, _ZEROS = ir.VectorType(_WORD, 8), ir.VectorType(_INDEX, 8)
