@@ -13,7 +13,7 @@ import numpy as np
 from windrow.operators.kernels.compiled import kernel
 from windrow.operators.kernels.compression.columns import new_rooms, read_rows
 from windrow.operators.kernels.compression.plans import CONSTANT
-from windrow.operators.kernels.compression.words import bit_length
+from windrow.operators.kernels.compression.words import bit_length, trailing_zeros
 from windrow.operators.kernels.planes.directory import (
     AT,
     BASE,
@@ -48,9 +48,10 @@ from windrow.operators.kernels.planes.layout import TOGETHER, cut_plane, plane_w
 
 LAID, ELSEWHERE, BROKEN = 1, 0, -1
 """What became of a stretch: its planes are there, a value of it is not on the line, or a block is damaged."""
-RANK, ALIVE, FOUND, PARTED, STATE = 0, 8, 16, 24, 32
+RANK, ALIVE, FOUND, PARTED, DONE, STATE = 0, 8, 16, 24, 32, 40
 """Bytes of the state of a rank: how many rows with the bits found so far come before it, how many have these; the bits;
-the bit at which the next row parted from it, for which other rows are marked; the bytes of all."""
+the bit at which the next row parted from it, for which other rows are marked; whether all bits are found; the bytes of
+all."""
 _U0, _U1 = np.uint64(0), np.uint64(1)
 
 
@@ -70,7 +71,7 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
             exponents[i] = exponent
             continue
         stride = (words + 2 * EIGHT) & -EIGHT
-        needed = 4 * asked + 2 * constants + (1 + 2 * asked + width) * stride + 2 * EIGHT
+        needed = STATE // 8 * asked + 2 * constants + (1 + 2 * asked + width) * stride + 2 * EIGHT
         if len(scratch) < needed:
             scratch = np.empty(2 * needed, np.uint64)
         state, noted = scratch.ctypes.data, scratch.ctypes.data + STATE * asked
@@ -185,22 +186,32 @@ def _cut(data, blocks, block, low, high, line, planes, rooms, spare):
 
 @kernel
 def _descend(asked, line, state, noted, marks, planes):
-    """Find all ranks of a stretch, one bit after the other, so that no rank waits for another."""
+    """Find all ranks of a stretch, one bit after the other, so that no rank waits for another.
+
+    Where only one row is left, its other bits are read.
+    """
     _, _, width, stride, size, constants = line
     for k in range(asked):
         own = state + STATE * k
         put_word_at(own + FOUND, 0)
         put_word_at(own + PARTED, -1)
+        put_word_at(own + DONE, 0)
     for bit in range(width - 1, -1, -1):
         plane, above = planes + 8 * bit * stride, planes + 8 * (bit + 1) * stride
         for k in range(asked):
             own, now = state + STATE * k, marks + 8 * (1 + k) * stride
+            if word_at(own + DONE) != 0:
+                continue
             rank, found = word_at(own + RANK), word_at(own + FOUND)
             if bit == width - 1:
                 now, many = marks, count_marked(marks, plane, size)
             else:
                 before = marks if bit == width - 2 else now
                 many = keep_and_count(before, above, (found >> (bit + 1) & 1) - 1, now, plane, size)
+                if word_at(own + ALIVE) == 1 and constants == 0:
+                    put_word_at(own + FOUND, found | _bits_of(_first_marked(now), bit, stride, planes))
+                    put_word_at(own + DONE, 1)
+                    continue
             for owner in range(constants):
                 number = np.uint64(word_at(noted + 16 * owner))
                 if number >> np.uint64(bit) == np.uint64(found) >> np.uint64(bit) | _U1:
@@ -218,22 +229,42 @@ def _descend(asked, line, state, noted, marks, planes):
 
 
 @kernel
+def _first_marked(marks):
+    """The first row that is marked; there must be one."""
+    place = 0
+    while word_at(marks + 8 * place) == 0:
+        place += 1
+    return TOGETHER * place + trailing_zeros(np.uint64(word_at(marks + 8 * place)))
+
+
+@kernel
+def _bits_of(row, highest, stride, planes):
+    """The bits of one row, from the highest of them down."""
+    place, shift, found = planes + 8 * (row >> 6), np.uint64(row & 63), np.int64(0)
+    for bit in range(highest + 1):
+        found |= np.int64(np.uint64(word_at(place + 8 * bit * stride)) >> shift & _U1) << bit
+    return found
+
+
+@kernel
 def _next(line, state, noted, marks, planes):
     """The number that follows that of a rank: the same where more rows have it, or there is none."""
     _, _, _, stride, size, constants = line
     parted, found = word_at(state + PARTED), word_at(state + FOUND)
     if word_at(state + RANK) < word_at(state + ALIVE) - 1 or parted < 0:
         return found
-    prefix, best, some = np.uint64(found) >> np.uint64(parted) | _U1, ~_U0, np.int64(0)
+    prefix, best = np.uint64(found) >> np.uint64(parted) | _U1, ~_U0
     for owner in range(constants):
         number = np.uint64(word_at(noted + 16 * owner))
         if number >> np.uint64(parted) == prefix:
             best = min(best, number)
-    for word in range(0, size, 8):
-        some |= word_at(marks + word)
-    if some == 0:
+    marked = count_marked(marks, marks, size)
+    if marked == 0:
         return np.int64(best)
     least = prefix << np.uint64(parted)
+    if marked == 1 and parted > 0:
+        only = np.uint64(_bits_of(_first_marked(marks), parted - 1, stride, planes))
+        return np.int64(min(least | only, best))
     for bit in range(parted - 1, -1, -1):
         plane, some = planes + 8 * bit * stride, np.int64(0)
         for word in range(0, size, BYTES):
