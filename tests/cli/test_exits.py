@@ -146,6 +146,18 @@ def test_a_fault_is_one_line_and_its_traceback_is_kept(
     assert 0o600 == Path(found[1]).stat().st_mode & 0o777
 
 
+@pytest.mark.parametrize(("error", "told"), [(MemoryError(), ""), (MemoryError("no 5 MiB"), r" \(no 5 MiB\)")])
+def test_memory_that_is_exhausted_is_for_the_user_to_mend(
+    error: MemoryError, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = ended_by(error, monkeypatch)
+    assert 2 == done.exit_code
+    message = (
+        rf"Error: Memory is exhausted{told}\. Hint: kept rows beyond --memory-budget SIZE go to the disk; .*rest\.\n"
+    )
+    assert re.fullmatch(message, done.stderr)
+
+
 def test_where_the_traceback_cannot_be_kept_it_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     done = ended_by(unforeseen(), monkeypatch)

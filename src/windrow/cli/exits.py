@@ -39,6 +39,15 @@ class Fault(click.ClickException):
         super().__init__(f"{who} ({what.rstrip('.')}). {_where(error)}")
 
 
+def _no_memory(error: MemoryError) -> str:
+    """Whoever starts a run says how much memory it may have, and how much of that is for kept rows."""
+    what = str(error).strip()
+    return (
+        f"Memory is exhausted{what and f' ({what})'}. Hint: kept rows beyond --memory-budget SIZE go to the disk; a "
+        "quarter of what the process may have leaves room for the rest."
+    )
+
+
 def _where(error: Exception) -> str:
     """Keep the traceback, and name the file."""
     text = "".join(traceback.format_exception(error))
@@ -88,6 +97,8 @@ def clear_endings() -> Iterator[None]:
             raise UserMistake("\n".join([str(error), *getattr(error, "__notes__", ())])) from error
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except MemoryError as error:
+            raise UserMistake(_no_memory(error)) from error
         except Exception as error:
             raise Fault(error) from error
 

@@ -20,7 +20,9 @@ from windrow.engines.local.run import LocalOptions, Runner
 from windrow.errors import ConfigurationError, DataError
 from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.values import large_windows
-from windrow.operators.store import budget
+from windrow.operators.state.values.multisets import Multiset
+from windrow.operators.state.values.multisets import total as multisets_total
+from windrow.operators.store import budget, sealing
 from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
 from windrow.pipeline import memory as limits
 from windrow.query import Query
@@ -97,9 +99,54 @@ def test_answers_do_not_depend_on_how_much_is_in_memory(name: str) -> None:
     assert answer(query.compress("off")).equals(answer(query, memory=1 << 40))
 
 
-def fed(query: Query) -> Runner:
+@pytest.fixture
+def blocks_of_64(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"BLOCK_ROWS": 64, "LEAST_ROWS": 64, "MOST_ROWS": 256}.items():
+        monkeypatch.setattr(sealing, name, value)
+
+
+@pytest.mark.usefixtures("blocks_of_64")
+def test_a_session_that_is_larger_is_read_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    at_once = Multiset.of
+
+    def of(codes: Any, keys: Any) -> Multiset:
+        sizes.append(len(codes))
+        return at_once(codes, keys)
+
+    monkeypatch.setattr(Multiset, "of", staticmethod(of))
+    query = wr.stream(TABLE, time="ts", progress=wr.slack(5_000)).window(gap=100_000).agg(m=wr.median("x"))
+    expected = np.median(TABLE["x"].drop_null().to_numpy())
+    assert [expected] == answer(query, memory=LIMIT)["m"].to_pylist()
+    assert max(sizes) <= 1_024
+
+
+@pytest.mark.usefixtures("blocks_of_64")
+def test_what_all_windows_hold_goes_to_the_disk_too() -> None:
+    limited, free = (fed(QUERIES["landmark"], limit).metrics() for limit in (LIMIT, None))
+    assert limited.spilled_bytes > 3 * ROWS
+    assert 2 * limited.state_bytes < free.state_bytes
+
+
+@pytest.mark.usefixtures("blocks_of_64")
+@pytest.mark.parametrize("asked", [wr.count_distinct("x"), wr.mode("n"), wr.top_k("x", 3)])
+def test_a_group_that_is_larger_is_looked_at_key_by_key(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def total(multisets: Any) -> Multiset:
+        found = multisets_total(multisets)
+        sizes.append(len(found.codes))
+        return found
+
+    monkeypatch.setattr(large_windows, "total", total)
+    query = grouped().window(range=800_000, slide=800_000).agg(a=asked)
+    assert answer(query.compress("off")).equals(answer(query, memory=LIMIT))
+    assert 100 <= max(sizes) <= 600 < ROWS // 6
+
+
+def fed(query: Query, memory: int | None = LIMIT) -> Runner:
     """A run that has taken all rows, and whose window is open."""
-    runner = Runner(query.plan, query.sources, LocalOptions(memory=LIMIT))
+    runner = Runner(query.plan, query.sources, LocalOptions(memory=memory))
     for batch in TABLE.to_batches(max_chunksize=512):
         runner.feed("rows", batch)
     return runner

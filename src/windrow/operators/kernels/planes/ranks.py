@@ -88,8 +88,7 @@ def find_ranks(data, blocks, block_rows, lows, highs, ranks, found, following, e
         if done == ELSEWHERE:
             continue
         for k in range(asked):
-            put_word_at(state + STATE * k + RANK, ranks[i, k])
-            put_word_at(state + STATE * k + ALIVE, highs[i] - lows[i])
+            _begin(state + STATE * k, ranks[i, k], highs[i] - lows[i])
         _descend(asked, line, state, noted, marks, planes)
         for k in range(asked):
             found[i, k] = least + word_at(state + STATE * k + FOUND)
@@ -185,17 +184,22 @@ def _cut(data, blocks, block, low, high, line, planes, rooms, spare):
 
 
 @kernel
+def _begin(own, rank, rows):
+    """The state of a rank of which no bit is found."""
+    put_word_at(own + RANK, rank)
+    put_word_at(own + ALIVE, rows)
+    put_word_at(own + FOUND, 0)
+    put_word_at(own + PARTED, -1)
+    put_word_at(own + DONE, 0)
+
+
+@kernel
 def _descend(asked, line, state, noted, marks, planes):
     """Find all ranks of a stretch, one bit after the other, so that no rank waits for another.
 
     Where only one row is left, its other bits are read.
     """
     _, _, width, stride, size, constants = line
-    for k in range(asked):
-        own = state + STATE * k
-        put_word_at(own + FOUND, 0)
-        put_word_at(own + PARTED, -1)
-        put_word_at(own + DONE, 0)
     for bit in range(width - 1, -1, -1):
         plane, above = planes + 8 * bit * stride, planes + 8 * (bit + 1) * stride
         for k in range(asked):

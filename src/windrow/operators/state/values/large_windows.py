@@ -2,14 +2,15 @@
 
 A stretch is one pane's runs, sorted by group and key, in coded blocks or on the disk. Groups are put together few at a
 time. The ranks of a group that is too large by itself are found between the bounds of its blocks: only blocks that can
-hold the value are read.
+hold the value are read; all of its values are looked at stretch by stretch of keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,12 +22,35 @@ from windrow.aggregates.kinds.base import Array, Integers, Numbers, Runs
 from windrow.operators.state.groups import Codes
 from windrow.operators.state.keys import from_keys
 from windrow.operators.state.values.multisets import GroupRuns, Multiset, ValueCodes, total
+from windrow.operators.store.budget import Budget
 from windrow.operators.store.row_block import Column, RowBlock
 
 TOGETHER = 1 << 21
 """Rows of groups that are put together at once."""
+LOOKS = 32
+"""Keys of a stretch by which it is decided where a group is cut."""
+RUN_BYTES = 40
+"""Of a run in the multiset of a window, which is there twice while it slides."""
 
 Found = TypeVar("Found")
+
+
+def is_large(runs: int, budget: Budget | None) -> bool:
+    """Whether so many runs are more than memory is to hold as they are."""
+    return budget is not None and budget.is_beyond(runs * RUN_BYTES)
+
+
+def stretch_of(multiset: Multiset) -> RowBlock:
+    """Runs as a stretch."""
+    columns: dict[str, Column] = {"code": multiset.codes, "key": multiset.keys, "count": multiset.counts}
+    return RowBlock(columns, by=("code", "key"))
+
+
+def drained(parts: list[RowBlock]) -> Iterator[RowBlock]:
+    """Each part once, and none is kept here: what was read can go."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
 
 
 @dataclass(frozen=True)
@@ -42,12 +66,20 @@ class LargeWindow:
 
     def plus(self, multiset: Multiset) -> LargeWindow:
         """With values that are in memory."""
-        columns: dict[str, Column] = {"code": multiset.codes, "key": multiset.keys, "count": multiset.counts}
-        return LargeWindow([*self.stretches, RowBlock(columns)] if len(multiset.codes) else self.stretches)
+        return LargeWindow([*self.stretches, stretch_of(multiset)] if len(multiset.codes) else self.stretches)
 
     def multiset(self, first: int, last: int) -> Multiset:
         """The values of some groups in memory."""
-        return total(Multiset(s["code"], s["key"], s["count"]) for s in self.of_groups(first, last))
+        return _in_memory(self.of_groups(first, last))
+
+    def key_by_key(self, code: int) -> Iterator[Multiset]:
+        """The values of one group in their order, few at a time."""
+        stretches = self.of_groups(code, code)
+        cuts = _key_cuts(stretches)
+        for low, high in pairwise([None, *cuts, None]):
+            edges = ((s, 0 if low is None else s.search("key", low)) for s in stretches)
+            found = [(s, a, len(s) if high is None else s.search("key", high)) for s, a in edges]
+            yield _in_memory(stretch.take(slice(a, b)) for stretch, a, b in found if a < b)
 
 
 class LargeRuns(Runs):
@@ -79,6 +111,16 @@ class LargeRuns(Runs):
                 start, rows = at, 0
             rows += size
         yield slice(start, len(self._sizes))
+
+    def _is_large(self, piece: slice) -> bool:
+        """Whether it is one group with too many rows to be put together."""
+        return int(self._sizes[piece].sum()) > TOGETHER
+
+    def _key_by_key(self, piece: slice) -> Iterator[GroupRuns]:
+        """The runs of one group, few keys at a time."""
+        codes, sizes = self._codes[piece], self._sizes[piece]
+        for multiset in self._window.key_by_key(int(codes[0])):
+            yield GroupRuns(self._values, multiset, codes, sizes)
 
     def _runs(self, piece: slice) -> GroupRuns:
         codes = self._codes[piece]
@@ -119,7 +161,13 @@ class LargeRuns(Runs):
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), values, counts
 
     def distinct(self) -> Integers:
-        return self._as_given(np.concatenate(self._each(lambda runs, _: runs.distinct())))
+        found = (
+            sum(runs.distinct() for runs in self._key_by_key(piece))
+            if self._is_large(piece)
+            else self._runs(piece).distinct()
+            for piece in self._pieces()
+        )
+        return self._as_given(np.concatenate([np.asarray(counts) for counts in found]))
 
     def at_edge(self, *, last: bool) -> Array:
         edges: Array = _joined(self._each(lambda runs, _: runs.at_edge(last=last))).take(arrow(self._places))
@@ -127,14 +175,25 @@ class LargeRuns(Runs):
 
     def most_frequent(self, most: int, least: npt.NDArray[np.float64]) -> tuple[Integers, Array, Integers]:
         ordered = least[self._order]
-        found = self._each(lambda runs, piece: runs.most_frequent(most, ordered[piece]))
+        found = [self._most_frequent(piece, most, ordered[piece]) for piece in self._pieces()]
         sizes, counts = (np.concatenate([one[i] for one in found]) for i in (0, 2))
         return self._lists_as_given(sizes, [values for _, values, _ in found], counts)
+
+    def _most_frequent(
+        self, piece: slice, most: int, least: npt.NDArray[np.float64]
+    ) -> tuple[Integers, Array, Integers]:
+        if not self._values.direct or not self._is_large(piece):
+            return self._runs(piece).most_frequent(most, least)
+        found = [runs.most_frequent(most, least) for runs in self._key_by_key(piece)]  # in the order of their values
+        counts = np.concatenate([counts for _, _, counts in found])
+        order = np.argsort(-counts, kind="stable")[:most]
+        values: Array = _joined([values for _, values, _ in found]).take(arrow(order))
+        return np.array([len(order)]), values, counts[order]
 
     def numbers_around(self, ranks: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         at, after, ordered = np.zeros(len(ranks)), np.zeros(len(ranks)), ranks[self._order]
         for piece in self._pieces():
-            if self._values.direct and int(self._sizes[piece].sum()) > TOGETHER:
+            if self._values.direct and self._is_large(piece):
                 code = int(self._codes[piece][0])
                 keys = _keys_at(self._window.of_groups(code, code), int(ordered[piece][0]), int(self._sizes[piece][0]))
                 at[piece], after[piece] = from_keys(keys, self._values.kind).astype(np.float64)
@@ -146,6 +205,23 @@ class LargeRuns(Runs):
 def _joined(arrays: list[Array]) -> Array:
     whole: Array = pa.concat_arrays(arrays)
     return whole
+
+
+def _in_memory(stretches: Iterable[RowBlock]) -> Multiset:
+    return total(Multiset(s["code"], s["key"], s["count"]) for s in stretches)
+
+
+def _key_cuts(stretches: Sequence[RowBlock]) -> list[int]:
+    """Keys between which a group has about half as many runs as are put together at once, by some of each stretch."""
+    found = []
+    for stretch in stretches:
+        places = np.unique(np.linspace(0, len(stretch) - 1, LOOKS).astype(np.int64))
+        found.append((stretch.part("key", places), np.full(len(places), len(stretch) / len(places))))
+    keys, runs = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(keys, kind="stable")
+    steps = np.cumsum(runs[order]) // (TOGETHER / 2)
+    cuts: list[int] = np.unique(keys[order][1:][np.diff(steps) > 0]).tolist()
+    return cuts
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.compression.coded_column import Nature
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.groups import NO_CODES, Codes
-from windrow.operators.state.values.large_windows import LargeWindow
+from windrow.operators.state.values.large_windows import LargeWindow, is_large
 from windrow.operators.state.values.multisets import (
     Multiset,
     RunningMultiset,
@@ -31,8 +31,6 @@ from windrow.semantics.progress.policies import START
 
 _NONE = np.empty(0, np.int64)
 NO_RUNS = RowBlock({"place": _NONE, "code": NO_CODES, "key": _NONE, "count": _NONE})
-RUN_BYTES = 40
-"""Of a run in the multiset of a window, which is there twice while it slides."""
 RUNS = ("place", "code", "key")
 """How runs are sorted."""
 REPEATED, SAMPLE = 2, 1 << 14
@@ -117,8 +115,7 @@ class PanedValues:
         self.closed.append(runs, seal=False)  # first they are needed as they are
 
     def _is_large(self, runs: int) -> bool:
-        """Whether so many runs are more than memory is to hold as they are."""
-        return self.budget is not None and self.budget.is_beyond(runs * RUN_BYTES)
+        return is_large(runs, self.budget)
 
     def _close_apart(self, parts: Sequence[RowBlock]) -> None:
         """Take stretches over as they are, pane by pane: they are not put together."""
@@ -167,6 +164,9 @@ class PanedValues:
     def slide_to(self, end: int) -> Multiset | LargeWindow:
         """The values of the window whose panes end before `end`; valid until the next slide."""
         nothing = Multiset.nothing()
+        if self.forever and self._is_large(len(self.window.now.codes) + self.closed.search(end)):
+            parts = self.closed.parts(0, self.closed.search(end))
+            return LargeWindow(self._stretches(parts, START, end)).plus(self.window.now)
         if self.forever:
             self.window.change(self._between(START, end), nothing)
             self._forget(end)

@@ -13,6 +13,7 @@ from windrow.operators.compression.coded_column import Nature
 from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomCells
 from windrow.operators.state.groups import NO_CODES, Codes
+from windrow.operators.state.values.large_windows import is_large, stretch_of
 from windrow.operators.state.values.multisets import Multiset, ValueCodes
 from windrow.operators.store.chosen_rows import below, between
 from windrow.operators.store.row_block import RowBlock
@@ -26,11 +27,21 @@ class ValueLog(RowStore):
     def __init__(self, sealing: Sealing | None = None, nature: Nature = Nature.INTEGERS) -> None:
         none = np.empty(0, np.int64)
         of_values = None if sealing is None else sealing.having({"key": nature}, _by_place)
+        self._of_runs = None if sealing is None else sealing.having({"key": nature})
         super().__init__(RowBlock({"place": none, "code": NO_CODES, "key": none}), sealing=of_values)
 
     def add(self, places: Integers, codes: Codes, keys: Integers) -> None:
         self.seal()  # what is here from before will stay for longer
         self.append(RowBlock({"place": places, "code": codes, "key": keys}), seal=False)
+
+    def is_large(self, rows: int) -> bool:
+        """Whether so many rows are more than memory is to hold as they are."""
+        return self._of_runs is not None and is_large(rows, self._of_runs.budget)
+
+    def sealed_runs(self, multiset: Multiset) -> RowBlock:
+        """The values of some rows as a stretch of a large window."""
+        assert self._of_runs is not None
+        return self._of_runs.seal(stretch_of(multiset))
 
     def keys_in_use(self) -> Integers:
         return self.used("key")

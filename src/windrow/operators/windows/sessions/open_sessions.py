@@ -20,8 +20,9 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
+from windrow.operators.state.values.large_windows import LargeWindow, drained
 from windrow.operators.state.values.multisets import Multiset
-from windrow.operators.state.values.value_rows import ValueRows
+from windrow.operators.state.values.value_rows import ValueLog, ValueRows
 from windrow.operators.store.cell_rows import cell_rows, converting, state_of
 from windrow.operators.store.chosen_rows import between
 from windrow.operators.store.row_block import RowBlock
@@ -109,13 +110,23 @@ class Sessions:
         answers = Cells(np.arange(len(cells)), spans["code"], cells)
         return Closed(answers, lowered, starts=spans["place"], ends=spans["last"] + self.gap)
 
-    def _multiset(self, part: Values, spans: RowBlock, leave: bool) -> Multiset:
+    def _multiset(self, part: Values, spans: RowBlock, leave: bool) -> Multiset | LargeWindow:
         """The values of each session, under its number."""
         log = self.rows_kept.logs[part]
         if len(spans) == 0:
             return Multiset.nothing()
         among = between("place", int(spans["place"].min()), int(spans["last"].max()) + 1)
-        rows = log.take(among) if leave else log.where(among)
+        parts = log.take_parts(among) if leave else log.parts_where(among)
+        if not log.is_large(sum(map(len, parts))):
+            return self._picked(log, RowBlock.joined(parts or [log.nothing]).opened(), spans, leave)
+        stretches = []
+        for rows in drained(parts):
+            stretches.append(log.sealed_runs(self._picked(log, rows.opened(), spans, leave)))
+            log.seal()
+        return LargeWindow(stretches)
+
+    def _picked(self, log: ValueLog, rows: RowBlock, spans: RowBlock, leave: bool) -> Multiset:
+        """The values among rows of a log that are in a session; where these leave, the others go back."""
         inside, number = _rows_in(spans, rows["code"], rows["place"])
         if leave:
             log.append(rows.take(_without(len(rows), inside)), seal=False)
