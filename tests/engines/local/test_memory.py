@@ -24,6 +24,7 @@ from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.state.values.multisets import total as multisets_total
 from windrow.operators.store import budget, sealing
 from windrow.operators.store.spilled_column import SpilledColumn, SpillFile
+from windrow.operators.windows import buffer
 from windrow.pipeline import memory as limits
 from windrow.query import Query
 
@@ -106,7 +107,8 @@ def blocks_of_64(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("blocks_of_64")
-def test_a_session_that_is_larger_is_read_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["session", "buffer"])
+def test_what_is_larger_is_read_part_by_part(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     at_once = Multiset.of
 
@@ -115,7 +117,10 @@ def test_a_session_that_is_larger_is_read_part_by_part(monkeypatch: pytest.Monke
         return at_once(codes, keys)
 
     monkeypatch.setattr(Multiset, "of", staticmethod(of))
-    query = wr.stream(TABLE, time="ts", progress=wr.slack(5_000)).window(gap=100_000).agg(m=wr.median("x"))
+    monkeypatch.setattr(buffer, "UNPACKED", 1_000)
+    stream = wr.stream(TABLE, time="ts", progress=wr.slack(5_000))
+    tumbling = stream.window(range=1_000_000, slide=1_000_000, align="start", origin=-100_000).strategy("buffer")
+    query = (stream.window(gap=100_000) if way == "session" else tumbling).agg(m=wr.median("x"))
     expected = np.median(TABLE["x"].drop_null().to_numpy())
     assert [expected] == answer(query, memory=LIMIT)["m"].to_pylist()
     assert max(sizes) <= 1_024

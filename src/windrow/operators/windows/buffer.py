@@ -22,6 +22,7 @@ from windrow.operators.state.changes import Saved
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
+from windrow.operators.state.values.large_windows import LargeWindow, is_large, stretch_of
 from windrow.operators.state.values.multisets import Multiset
 from windrow.operators.store.row_block import RowBlock
 from windrow.operators.store.row_store import RowStore
@@ -175,14 +176,24 @@ class Buffer(RowWise):
     def _rows(self, window: int) -> GroupedRows:
         return self.shape.unpack(self.rows.read(*self._places(window)))
 
-    def _multiset(self, window: int, part: Values) -> Multiset | Runs:
-        def listed() -> Multiset:
-            rows = self._rows(window)
-            return Multiset.of(*rows.values(part, rows.times)[1:])
+    def _multiset(self, window: int, part: Values) -> Multiset | LargeWindow | Runs:
+        low, high = self._places(window)
+        if self._folded is not None:
+            folded = self._folded.runs(part, low, high, lambda: self._listed(low, high, part))
+            if folded is not None:
+                return folded
+        sealing = self.plan.sealing
+        if sealing is None or not is_large(high - low, sealing.budget):
+            return self._listed(low, high, part)
+        of_runs = sealing.having({"key": self.plan.values[part].nature})
+        starts = range(low, high, UNPACKED)
+        pieces = (self._listed(start, min(start + UNPACKED, high), part) for start in starts)
+        return LargeWindow([of_runs.seal(stretch_of(piece)) for piece in pieces])
 
-        if self._folded is None:
-            return listed()
-        return self._folded.runs(part, *self._places(window), listed) or listed()
+    def _listed(self, low: int, high: int, part: Values) -> Multiset:
+        """The values of rows, unpacked at once."""
+        rows = self.shape.unpack(self.rows.read(low, high))
+        return Multiset.of(*rows.values(part, rows.times)[1:])
 
     def _states(self, window: int, part: Custom) -> tuple[Codes, CustomState]:
         rows = self._rows(window)
