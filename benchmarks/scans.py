@@ -28,7 +28,7 @@ VALUES = 1 << 25
 SUM_BARS = {8: 3.0, 12: 3.0, 16: 2.0, 20: 2.0}
 SCAN_BAR = 3.0
 SIZES = 1024, 4096
-SCANS = 4_000
+SCANS = 40_000
 PLANES = 64.0
 """Scans are of planes wherever there can be any, however large they are beside other blocks; how many a query would
 have by its own choice is said beside it."""
