@@ -37,7 +37,6 @@ from windrow.operators.kernels.planes.lanes import (
     BYTES,
     EIGHT,
     add_planes,
-    any_marked,
     count_marked,
     keep_and_count,
     keep_marked,
@@ -265,17 +264,17 @@ def _next(line, state, noted, marks, planes):
     marked = count_marked(marks, marks, size)
     if marked == 0:
         return np.int64(best)
-    least = prefix << np.uint64(parted)
-    if marked == 1 and parted > 0:
-        only = np.uint64(_bits_of(_first_marked(marks), parted - 1, stride, planes))
-        return np.int64(min(least | only, best))
-    for bit in range(parted - 1, -1, -1):
-        plane, some = planes + 8 * bit * stride, np.int64(0)
-        for word in range(0, size, BYTES):
-            some |= any_marked(marks + word, plane + word, -1)
-        if some != 0:
+    least, bit = prefix << np.uint64(parted), parted
+    while marked > 1 and bit > 0:
+        bit -= 1
+        plane = planes + 8 * bit * stride
+        without = marked - count_marked(marks, plane, size)
+        if without > 0:
             for word in range(0, size, BYTES):
                 keep_marked(marks + word, plane + word, -1, marks + word)
+            marked = without
         else:
             least |= _U1 << np.uint64(bit)
+    if bit > 0:
+        least |= np.uint64(_bits_of(_first_marked(marks), bit - 1, stride, planes))
     return np.int64(min(least, best))
