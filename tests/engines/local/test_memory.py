@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from tests.soak.broken_off import breaking_after
+from tests.strategies import comparable
 from windrow.cli.progress import closing_line
 from windrow.engines.local.run import LocalOptions, Runner
 from windrow.errors import ConfigurationError, DataError
@@ -196,6 +198,18 @@ def test_what_is_restored_is_no_more_in_memory_than_before(name: str, tmp_path: 
     restored = after.metrics()
     assert 0 < restored.spilled_bytes
     assert restored.kept_bytes <= held.kept_bytes + 2 * LIMIT
+
+
+@pytest.mark.parametrize("saves", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_run_goes_on_with_what_was_on_the_disk(name: str, saves: int, tmp_path: Path) -> None:
+    """Few values in the first panes wait for others while those behind them go into blocks."""
+    query, folder = QUERIES[name], tmp_path / "state"
+    options: dict[str, Any] = {"engine": "local", "checkpoint": str(folder), "batch_rows": 512, "memory": 6 * LIMIT}
+    with breaking_after(saves):
+        query.run(checkpoint_every=900, **options)
+    restored = query.run(restore=True, **options).table
+    assert comparable(query.compress("off").collect(batch_rows=512).to_pylist()) == comparable(restored.to_pylist())
 
 
 def test_files_go_with_the_run(tmp_path: Path) -> None:
