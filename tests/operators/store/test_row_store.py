@@ -222,6 +222,21 @@ def test_what_went_to_the_disk_is_there_again_with_other_codes() -> None:
     assert mapping[codes].tolist() == store.column("code").tolist()
 
 
+def test_rows_that_wait_are_before_those_in_blocks_when_they_are_saved_too() -> None:
+    none, sealing = np.empty(0, np.int64), Sealing(1 << 12, 64, is_asked=True)
+    first, second = (RowBlock({"place": np.arange(a, b), "n": np.arange(a, b) % 7}) for a, b in ((0, 10), (10, 300)))
+    before, after = (RowStore(RowBlock({"place": none, "n": none}), by="place", sealing=sealing) for _ in range(2))
+    before.append(first)
+    before.append(sealing.seal(second).sorted_by("place"))
+    before.append(RowBlock({"place": np.arange(300, 310), "n": np.arange(10)}))
+    saved: dict[str, Any] = before.saved_under("rows")
+    after.restore_under(
+        "rows", {n: table.make() if isinstance(table, Stamped) else table for n, table in saved.items()}
+    )
+    assert list(range(310)) == before.column("place").tolist() == after.column("place").tolist()
+    assert before.column("n").tolist() == after.column("n").tolist()
+
+
 UNFIT: dict[str, tuple[str, str]] = {
     "a column is missing": ("rows.4096..code", ""),
     "another column": ("rows.4096..code", "rows.4096..number"),

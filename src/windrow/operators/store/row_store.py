@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
-from windrow.errors import DataError, InternalError
+from windrow.errors import DataError
 from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.changes import Saved, Stamped, under
 from windrow.operators.store.budget import Kept, added
@@ -77,6 +77,8 @@ class RowStore:
         """Rows at the end. Blocks of like size are joined, so that there are few however rows come."""
         if len(rows) == 0:
             return
+        if rows.is_sealed and self.by is not None and not self.sorts:
+            self._seal_waiting()
         blocks = [*self.blocks, rows.numbered(self.count)]
         self.count += len(rows)
         while len(blocks) - self._apart >= MANY and _are_alike(blocks[-MANY:]):
@@ -105,8 +107,8 @@ class RowStore:
         self.blocks = [*blocks[:start], sealed.numbered(blocks[start].first), *blocks[end:]]
         self._apart = start + 1 if self.sorts else 0
 
-    def seal_waiting(self) -> None:
-        """Put all rows at the end into coded blocks: rows in blocks come behind them, and those that wait are last."""
+    def _seal_waiting(self) -> None:
+        """Put all rows at the end into coded blocks: others in blocks come, and what waits is saved as the last."""
         start = self._waiting_from(self.blocks)
         if self.sealing is not None and start < len(self.blocks):
             waiting = self.blocks[start:]
@@ -135,10 +137,6 @@ class RowStore:
         while start > 0 and not blocks[start - 1].is_sealed:
             start -= 1
         return start
-
-    def _first_waiting(self) -> int:
-        """Where the first block is that is not sealed."""
-        return next((i for i, block in enumerate(self.blocks) if not block.is_sealed), len(self.blocks))
 
     def insert(self, rows: RowBlock) -> None:
         """Rows into their places, after those of equal value; costs the rows from the least of them on."""
@@ -337,11 +335,8 @@ class RowStore:
     def saved_under(self, name: str) -> dict[str, Saved]:
         """All rows as tables: those in coded blocks as they are, a table for each of their columns, the rest in one.
 
-        Coded blocks never change, so each is saved once. Rows that are not in one count as the last: where rows are
-        sorted as they come, they must be.
+        Coded blocks never change, so each is saved once. Rows that are not in one count as the last.
         """
-        if self.by is not None and not self.sorts and any(b.is_sealed for b in self.blocks[self._first_waiting() :]):
-            raise InternalError("rows that wait to be put into blocks lie before others in blocks")
         rest = RowBlock.joined([self.nothing, *(block for block in self.blocks if not block.is_sealed)])
         tables: dict[str, Saved] = {name: (rest if self.by is None else rest.sorted(self.by)).table()}
         for block in self.blocks:

@@ -126,7 +126,6 @@ class PanedValues:
             for pane, stretch in stretches_of(runs):
                 found.setdefault(pane, []).append(stretch)
         last = self.closed.blocks[-1].span("place")[1] if len(self.closed) else START
-        self.closed.seal_waiting()
         for pane in sorted(found):
             if pane <= last:
                 self._put_late((pane, _multiset(stretch)) for stretch in found[pane])
@@ -140,7 +139,6 @@ class PanedValues:
             parts = [merged(parts)] if parts else []
         else:
             parts = [runs if runs.is_sealed else self.closed.sealing.seal(runs) for runs in parts]
-            self.closed.seal_waiting()
         for runs in parts:
             self.closed.append(runs, seal=False)
 
