@@ -259,10 +259,6 @@ class RowStore:
 
     # Rows out
 
-    def take(self, test: Test) -> RowBlock:
-        """Remove and return some rows."""
-        return RowBlock.joined(self.take_parts(test) or [self.nothing]).opened()
-
     def take_parts(self, test: Test) -> list[RowBlock]:
         """Remove and return some rows, block by block."""
         leaving, staying = [], []

@@ -129,8 +129,8 @@ class LargeRuns(Runs):
         multiset = self._window.multiset(int(codes[0]), int(codes[-1]))
         return GroupRuns(self._values, multiset, codes, self._sizes[piece])
 
-    def _each(self, answer: Callable[[GroupRuns, slice], Found]) -> list[Found]:
-        return [answer(self._runs(piece), piece) for piece in self._pieces()]
+    def _each(self, answer: Callable[[GroupRuns], Found]) -> list[Found]:
+        return [answer(self._runs(piece)) for piece in self._pieces()]
 
     def _as_given(self, numbers: Numbers) -> Numbers:
         """Numbers of groups in the order of codes, in that in which they were asked for."""
@@ -155,22 +155,22 @@ class LargeRuns(Runs):
 
     @cached_property
     def listed(self) -> tuple[Integers, Array, Integers]:
-        found = self._each(lambda runs, _: runs.listed)
+        found = self._each(lambda runs: runs.listed)
         sizes, counts = (np.concatenate(a) for a in zip(*((np.diff(o), c) for o, _, c in found), strict=True))
         sizes, values, counts = self._lists_as_given(sizes, [values for _, values, _ in found], counts)
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), values, counts
 
     def distinct(self) -> Integers:
-        found = (
-            sum(runs.distinct() for runs in self._key_by_key(piece))
-            if self._is_large(piece)
-            else self._runs(piece).distinct()
-            for piece in self._pieces()
-        )
-        return self._as_given(np.concatenate([np.asarray(counts) for counts in found]))
+        return self._as_given(np.concatenate([self._distinct(piece) for piece in self._pieces()]))
+
+    def _distinct(self, piece: slice) -> Integers:
+        if not self._is_large(piece):
+            return self._runs(piece).distinct()
+        counts: Integers = np.sum([runs.distinct() for runs in self._key_by_key(piece)], axis=0)
+        return counts
 
     def at_edge(self, *, last: bool) -> Array:
-        edges: Array = _joined(self._each(lambda runs, _: runs.at_edge(last=last))).take(arrow(self._places))
+        edges: Array = _joined(self._each(lambda runs: runs.at_edge(last=last))).take(arrow(self._places))
         return edges
 
     def most_frequent(self, most: int, least: npt.NDArray[np.float64]) -> tuple[Integers, Array, Integers]:
