@@ -163,10 +163,11 @@ def within(receiver: Receiver, places: Sequence[int], done: Sequence[Metrics] = 
     """For some of the queries of a receiver, of which others are done: all are reported by their own places."""
     on_late, on_progress = receiver.on_late, receiver.on_progress
     before = tuple(done)
-    return Receiver(
-        lambda query, batch: receiver.on_result(places[query], batch),
-        on_late and (lambda query, batch: on_late(places[query], batch)),
-        on_progress and (lambda metrics: on_progress(reduce(Metrics.plus, (*before, metrics)))),
+    return replace(
+        receiver,
+        on_result=lambda query, batch: receiver.on_result(places[query], batch),
+        on_late=on_late and (lambda query, batch: on_late(places[query], batch)),
+        on_progress=on_progress and (lambda metrics: on_progress(reduce(Metrics.plus, (*before, metrics)))),
     )
 
 

@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition, Event, Thread, current_thread
 from typing import Generic, TypeAlias, TypeVar
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from windrow.engines.waiting import wait_for_end, wait_until
 from windrow.pipeline.metrics import Metrics, SourceMetrics
+from windrow.sinks.base import Sink
 
 Item = TypeVar("Item")
 Outcome: TypeAlias = tuple[list[Metrics], Metrics]
@@ -39,6 +40,11 @@ class Receiver:
     on_result: Callable[[int, pa.RecordBatch], None]
     on_late: Callable[[int, pa.RecordBatch], None] | None = None
     on_progress: Callable[[Metrics], None] | None = None
+    on_reject: Callable[[pa.RecordBatch], None] | None = None
+    """Takes what no row could be made of, by the columns of `REJECTS`."""
+    sinks: Mapping[str, Sink] = field(default_factory=dict)
+    """Where it all ends up, by name, of a run that may never end: a checkpoint is made with them, and nothing that
+    was given before it is given again. Without, everything given is kept, and a restored run gives it anew."""
 
     @classmethod
     def of_one(

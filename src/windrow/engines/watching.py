@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from windrow.engines.run import Requests
-from windrow.sources.base import BATCH_ROWS, TICK_SECONDS, Element, Position, Reader, Sign, Source
+from windrow.sources.base import BATCH_ROWS, TICK_SECONDS, Delivery, Given, Position, Reader, Sign, Source
 
 _AHEAD = 4
 """Elements that may have come already when a run is asked to close."""
@@ -25,6 +25,10 @@ class WatchedSource(Source):
     requests: Requests
 
     is_live = True
+
+    @property
+    def delivery(self) -> Delivery:
+        return self.source.delivery
 
     def describe(self) -> str:
         return self.source.describe()
@@ -49,7 +53,7 @@ class _WatchedReader:
     def position(self) -> Position:
         return self.reader.position
 
-    def poll(self, timeout: float | None = None) -> Element | Sign:
+    def poll(self, timeout: float | None = None) -> Given | Sign:
         until = None if timeout is None else monotonic() + timeout
         while self.left:
             left = TICK_SECONDS if until is None else min(TICK_SECONDS, max(0.0, until - monotonic()))

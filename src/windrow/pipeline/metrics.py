@@ -19,7 +19,7 @@ class SourceMetrics:
     `early` rows were further ahead than the stream's lead; they are not among those whose value is the largest seen.
     `behind` is how far the row that was furthest behind, of those below the bound, was behind the largest value before
     it (or behind the punctuation in force): with so much slack none would have been below. `jump` is the row that moved
-    progress past most of them, where one did.
+    progress past most of them, where one did. Of `rejected` messages no row could be made.
     """
 
     rows: int = 0
@@ -29,6 +29,7 @@ class SourceMetrics:
     early: int = 0
     behind: int | None = None
     jump: Jump | None = None
+    rejected: int = 0
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> SourceMetrics:
@@ -37,7 +38,7 @@ class SourceMetrics:
 
 
 _ADDED = (
-    *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "results"),
+    *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "rows_rejected", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
     *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes", "spilled_so_far"),
     *("cache_hits", "cache_misses"),
@@ -70,6 +71,7 @@ class Metrics:
     rows_filtered: int = 0
     rows_early: int = 0
     rows_lost: int = 0
+    rows_rejected: int = 0
     results: int = 0
     low_watermark: int | None = None
     high_watermark: int | None = None

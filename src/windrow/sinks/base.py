@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
+from windrow.sources.base import Delivery
 
 Self = TypeVar("Self", bound="Sink")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint keeps of a sink: a place in JSON, and rows that are given out only once it is whole."""
+
+    place: Any = None
+    pending: Sequence[pa.RecordBatch] = ()
 
 
 class Sink(ABC):
     """Takes batches of one schema. As a context manager it closes, or aborts on any exception, an interrupt included.
 
     The exception gets a note of what is left behind.
+
+    Where a stream never ends, nobody keeps all that was given. A checkpoint then asks its sinks to save what they
+    took (`save`), tells them when it is whole (`settle`), and after a crash has them `go_on` from there.
     """
+
+    delivery: ClassVar[Delivery] = Delivery.AT_LEAST_ONCE
+    """How often a result is given where a run that never ends breaks off and is restored."""
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
@@ -30,6 +47,16 @@ class Sink(ABC):
     @abstractmethod
     def abort(self) -> None:
         """Leave nothing behind but what was given out already; after a close it does nothing."""
+
+    def save(self, number: int) -> Saved:
+        """See to it that all that was written can be found again, for the checkpoint of this number."""
+        return Saved()
+
+    def settle(self, number: int) -> None:  # noqa: B027 - most have nothing to do
+        """That checkpoint is whole: what was kept back for it may be given out."""
+
+    def go_on(self, number: int, saved: Saved) -> None:  # noqa: B027
+        """Take back what was written behind that checkpoint, and give what it kept back; comes before all rows."""
 
     def left(self) -> str | None:
         """What an aborted run left behind, for a message; None: nothing."""

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 
@@ -47,6 +49,50 @@ def scheme_of(text: str) -> str | None:
     """The scheme of an address; None for a path."""
     parts = parts_of(text)
     return None if parts is None else parts[0]
+
+
+def options_of(address: str) -> tuple[str, dict[str, str]]:
+    """An address without its options, and these: `name=value` behind a question mark, with `&` between them.
+
+    >>> options_of("udp://127.0.0.1:9000?frames=json&buffer=64%20MB")
+    ('udp://127.0.0.1:9000', {'frames': 'json', 'buffer': '64 MB'})
+    """
+    plain, _, options = address.partition("?")
+    return plain, dict(parse_qsl(options, keep_blank_values=True, separator="&"))
+
+
+def known_options(address: str, options: Mapping[str, str], known: Iterable[str], parameter: str) -> None:
+    """Refuse an option that whoever opens the address does not have: it would change nothing."""
+    for name in options:
+        if name not in frozenset(known):
+            raise ConfigurationError(
+                f"has no option {name!r}",
+                parameter=parameter,
+                value=address,
+                allowed=tuple(known),
+                hint="correct the name, or leave it out",
+            )
+
+
+def host_and_port(address: str, parameter: str, *, path: bool = False) -> tuple[str, int]:
+    """Of `tcp://host:port`; hosts of IPv6 are in brackets.
+
+    >>> host_and_port("udp://[::1]:9000", "output")
+    ('::1', 9000)
+    """
+    try:
+        found = urlsplit(address)
+        host, port = found.hostname, found.port
+    except ValueError:
+        host = port = None
+    if not host or port is None or (found.path and not path):
+        raise ConfigurationError(
+            "must name a host and a port",
+            parameter=parameter,
+            value=address,
+            hint=f"write {scheme_of(address)}://127.0.0.1:9000",
+        )
+    return host, port
 
 
 def own_path(text: str | Path) -> Path:

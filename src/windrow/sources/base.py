@@ -13,8 +13,11 @@ import pyarrow as pa
 
 from windrow.errors import QueryError, SourceError
 from windrow.semantics.progress.policies import Punctuation
+from windrow.sources.rejects import Rejects, unreadable
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
+Given: TypeAlias = Element | Rejects
+"""What a reader gives: elements, and now and then what it could not make rows of."""
 
 Position: TypeAlias = dict[str, Any]
 """From where a source goes on: a small JSON object.
@@ -37,6 +40,14 @@ class Sign(Enum):
     END = "nothing more comes"
 
 
+class Delivery(Enum):
+    """How often a row counts when a run breaks off and is restored; and a result, where it is a sink's."""
+
+    EXACTLY_ONCE = "exactly once"
+    AT_LEAST_ONCE = "at least once"
+    AT_MOST_ONCE = "at most once"
+
+
 class Reader(Protocol):
     """One reading of a source, from a position to its end."""
 
@@ -44,7 +55,7 @@ class Reader(Protocol):
     def position(self) -> Position:
         """Behind all that `poll` gave so far: a reader opened there gives exactly the rest, in batches of any size."""
 
-    def poll(self, timeout: float | None = None) -> Element | Sign:
+    def poll(self, timeout: float | None = None) -> Given | Sign:
         """The next element; a tick when none came within so many seconds (None: wait as long as it takes); the end.
 
         Only a source that is live ever ticks; rows that wait for others are given, too, to one who does not wait. Every
@@ -78,6 +89,11 @@ class Source(ABC):
     def is_live(self) -> bool:
         """Whether its rows may come slowly, and for ever."""
         return False
+
+    @property
+    def delivery(self) -> Delivery:
+        """How often each of its rows counts when a run breaks off and is restored."""
+        return Delivery.EXACTLY_ONCE
 
     @property
     def can_seek(self) -> bool:
@@ -161,6 +177,8 @@ def elements_of(source: Source, position: Position | None = None, *, batch_rows:
     reader = source.open(position, batch_rows=batch_rows)
     try:
         while not isinstance(element := reader.poll(), Sign):
+            if isinstance(element, Rejects):
+                raise unreadable(element)
             yield element
     finally:
         reader.close()

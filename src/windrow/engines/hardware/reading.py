@@ -21,6 +21,7 @@ from windrow.pipeline.graph import progress_of
 from windrow.pipeline.metrics import SourceMetrics
 from windrow.semantics.progress.policies import END, START, External, Punctuation
 from windrow.sources.base import BATCH_ROWS, Source
+from windrow.sources.rejects import Rejects, unreadable
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ def read_whole(
     with closing(interleaved(readings)) as elements:
         for name, element in elements:
             requests.heed()
+            if isinstance(element, Rejects):
+                raise unreadable(element)
             count = taken[name].take(element)
             if count:
                 turns.append((sides[name], count))

@@ -16,7 +16,7 @@ import hashlib
 import re
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
@@ -28,6 +28,7 @@ import pyarrow as pa
 from windrow.durable.folder_lock import unusable
 from windrow.durable.manifests import LOCAL_MANIFEST, damaged, holds_a_run, read_manifest, refuse_other_engine
 from windrow.durable.sealed_files import Damaged, Seal, make_durable, read_stream, verify, write_json, write_stream
+from windrow.engines.local.outputs import PENDING, Outputs, verify_pending
 from windrow.engines.local.state_files import KeptState, StateFiles, States
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning, reason_of
 from windrow.operators.base import Counters
@@ -35,9 +36,10 @@ from windrow.physical.explain.plans import explain
 from windrow.pipeline.graph import Pipeline
 from windrow.plan.nodes import Node
 from windrow.sharded.chunks import VERSION
+from windrow.sinks.base import Sink
 
 RESULTS, LATE = "results", "late"
-_FILE = re.compile(rf"(?:(?:{RESULTS}|{LATE})(?:\.\d+)?-([0-9]+)\.arrow|state-([1-9][0-9]*)\.chunks)")
+_FILE = re.compile(rf"(?:(?:{RESULTS}|{LATE}|{PENDING})(?:\.\d+)?-([0-9]+)\.arrow|state-([1-9][0-9]*)\.chunks)")
 """Files that lie beside the folders, by the number of the checkpoint that wrote them."""
 _NUMBER = re.compile(r"[1-9][0-9]*")
 _DRAFT = re.compile(r"[1-9][0-9]*\.draft")
@@ -89,10 +91,13 @@ class Checkpoints:
         self.words = words_of(plans)
         self.ledger = LocalLedger(self.folder)
         self.state = StateFiles(self.folder)
+        self.outputs = Outputs(self.folder, {})
         self.last: int | None = None
         """The checkpoint that this run began with or wrote last."""
         self.shards = 1
         """Among how many operators groups are divided."""
+        self.listed: dict[str, Any] = {}
+        """What the manifest of a restored run has of its outputs."""
         self.found: tuple[int, dict[str, Any], tuple[KeptState, States]] | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -124,6 +129,7 @@ class Checkpoints:
         self.state.count(number, state)
         before, self.last = self.last, number
         self._sweep({before, number})
+        self.outputs.settle(number)
         return target
 
     def _write(
@@ -147,6 +153,7 @@ class Checkpoints:
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
             "state": listed,
             "given": {file: asdict(seal) for file, seal in given.items()},
+            "outputs": self.outputs.save(number),
         }
         make_durable(self.folder)  # files have names before a manifest counts that names them
         write_json(draft / LOCAL_MANIFEST, manifest)
@@ -175,7 +182,7 @@ class Checkpoints:
                 is_old = _NUMBER.fullmatch(path.name) and int(path.name) not in kept
                 if is_old or _DRAFT.fullmatch(path.name):
                     shutil.rmtree(path, ignore_errors=True)
-            needed = {*self.ledger.files, *self.state.needed(kept)}
+            needed = {*self.ledger.files, *self.state.needed(kept), *self.outputs.needed(kept)}
             for path, _ in self._files():
                 if path.name not in needed:
                     path.unlink(missing_ok=True)
@@ -199,7 +206,15 @@ class Checkpoints:
         for end, results, early in zip(pipeline.ends, manifest["results"], manifest["early"], strict=True):
             end.results, end.early = results, early
         self.ledger.files = _seals(manifest["given"])
+        self.listed = manifest["outputs"]
         return manifest["read"], manifest["positions"]
+
+    def go_on(self, sinks: Mapping[str, Sink]) -> None:
+        """Outputs keep their own places from now on; those of a restored run go on from where they were."""
+        self.outputs = Outputs(self.folder, sinks)
+        if self.last is not None:
+            with self._readable():
+                self.outputs.go_on(self.last, self.listed)
 
     def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
         """What was given before the checkpoint that was restored."""
@@ -222,6 +237,7 @@ class Checkpoints:
                 states = self.state.read(number, manifest["state"])
                 for file, seal in _seals(manifest["given"]).items():
                     verify(self.folder / file, seal)
+                verify_pending(self.folder, manifest["outputs"])
             except Damaged as damage:
                 reached = reached if damages else done
                 damages.append(damage)

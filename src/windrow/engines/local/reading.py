@@ -19,8 +19,9 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.input.input import Input
 from windrow.semantics.progress.policies import END, START, Punctuation
-from windrow.sources.base import Element, Position, Reader, Sign
+from windrow.sources.base import Given, Position, Reader, Sign
 from windrow.sources.iterables.reader import ReadAhead
+from windrow.sources.rejects import Rejects
 
 Clock = Callable[[], float]
 
@@ -46,7 +47,7 @@ class Reading:
         self.silence = silence
         self.clock = clock
         self.last_came = clock()
-        self.waiting: Element | None = None
+        self.waiting: Given | None = None
         self.start = reader.position
         """Where the waiting element begins, or the next one."""
         self.done = done
@@ -76,7 +77,7 @@ class Reading:
             self.last_came = self.clock()
             if isinstance(element, Sign):
                 self.waiting, self.ended = Punctuation(END), True
-            elif isinstance(element, Punctuation):
+            elif isinstance(element, (Punctuation, Rejects)):
                 self.waiting = element
             elif len(element) <= self.done:
                 self.start, self.done = self.reader.position, self.done - len(element)
@@ -87,10 +88,11 @@ class Reading:
 
     @property
     def place(self) -> int:
-        """Where its next row, which is at hand, lies, rounded down to the pace. The end comes at once."""
+        """Where its next row, which is at hand, lies, rounded down to the pace. The end comes at once, and so does
+        what was rejected."""
         element = self.waiting
         assert element is not None
-        if self.ended:
+        if self.ended or isinstance(element, Rejects):
             return START
         if isinstance(element, Punctuation):
             return self.stage.pace.round_down(element.value)
@@ -100,7 +102,7 @@ class Reading:
             self.reach = np.maximum.accumulate(self.places)
         return int(self.places[0])
 
-    def take(self, limit: int) -> Element:
+    def take(self, limit: int) -> Given:
         """The element at hand: of a batch, the rows before the first one above `limit`, and a stride at least."""
         element, self.waiting = self.waiting, None
         assert element is not None
@@ -123,13 +125,13 @@ class ReadAheadReader:
         self.depth = depth
         self.ahead: ReadAhead | None = None
 
-    def poll(self, timeout: float | None = None) -> Element | Sign:
+    def poll(self, timeout: float | None = None) -> Given | Sign:
         if self.ahead is None:
             self.ahead = ReadAhead(self._pairs(), rows=self.depth, others=self.depth)
         taken = self.ahead.take(1, 0.0, timeout)
         if isinstance(taken, Sign):
             return taken
-        element: Element
+        element: Given
         element, self.position = taken[0]
         return element
 
@@ -139,7 +141,7 @@ class ReadAheadReader:
         else:
             self.ahead.stop()
 
-    def _pairs(self) -> Iterator[tuple[Element, Position]]:
+    def _pairs(self) -> Iterator[tuple[Given, Position]]:
         """What the thread reads; it closes what it reads, because nobody else may do that meanwhile."""
         try:
             while not isinstance(element := self.reader.poll(), Sign):
@@ -150,7 +152,7 @@ class ReadAheadReader:
 
 def interleaved(
     readings: Mapping[str, Reading], tick: float | None = None, on_tick: Callable[[], None] = lambda: None
-) -> Generator[tuple[str, Element], None, None]:
+) -> Generator[tuple[str, Given], None, None]:
     """The elements of all sources with their names; a source that ends is followed by its last punctuation.
 
     While something is awaited, `on_tick` is called every `tick` seconds (None: never).

@@ -41,7 +41,8 @@ from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.sources.base import TICK_SECONDS, Source
+from windrow.sources.base import TICK_SECONDS, Given, Source
+from windrow.sources.rejects import Rejects
 
 _PROGRESS_EVERY = 0.2
 
@@ -115,6 +116,8 @@ class Runner:
         columns = columns_read(*self.plans)
         self.sources = {name: _narrowed(sources[name], columns[name]) for name in reading_order(self.plans)}
         self.read = dict.fromkeys(self.sources, 0)
+        self.rejected = dict.fromkeys(self.sources, 0)
+        self.on_reject: Deliver | None = None
         self.latencies: list[float] = []
         self.longest_stall = 0.0
         self.started = time.perf_counter()
@@ -122,6 +125,7 @@ class Runner:
         if self.checkpoints is not None and options.restore:
             read, positions = self.checkpoints.restore(self.pipeline)
             self.read.update(read)
+            self.rejected.update({name: place.get("rejected", 0) for name, place in positions.items()})
         elif self.checkpoints is not None:
             self.checkpoints.begin()
         self.readings = {name: self._reading(name, positions.get(name, {}), clock) for name in self.sources}
@@ -142,13 +146,16 @@ class Runner:
         )
 
     def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
-        """Where results and late rows of a query go; after a restore, what was given before comes first."""
+        """Where results and late rows of a query go; after a restore, what was given before comes first.
+
+        Not so where outputs keep their own places.
+        """
         end, suffix = self.pipeline.ends[place], f".{place}" if place else ""
         end.on_result = self._noted(RESULTS + suffix, on_result)
         end.on_late = self._noted(LATE + suffix, on_late or (lambda _: None))
 
     def _noted(self, kind: str, deliver: Deliver) -> Deliver:
-        if self.checkpoints is None:
+        if self.checkpoints is None or self.checkpoints.outputs.sinks:
             return deliver
         for batch in self.checkpoints.replay(kind):
             deliver(batch)
@@ -163,6 +170,9 @@ class Runner:
     def deliver_all(self, receiver: Receiver) -> Metrics:
         """Run to the end; everything goes where it is wanted."""
         on_late = receiver.on_late
+        self.on_reject = receiver.on_reject
+        if self.checkpoints is not None and receiver.sinks:
+            self.checkpoints.go_on(receiver.sinks)
         for query in range(len(self.plans)):
             self.deliver(partial(receiver.on_result, query), on_late and partial(on_late, query), query)
         return self.run(receiver.on_progress)
@@ -181,7 +191,7 @@ class Runner:
 
     def _feed_all(
         self,
-        elements: Iterable[tuple[str, pa.RecordBatch | Punctuation]],
+        elements: Iterable[tuple[str, Given]],
         on_progress: Callable[[Metrics], None] | None,
     ) -> None:
         reported = saved = 0.0
@@ -200,12 +210,19 @@ class Runner:
     def save(self) -> None:
         """Write a checkpoint now."""
         assert self.checkpoints is not None
-        positions = {name: reading.position for name, reading in self.readings.items()}
+        positions = {
+            name: {**reading.position, "rejected": self.rejected[name]} for name, reading in self.readings.items()
+        }
         self.checkpoints.save(self.pipeline, self.read, positions)
 
-    def feed(self, name: str, element: pa.RecordBatch | Punctuation) -> None:
+    def feed(self, name: str, element: Given) -> None:
         """One element of one source through the plan."""
         before = time.perf_counter()
+        if isinstance(element, Rejects):
+            self.rejected[name] += len(element)
+            if self.on_reject is not None:
+                self.on_reject(element.batch)
+            return
         if not isinstance(element, Punctuation):
             self.read[name] += len(element)
             self.pipeline.push(name, Batch.unread(element))
@@ -221,7 +238,7 @@ class Runner:
         if self.pipeline.results > results:
             self.latencies.append(taken)
 
-    def _elements(self) -> Generator[tuple[str, pa.RecordBatch | Punctuation], None, None]:
+    def _elements(self) -> Generator[tuple[str, Given], None, None]:
         """Elements of all sources, each ended by the last punctuation; time passes while none comes."""
         tick = TICK_SECONDS if any(reading.silence is not None for reading in self.readings.values()) else None
         return interleaved(self.readings, tick, self.pipeline.pass_time)
@@ -249,7 +266,7 @@ class Runner:
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
         kept = kept_by(stages)
-        sources = {o.name: progress_of(o) for o in inputs}
+        sources = {o.name: replace(progress_of(o), rejected=self.rejected[o.name]) for o in inputs}
         middle, last_hundredth = percentiles(self.latencies, 0.5, 0.99)
         return Metrics(
             rows_in=sum(account.rows_in for account in accounts),
@@ -258,6 +275,7 @@ class Runner:
             rows_filtered=sum(account.filtered for account in accounts),
             rows_early=sum(account.early for account in accounts),
             rows_lost=sum(map(lost_rows, ends)),
+            rows_rejected=sum(source.rejected for source in sources.values()),
             results=sum(end.results for end in ends),
             low_watermark=known(min((o.bound for o in inputs), default=START)),
             high_watermark=known(max((o.high for o in inputs), default=START)),

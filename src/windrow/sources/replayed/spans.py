@@ -23,6 +23,7 @@ from windrow.errors import SourceError
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources.base import BATCH_ROWS, Element, Sign, Source, position_of, shrunk
 from windrow.sources.files.file_source import FileSource, look_of
+from windrow.sources.rejects import Rejects
 
 Offset: TypeAlias = dict[str, Any]
 Look: TypeAlias = Hashable
@@ -118,7 +119,11 @@ class Tape:
 
     def _next(self) -> Element | Sign:
         element, self._waiting = self._waiting, None
-        return self._reader.poll() if element is None else element
+        if element is None:
+            given = self._reader.poll()
+            assert not isinstance(given, Rejects), "sources that reject are not replayed"
+            return given
+        return element
 
     def _cut(self, batch: pa.RecordBatch, last: int) -> pa.RecordBatch:
         """The rows of a batch before row `last`; the others wait."""
