@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from windrow.query.places import Outputs
 
 ONLY = {
-    "local": ("threads", "every", "memory_budget"),
+    "local": ("threads", "every", "memory_budget", "once", "rejected"),
     "spark": ("shards", "memory", "memory_budget", "rate", "json_lines", "once"),
     "hardware": CIRCUIT_NAMES,
 }
@@ -40,9 +41,8 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 @click.option(
     "--engine",
     type=click.Choice(["spark", "local", "hardware"]),
-    default="spark",
-    show_default=True,
-    help="Where to run; hardware: on a simulated circuit, see windrow synth.",
+    help="Where to run; spark, unless a stream is read that only this process can (local). hardware: on a simulated "
+    "circuit, see windrow synth.",
 )
 @click.option(
     "--output",
@@ -51,6 +51,7 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
     "kafka://HOST:PORT/TOPIC, parquet:FOLDER, json:FOLDER, csv:FOLDER or console:.",
 )
 @click.option("--late", metavar="PATH", help="Write late rows with the windows they missed (LATE SIDE).")
+@click.option("--rejected", metavar="PATH", help="Write messages that no row could be made of, and why.")
 @click.option(
     "--strategy",
     metavar="NAME",
@@ -72,7 +73,7 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 @click.option("--memory", metavar="SIZE", help="Spark: memory of the embedded JVM, such as 4g.")
 @click.option("--rate", type=click.FloatRange(min=1), metavar="N", help="Spark: replay at N rows a second.")
 @click.option("--json-lines", metavar="PATH", help="Spark: write the metrics of every micro-batch as JSON lines.")
-@click.option("--once", is_flag=True, help="Spark: stop when what is there now has been read.")
+@click.option("--once", is_flag=True, help="Stop when what is there now has been read.")
 @click.option("--threads", type=_COUNT, help="In process: threads to use.")
 @click.option("--every", type=_COUNT, metavar="N", help="In process: checkpoint every N rows.")
 @click.option(
@@ -108,8 +109,7 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
       windrow run trades.sql --checkpoint state --output parquet:answers
       windrow run trades.sql --set trades=other.parquet --strategy wid
     """
-    _check(settings)
-    queries = read_queries(file, text, bindings, _outputs(settings), in_process=settings["engine"] != "spark")
+    queries = _read(file, text, bindings, settings)
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
     if settings["metrics"]:
@@ -118,6 +118,20 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
         done = run_queries(queries, settings)
     if settings["metrics"]:
         _write_metrics(settings["metrics"], _text_of(done))
+
+
+def _read(file: str | None, text: str | None, bindings: tuple[str, ...], settings: dict[str, Any]) -> Sequence[Query]:
+    """The queries, once the settings are right; where to run is decided by what they read, unless it is said."""
+    _check(settings)
+    if settings["engine"]:
+        _check_engine(settings)
+    in_process = settings["engine"] not in ("spark", None)
+    queries = read_queries(file, text, bindings, _outputs(settings), in_process=in_process)
+    if not settings["engine"]:
+        here = any(source.in_process_only for query in queries for source in query.sources.values())
+        settings["engine"] = "local" if here else "spark"
+        _check_engine(settings)
+    return queries
 
 
 @contextmanager
@@ -151,6 +165,10 @@ def _check(settings: dict[str, Any]) -> None:
             raise ConfigurationError("needs --flush slow or --flush lazy", parameter=_flag(name))
     if settings["limit"] and settings["output"]:
         raise ConfigurationError("is for the terminal", parameter="--limit", hint="leave out --limit or --output")
+
+
+def _check_engine(settings: dict[str, Any]) -> None:
+    """Refuse what the engine has not."""
     for other in (engine for engine in ONLY if engine != settings["engine"]):
         for name in ONLY[other]:
             if settings[name] and name not in ONLY[settings["engine"]]:
@@ -166,12 +184,12 @@ def _outputs(settings: dict[str, Any]) -> Outputs:
     """All that the run writes, by the flag that names it."""
     from windrow.query.places import Outputs
 
-    names = ("output", "late", "metrics", "json_lines", "checkpoint", "vcd")
+    names = ("output", "late", "rejected", "metrics", "json_lines", "checkpoint", "vcd")
     return Outputs({_flag(name): settings[name] for name in names})
 
 
 def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
-    for name in ("output", "late", "checkpoint"):
+    for name in ("output", "late", "rejected", "checkpoint"):
         if settings[name]:
             raise ConfigurationError(
                 "takes one query", parameter=f"--{name}", value=f"{count} of them", hint="put each in its own file"
@@ -242,30 +260,34 @@ def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
 
 def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
     from windrow.cli.progress import reporting
-    from windrow.engines.run import Receiver, tagged
+    from windrow.engines.run import tagged
     from windrow.query.running import begin
-    from windrow.query.writing import open_outputs
+    from windrow.query.writing import open_outputs, receiver_of
     from windrow.sinks.terminal import LIMIT
 
     on_spark, target, limit = settings["engine"] == "spark", settings["output"] or "-", settings["limit"] or LIMIT
     # The terminal shows rows as micro-batches end; those of several queries would be mixed up.
-    grows = on_spark and not settings["output"] and len(queries) == 1
+    endless = any(source.is_endless for query in queries for source in query.sources.values())
+    grows = (on_spark or endless) and not settings["output"] and len(queries) == 1
 
     def show(query: int, batch: pa.RecordBatch) -> None:
         if grows:
             report.make_way()
-        opened[query][0](batch)
+        receiver.on_result(query, batch)
 
     with ExitStack() as outputs:  # which close in the order of the queries: the last one that was opened first
-        made = [open_outputs(query.plan, target, settings["late"], limit, live=grows) for query in queries]
-        opened: list[Any] = [outputs.enter_context(output) for output in reversed(made)][::-1]
+        named = {"limit": limit, "rejected": settings["rejected"], "live": grows}
+        made = [open_outputs(query.plan, target, settings["late"], **named) for query in queries]
+        opened = [outputs.enter_context(output) for output in reversed(made)][::-1]
+        receiver = receiver_of(opened, endless=endless)
         # The report ends before the outputs close, so that it never draws over a table.
         with reporting(_domain_of(queries[0]), _total_rows(queries), "starting Spark" if on_spark else "") as report:
             run = begin(
                 [query.plan for query in queries],
                 [query.sources for query in queries],
                 tagged,
-                into=Receiver(show, (lambda query, batch: opened[query][1](batch)) if settings["late"] else None),
+                into=replace(receiver, on_result=show),
+                follow=endless and not settings["once"],
                 on_progress=report,
                 engine=settings["engine"],
                 **_engine_options(settings),
@@ -288,7 +310,9 @@ def _engine_options(settings: dict[str, Any]) -> dict[str, Any]:
         return circuit_settings(settings)
     names = (*RUNNING, *ONLY[settings["engine"]])
     called = OPTIONS[settings["engine"]]
-    options = {called.get(name, name): settings[name] for name in names if settings[name] and name != "once"}
+    options = {
+        called.get(name, name): settings[name] for name in names if settings[name] and name not in ("once", "rejected")
+    }
     return {**options, "restore": settings["restore"]} if settings["checkpoint"] else options
 
 

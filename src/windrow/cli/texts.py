@@ -56,12 +56,21 @@ def read_queries(
     With `in_process` streams are refused that only Spark reads.
     """
     from windrow.query.text import bound_script
+    from windrow.sources.live.standard_input import STANDARD_INPUT
 
     content, given = read_text(file, text), _bound(bindings)
     if outputs is not None:
         outputs.refuse_text(file)
         outputs.refuse_streams(_paths(content, given))
     queries = bound_script(content, given, in_process=in_process).queries
+    described = {source.describe() for query in queries for source in query.sources.values()}
+    if file == "-" and STANDARD_INPUT in described:
+        raise ConfigurationError(
+            "must be a file here, because a stream is read from standard input",
+            parameter="FILE",
+            value="-",
+            hint="put the query into a file, or give it with -e TEXT",
+        )
     if outputs is not None:
         outputs.refuse_sources(one for query in queries for one in query.sources.items())
     if not queries:

@@ -22,6 +22,7 @@ from windrow.plan.checks.nodes import check_supported, shape_of
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.sinks.base import fitted
 from windrow.sources.addresses import own_path
+from windrow.sources.live.pushed import PushChannel, PushedSource
 
 if TYPE_CHECKING:
     from windrow.sources.base import Source
@@ -87,20 +88,24 @@ class Engine(ABC):
     ) -> Run[Item]:
         """Run plans, each over its own sources; what several have in common is read and computed once.
 
-        With `into` they have run when this returns, see `Run`. With `follow`, streams of Spark's that have no end are
-        followed until the run is stopped or closed; without, what is there now is read, and then everything closes.
+        With `into` they have run when this returns, see `Run`. With `follow`, streams that have no end are followed
+        until the run is stopped or closed; without, what is there now is read, and then everything closes.
         Late rows are kept for the reader unless `keep_late` is false. `on_progress` is called by the thread that runs.
         """
         for plan in plans:
             check_supported(plan)
-        bound = [_bound(plan, own) for plan, own in zip(plans, sources, strict=True)]
+        bound, channels = with_channels([_bound(plan, own) for plan, own in zip(plans, sources, strict=True)])
         requests = Requests(follow=follow)
 
         def work(receiver: Receiver) -> Outcome:
             to = _fitting(_reporting(receiver, on_progress), plans)
-            return self._run_all(plans, bound, to, options, requests, is_watched=into is None)
+            try:
+                return self._run_all(plans, bound, to, options, requests, is_watched=into is None)
+            finally:
+                for channel in channels.values():
+                    channel.end()
 
-        return Run(work, requests, item, into=into, keep_late=keep_late, on_end=on_end)
+        return Run(work, requests, item, into=into, keep_late=keep_late, on_end=on_end, channels=channels)
 
     def _run_all(
         self,
@@ -116,7 +121,8 @@ class Engine(ABC):
         each: dict[int, Metrics] = {}
         done: list[Metrics] = []
         for number, (places, shared) in enumerate(sharing_sets(sources)):
-            own = {name: watched(one, requests) for name, one in shared.items()} if is_watched else shared
+            own = {name: one if requests.follow else one.until_now() for name, one in shared.items()}
+            own = {name: watched(one, requests) if is_watched or one.is_endless else one for name, one in own.items()}
             folder = options.checkpoint
             apart = replace(options, checkpoint=str(Path(folder) / f"set-{number}")) if folder and number else options
             to = within(receiver, places, done)
@@ -143,6 +149,19 @@ def check_kind(name: str, annotation: str, value: Any) -> None:
         rule = "must be the path of a folder"
     if value is not None and known and (not isinstance(value, known) or value == ""):
         raise ConfigurationError(rule, parameter=name, value="an empty text" if value == "" else value)
+
+
+def with_channels(
+    sources: Sequence[Mapping[str, Source]],
+) -> tuple[list[Mapping[str, Source]], dict[str, PushChannel]]:
+    """The same sources, those whose rows are pushed with a channel for this run; and the channels by name."""
+    made: dict[int, PushedSource] = {}
+    for own in sources:
+        made |= {id(one): one.for_one_run() for one in own.values() if isinstance(one, PushedSource)}
+    if not made:
+        return list(sources), {}
+    bound: list[Mapping[str, Source]] = [{name: made.get(id(one), one) for name, one in own.items()} for own in sources]
+    return bound, {one.name: one.channel for one in made.values() if one.channel is not None}
 
 
 def sharing_sets(sources: Sequence[Mapping[str, Source]]) -> Iterator[tuple[list[int], Mapping[str, Source]]]:

@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition, Event, Thread, current_thread
-from typing import Generic, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from windrow.engines.waiting import wait_for_end, wait_until
+from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics
 from windrow.sinks.base import Sink
+from windrow.sources.live.pushed import PushChannel
 
 Item = TypeVar("Item")
 Outcome: TypeAlias = tuple[list[Metrics], Metrics]
 """The metrics of each query of a run that has ended, and of all of them."""
+MOST_REJECTED = 1000
+"""Batches of rejected messages that wait for the reader at most; the oldest are only counted."""
 ROOM = 8
 """Result batches that wait for the reader at most."""
 
@@ -93,6 +98,7 @@ class _Mailbox:
         self.changed = Condition()
         self.results: deque[tuple[int, pa.RecordBatch]] = deque()
         self.late: deque[tuple[int, pa.RecordBatch]] = deque()
+        self.rejected: deque[pa.RecordBatch] = deque(maxlen=MOST_REJECTED)
         self.is_read = True
         self.has_ended = False
         self.error: BaseException | None = None
@@ -102,7 +108,7 @@ class _Mailbox:
     @property
     def receiver(self) -> Receiver:
         on_late = (lambda query, batch: self.late.append((query, batch))) if self.keep_late else None
-        return Receiver(self._put, on_late, partial(setattr, self, "metrics"))
+        return Receiver(self._put, on_late, partial(setattr, self, "metrics"), self.rejected.append)
 
     def _put(self, query: int, batch: pa.RecordBatch) -> None:
         with self.changed:
@@ -170,11 +176,14 @@ class Run(Generic[Item]):
         into: Receiver | None = None,
         keep_late: bool = True,
         on_end: Callable[[list[Metrics]], None] | None = None,
+        channels: Mapping[str, PushChannel] = MappingProxyType({}),
     ) -> None:
         """With `into`, everything is handed over there, and the run has ended when this returns.
 
         `item` makes what the reader gets. `on_end` is called once, by the reader, when the run has come to its end.
+        `channels` lead to the streams whose rows are pushed.
         """
+        self._channels = channels
         self._mailbox = _Mailbox(requests, keep_late=keep_late)
         self._item = item
         self._on_end = on_end
@@ -187,8 +196,43 @@ class Run(Generic[Item]):
         self._thread = Thread(target=target, args=arguments, name="windrow-run", daemon=True)
         self._thread.start()
 
+    def push(self, rows: Any, *, to: str | None = None, timeout: float | None = None) -> None:
+        """Give rows to the stream `to` (which need not be said of one alone): a dict, a list of dicts, or Arrow data.
+
+        Waits while the run has enough to do, at most `timeout` seconds, and raises what is wrong with the rows.
+        """
+        self._channel(to).push(rows, timeout)
+
+    def punctuate(self, value: Any, *, group: tuple[Any, ...] | None = None, to: str | None = None) -> None:
+        """Promise that no later row of the stream has a lower time (in its group), where it is `punctuated`."""
+        self._channel(to).punctuate(value, group)
+
+    def _channel(self, name: str | None) -> PushChannel:
+        if name is None and len(self._channels) == 1:
+            return next(iter(self._channels.values()))
+        if name is None or name not in self._channels:
+            raise ConfigurationError(
+                "must be a stream whose rows are pushed",
+                parameter="to",
+                value=name,
+                allowed=tuple(self._channels),
+                hint="make one with wr.stream(None, time=..., schema=...)",
+            )
+        return self._channels[name]
+
     def __iter__(self) -> Iterator[Item]:
         return self
+
+    def __aiter__(self) -> AsyncIterator[Item]:
+        return self._items()
+
+    async def _items(self) -> AsyncIterator[Item]:
+        """The same, while others run in the event loop."""
+        from asyncio import to_thread
+
+        while (taken := await to_thread(self._mailbox.take)) is not None:
+            yield self._item(*taken)
+        self._finish()
 
     def __next__(self) -> Item:
         taken = self._mailbox.take()
@@ -204,6 +248,14 @@ class Run(Generic[Item]):
         """
         late = self._mailbox.late
         return [self._item(*late.popleft()) for _ in range(len(late))]
+
+    def rejected(self) -> list[pa.RecordBatch]:
+        """The messages that no row could be made of, since this was last called: where they came from, and why.
+
+        Those of long ago are only counted.
+        """
+        rejected = self._mailbox.rejected
+        return [rejected.popleft() for _ in range(len(rejected))]
 
     @property
     def metrics(self) -> Metrics:

@@ -27,6 +27,10 @@ class WatchedSource(Source):
     is_live = True
 
     @property
+    def is_endless(self) -> bool:
+        return self.source.is_endless
+
+    @property
     def delivery(self) -> Delivery:
         return self.source.delivery
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -281,14 +281,24 @@ class Query(GroupingSteps, Joins):
 
         return polars.DataFrame(self.collect(**options))
 
-    def write(self, path: str | Path, *, late: str | Path | None = None, **options: Any) -> Metrics:
-        """Write results to a file as windows close: `.parquet`, `.csv` or `.jsonl`; options as in `run`.
+    def write(
+        self,
+        target: str | Path | Callable[[pa.RecordBatch], object],
+        *,
+        late: str | Path | None = None,
+        rejected: str | Path | None = None,
+        follow: bool = False,
+        **options: Any,
+    ) -> Metrics:
+        """Write results as windows close: to a `.parquet`, `.csv` or `.jsonl` file, an address, or a function that
+        takes batches; options as in `run`.
 
-        The text files grow under their name; a run that breaks off leaves what it gave up to then.
+        The text files grow under their name; a run that breaks off leaves what it gave up to then. With `follow`,
+        streams that have no end are followed until someone interrupts it.
         """
         from windrow.query.writing import write_results
 
-        return write_results(self.plan, self.sources, path, late, **options)
+        return write_results(self.plan, self.sources, target, late, rejected, follow=follow, **options)
 
     def to_spark(self, spark: SparkSession | None = None, **settings: Any) -> DataFrame:
         """The answer as a plain DataFrame, streaming unless all data is static: go on with it as with any other.

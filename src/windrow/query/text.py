@@ -15,6 +15,7 @@ from windrow.plan.types.expressions import near_hint, nearest
 from windrow.query.fluent import Query
 from windrow.query.opening import open_data, timed, watermark_slack
 from windrow.semantics.progress.policies import AtEnd
+from windrow.sources.addresses import is_pipe, scheme_of
 
 if TYPE_CHECKING:
     from windrow.language import StreamDeclaration, StreamNames
@@ -99,7 +100,7 @@ class _Binder:
 
     def open(self, declaration: StreamDeclaration) -> Stream:
         """A declared stream bound to the data given under its name, else to its path."""
-        data = self._data(declaration.name, declaration.path)
+        data = as_read(self._data(declaration.name, declaration.path), declaration)
         if data is None:
             raise QueryError(
                 "has neither columns nor data",
@@ -131,6 +132,30 @@ class _Binder:
             if name in self.sources:
                 self.sources[name] = timed(self.sources[name], node.time)
         return {name: source for name, source in self.sources.items() if name in streams}
+
+
+def as_read(data: Any, declaration: StreamDeclaration) -> Any:
+    """A path or an address with what FOLLOW and FORMAT say of it."""
+    if not (declaration.follow or declaration.format):
+        return data
+    follows = isinstance(data, (str, Path)) and (declaration.follow or scheme_of(str(data)) == "follow")
+    if not follows and not is_pipe(data) and not (isinstance(data, str) and scheme_of(data)):
+        word = "FOLLOW" if declaration.follow else "FORMAT"
+        raise QueryError(
+            "is for files that grow, pipes and addresses",
+            parameter=word,
+            value=data if isinstance(data, (str, Path)) else type(data).__name__,
+            hint="say FOLLOW behind a path; a file that is complete tells its format by its ending",
+        )
+    text = str(data)
+    if declaration.follow and scheme_of(text) not in (None, "follow"):
+        raise QueryError(
+            "is for files and folders", parameter="FOLLOW", value=text, hint="leave it out: others never end anyway"
+        )
+    if declaration.follow and scheme_of(text) is None and not is_pipe(data):
+        text = f"follow:{text}"
+    sign = "&" if "?" in text else "?"
+    return f"{text}{sign}format={declaration.format}" if declaration.format else text
 
 
 def _source_of(name: str, query: Query) -> Source:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,22 +17,25 @@ from windrow.plan.nodes import Node
 from windrow.query.places import refuse_overwriting
 from windrow.query.running import begin
 from windrow.sinks import open_sink
-from windrow.sinks.base import Sink
+from windrow.sinks.base import Saved, Sink
 from windrow.sinks.terminal import LIMIT
+from windrow.sources.rejects import REJECTS
 
 if TYPE_CHECKING:
     from windrow.pipeline.metrics import Metrics
     from windrow.sources.base import Source
 
 OnBatch: TypeAlias = "Callable[[pa.RecordBatch], None]"
+Target: TypeAlias = "str | Path | Callable[[pa.RecordBatch], object]"
 
 
 class LateSink(Sink):
     """A sink that takes its columns from the first late rows; when there are none, the file has the columns alone."""
 
-    def __init__(self, target: str | Path, columns: pa.Schema) -> None:
+    def __init__(self, target: str | Path, columns: pa.Schema, parameter: str = "late") -> None:
         self.target = target
         self.columns = columns
+        self.parameter = parameter
         self.sink: Sink | None = None
         self._open(columns).abort()  # a file that cannot be written is found out now, not after the run
 
@@ -39,7 +43,7 @@ class LateSink(Sink):
         try:
             return open_sink(self.target, columns)
         except ConfigurationError as error:
-            error.parameter = "late"
+            error.parameter = self.parameter
             raise
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -56,12 +60,52 @@ class LateSink(Sink):
     def left(self) -> str | None:
         return None if self.sink is None else self.sink.left()
 
+    def save(self, number: int) -> Saved:
+        return Saved() if self.sink is None else self.sink.save(number)
+
+    def settle(self, number: int) -> None:
+        if self.sink is not None:
+            self.sink.settle(number)
+
+    def go_on(self, number: int, saved: Saved) -> None:
+        if saved != Saved():
+            self.sink = self.sink or self._open(self.columns)
+            self.sink.go_on(number, saved)
+
+
+@dataclass(frozen=True)
+class QueryOutputs:
+    """Where everything that one query gives goes, by what it is: `output`, `late` rows, what was `rejected`."""
+
+    sinks: Mapping[str, Sink]
+
+    def of(self, name: str) -> OnBatch | None:
+        """Who takes it; None where nobody asked for it."""
+        return self.sinks[name].write if name in self.sinks else None
+
+
+def receiver_of(opened: Sequence[QueryOutputs], *, endless: bool) -> Receiver:
+    """Where everything goes that some queries give. Of one over `endless` streams checkpoints are made with that."""
+    late = [outputs.sinks["late"] for outputs in opened if "late" in outputs.sinks]
+    return Receiver(
+        lambda query, batch: opened[query].sinks["output"].write(batch),
+        (lambda query, batch: late[query].write(batch)) if late else None,
+        on_reject=opened[0].of("rejected"),
+        sinks=opened[0].sinks if endless and len(opened) == 1 else {},
+    )
+
 
 @contextmanager
 def open_outputs(
-    plan: Node, target: str | Path, late: str | Path | None = None, limit: int | None = None, *, live: bool = False
-) -> Iterator[tuple[OnBatch, OnBatch | None]]:
-    """Where results and late rows go; final at the end of the block.
+    plan: Node,
+    target: Target,
+    late: str | Path | None = None,
+    limit: int | None = None,
+    *,
+    rejected: str | Path | None = None,
+    live: bool = False,
+) -> Iterator[QueryOutputs]:
+    """Where results, late rows and what is no row go; final at the end of the block.
 
     A `live` answer may never end: the terminal shows it row by row, and all of it.
     """
@@ -77,21 +121,34 @@ def open_outputs(
                 live=live,
             )
         )
-        side = None if late is None else stack.enter_context(LateSink(late, late_columns(plan)))
-        yield sink.write, None if side is None else side.write
+        sinks = {"output": sink}
+        if late is not None:
+            sinks["late"] = stack.enter_context(LateSink(late, late_columns(plan)))
+        if rejected is not None:
+            sinks["rejected"] = stack.enter_context(LateSink(rejected, REJECTS, "rejected"))
+        yield QueryOutputs(sinks)
 
 
 def write_results(
-    plan: Node, sources: Mapping[str, Source], target: str | Path, late: str | Path | None = None, **options: Any
+    plan: Node,
+    sources: Mapping[str, Source],
+    target: Target,
+    late: str | Path | None = None,
+    rejected: str | Path | None = None,
+    **options: Any,
 ) -> Metrics:
-    """Run a plan into a sink, and its late rows into another."""
-    named: tuple[tuple[str, Any], ...] = (("output", target), ("late", "-" if late is None else late))
+    """Run a plan into a sink, its late rows into another, and what is no row into a third."""
+    named: tuple[tuple[str, Any], ...] = (("output", target), ("late", late), ("rejected", rejected))
     for parameter, path in named:
+        if (path is None and parameter != "output") or (parameter == "output" and callable(path)):
+            continue
         if not isinstance(path, (str, Path)) or not str(path):
             value = "an empty text" if path == "" else path
             raise ConfigurationError("must be a path", parameter=parameter, value=value)
-    refuse_overwriting(sources.items(), options, output=target, late=late)
+    paths = {parameter: path for parameter, path in named if not callable(path)}
+    refuse_overwriting(sources.items(), options, **paths)
     live = any(source.is_live for source in sources.values())
-    with open_outputs(plan, target, late, live=live) as (on_result, on_late):
-        run = begin([plan], [sources], untagged, into=Receiver.of_one(on_result, on_late), **options)
+    with open_outputs(plan, target, late, rejected=rejected, live=live) as outputs:
+        endless = any(source.is_endless for source in sources.values())
+        run = begin([plan], [sources], untagged, into=receiver_of([outputs], endless=endless), **options)
     return run.wait()

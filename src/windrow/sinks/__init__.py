@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
+from windrow.sinks.addresses import open_address
 from windrow.sinks.base import Sink, only_appends
+from windrow.sinks.lines import CallbackSink
 from windrow.sinks.terminal import LIMIT, LiveTerminalSink, TerminalSink
 from windrow.sinks.text import DelimitedSink, JsonLinesSink
 from windrow.sources.addresses import refuse_address
@@ -19,7 +22,7 @@ ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", "-")
 
 
 def open_sink(
-    target: str | Path,
+    target: str | Path | Callable[[pa.RecordBatch], object],
     schema: pa.Schema,
     *,
     limit: int | None = LIMIT,
@@ -27,7 +30,7 @@ def open_sink(
     early: bool = False,
     live: bool = False,
 ) -> Sink:
-    """The sink for a file by its ending, or for the terminal when the target is `-`.
+    """The sink for a file by its ending, an address, a function that takes batches, or the terminal (`-`).
 
     `limit` and `stream` are for the terminal: how many rows it shows (None: all), and where instead of stdout. A `live`
     answer is shown row by row as it comes. With `early`, results come that are taken back later: files do not take
@@ -35,6 +38,13 @@ def open_sink(
     """
     if str(target) == "-":
         return (LiveTerminalSink if live else TerminalSink)(schema, limit=limit, stream=stream)
+    if callable(target):
+        return CallbackSink(target)
+    if isinstance(target, str) and (sink := open_address(target, schema)) is not None:
+        if early and sink.only_appends:
+            sink.abort()
+            raise only_appends(target)
+        return sink
     if early:
         raise only_appends(str(target))
     hint = "Spark writes to addresses: windrow run --engine spark --output, or to_spark().writeStream"

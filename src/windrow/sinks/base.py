@@ -36,6 +36,9 @@ class Sink(ABC):
     delivery: ClassVar[Delivery] = Delivery.AT_LEAST_ONCE
     """How often a result is given where a run that never ends breaks off and is restored."""
 
+    only_appends: ClassVar[bool] = False
+    """Whether it is a place that early results cannot be taken back from."""
+
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; columns are matched by name."""

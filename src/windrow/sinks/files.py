@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from abc import abstractmethod
 from contextlib import suppress
@@ -12,9 +13,10 @@ from typing import IO, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from windrow.errors import reason_of
-from windrow.sinks.base import Sink, fitted, unwritable
+from windrow.errors import ConfigurationError, reason_of
+from windrow.sinks.base import Saved, Sink, fitted, unwritable
 from windrow.sources.addresses import own_path
+from windrow.sources.base import Delivery
 
 
 class FileSink(Sink):
@@ -27,6 +29,7 @@ class FileSink(Sink):
     """
 
     grows: ClassVar[bool] = False
+    delivery = Delivery.EXACTLY_ONCE
 
     def __init__(self, target: Path, schema: pa.Schema) -> None:
         self.target = own_path(target)
@@ -56,6 +59,38 @@ class FileSink(Sink):
                 self._take_name()
         except OSError as error:
             raise unwritable(self.target, reason_of(error)) from error
+
+    def save(self, number: int) -> Saved:
+        """Rows given later are cut off again where the run goes on from here."""
+        if not self.grows:
+            raise ConfigurationError(
+                "must be a file that can grow where a stream never ends",
+                parameter="output",
+                value=str(self.target),
+                hint="name a .jsonl or .csv file, or a folder that files are added to, such as parquet:answers",
+            )
+        try:
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            raise unwritable(self.target, reason_of(error)) from error
+        return Saved({"bytes": self.file.tell() if self.is_named else None})
+
+    def go_on(self, number: int, saved: Saved) -> None:
+        size = saved.place["bytes"]
+        if size is None:  # nothing had been given yet
+            return
+        try:
+            file = self.target.open("r+b")
+            if file.seek(0, os.SEEK_END) < size:
+                raise unwritable(self.target, f"it has fewer than the {size} bytes it had")
+            file.truncate(size)
+            file.seek(size)
+        except OSError as error:
+            raise unwritable(self.target, reason_of(error)) from error
+        self.file.close()
+        self.partial.unlink(missing_ok=True)
+        self.file, self.is_named = file, True
 
     def close(self) -> None:
         if not self.is_open:

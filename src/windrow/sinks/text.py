@@ -70,15 +70,25 @@ class DelimitedSink(FileSink):
     def __init__(self, target: Path, schema: pa.Schema, delimiter: str = ",") -> None:
         super().__init__(target, schema)
         self.delimiter = delimiter
-        header: list[Any] = quoted(pa.array(schema.names, pa.string()), delimiter).to_pylist()
-        self.file.write((delimiter.join(header) + "\n").encode())
+        self.file.write(header_line(schema, delimiter))
 
     def put(self, batch: pa.RecordBatch) -> None:
-        if batch.num_rows == 0:
-            return
-        texts = [cells(column, self.delimiter) for column in batch.columns]
-        lines = pc.binary_join_element_wise(*texts, self.delimiter)
-        self.file.write("\n".join([*lines.to_pylist(), ""]).encode())
+        self.file.write(delimited_lines(batch, self.delimiter))
+
+
+def header_line(schema: pa.Schema, delimiter: str) -> bytes:
+    """The names of the columns, as the first line of a file."""
+    header: list[Any] = quoted(pa.array(schema.names, pa.string()), delimiter).to_pylist()
+    return (delimiter.join(header) + "\n").encode()
+
+
+def delimited_lines(batch: pa.RecordBatch, delimiter: str) -> bytes:
+    """A line for each row."""
+    if batch.num_rows == 0:
+        return b""
+    texts = [cells(column, delimiter) for column in batch.columns]
+    lines = pc.binary_join_element_wise(*texts, delimiter)
+    return "\n".join([*lines.to_pylist(), ""]).encode()
 
 
 def cells(array: pa.Array[Any], delimiter: str) -> pa.Array[Any]:
@@ -120,7 +130,12 @@ class JsonLinesSink(FileSink):
     grows = True
 
     def put(self, batch: pa.RecordBatch) -> None:
-        names = self.schema.names
-        columns = [plain(column).to_pylist() for column in batch.columns]
-        lines = [encode(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
-        self.file.write("\n".join([*lines, ""]).encode() if lines else b"")
+        self.file.write(json_lines(batch))
+
+
+def json_lines(batch: pa.RecordBatch) -> bytes:
+    """A line with an object for each row."""
+    names = batch.schema.names
+    columns = [plain(column).to_pylist() for column in batch.columns]
+    lines = [encode(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+    return "\n".join([*lines, ""]).encode() if lines else b""

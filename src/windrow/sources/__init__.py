@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
-from windrow.sources.addresses import open_address, scheme_of
+from windrow.sources.addresses import is_pipe, open_address, scheme_of
 from windrow.sources.base import BATCH_ROWS, Element, Position, Reader, Sign, Source, elements_of
 
 __all__ = ["BATCH_ROWS", "Element", "Position", "Reader", "Sign", "Source", "elements_of", "open_source"]
@@ -31,12 +31,25 @@ def open_source(data: Any, *, name: str = "stream", schema: pa.Schema | None = N
     >>> reader.poll()["time"].to_pylist(), reader.poll()["time"].to_pylist(), reader.poll()
     ([3], [1], <Sign.END: 'nothing more comes'>)
     """
+    if data is None:
+        from windrow.sources.live.pushed import open_pushed
+
+        return open_pushed(name=name, schema=schema)
+    if is_pipe(data):
+        from windrow.sources.live.standard_input import open_pipe
+
+        return open_pipe(str(data), name=name, schema=schema)
     if isinstance(data, str) and scheme_of(data):
         return open_address(data, name=name, schema=schema)
     if isinstance(data, (str, Path)):
         from windrow.sources.files.file_source import open_files
 
         return open_files(data, name=name, schema=schema, dictionary=dictionary)
+    return _open_object(data, name, schema)
+
+
+def _open_object(data: Any, name: str, schema: pa.Schema | None) -> Source:
+    """The source for data that is an object of Python's."""
     from windrow.sources import memory
     from windrow.sources.iterables import elements as iterables
 
@@ -50,6 +63,10 @@ def open_source(data: Any, *, name: str = "stream", schema: pa.Schema | None = N
         return memory.open_pandas(data, name=name, schema=schema)
     if hasattr(data, "__arrow_c_stream__"):
         return memory.open_exporter(data, name=name, schema=schema)
+    if hasattr(data, "__aiter__"):
+        from windrow.sources.iterables.asynchronous import waited_for
+
+        data = waited_for(data)
     if isinstance(data, Iterable) and not isinstance(data, (bytes, dict)):
         return iterables.open_iterable(data, name=name, schema=schema)
     raise ConfigurationError(

@@ -28,7 +28,11 @@ STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "
 
 SPARK = "spark"
 """In place of an opener: only that engine reads it."""
-SCHEMES: dict[str, str] = dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK)
+SCHEMES: dict[str, str] = {
+    **dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK),
+    "follow": "windrow.sources.live.follow:open_follow",
+    "tcp": "windrow.sources.live.tcp:open_tcp",
+}
 """Who opens the addresses of a scheme: `module:function`, which receives the address, the stream's `name` and the
 declared `schema` (or None); or `SPARK`."""
 
@@ -104,6 +108,14 @@ def refuse_address(target: str | Path, parameter: str, hint: str) -> None:
     """Refuse what only Spark can write to, or nobody: as a path it would be a folder here that nobody looks for."""
     if isinstance(target, str) and scheme_of(target):
         raise ConfigurationError("must be a path on this machine", parameter=parameter, value=target, hint=hint)
+
+
+def is_pipe(data: object) -> bool:
+    """Whether data is standard input, or a pipe that has a name."""
+    if not isinstance(data, (str, Path)) or not str(data) or "\0" in str(data):
+        return False
+    path, _ = options_of(str(data))
+    return path == "-" or (not scheme_of(path) and own_path(path).is_fifo())
 
 
 def opener_of(address: str, name: str) -> str:

@@ -91,6 +91,20 @@ class Source(ABC):
         return False
 
     @property
+    def is_endless(self) -> bool:
+        """Whether nothing but the user ends it, so that a run keeps nothing of what it gave: its outputs do."""
+        return False
+
+    @property
+    def in_process_only(self) -> bool:
+        """Whether it is read where it is opened, and no other engine can."""
+        return False
+
+    def until_now(self) -> Source:
+        """The same with an end, behind what is there now; a source that does not know that ends when its data does."""
+        return self
+
+    @property
     def delivery(self) -> Delivery:
         """How often each of its rows counts when a run breaks off and is restored."""
         return Delivery.EXACTLY_ONCE

@@ -25,7 +25,7 @@ Bad = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadMessages:
     """The rows of some messages, one for each that is not `bad`, in their order."""
 
     batch: pa.RecordBatch
@@ -36,27 +36,36 @@ class MessageFormat(ABC):
     """How a message is written."""
 
     @abstractmethod
-    def read(self, messages: Sequence[bytes], schema: pa.Schema) -> Read:
+    def read(self, messages: Sequence[bytes], schema: pa.Schema) -> ReadMessages:
         """Their rows in the columns of a schema."""
 
     def read_lines(self, block: bytes, schema: pa.Schema) -> tuple[pa.RecordBatch, list[tuple[int, bytes, str]]]:
         """The rows of whole lines; and the lines that are none, by their numbers. Blank lines are passed over."""
-        lines = [(number, line) for number, line in enumerate(block.splitlines()) if line.strip()]
+        try:
+            return self.whole_lines(block, schema), []
+        except (pa.ArrowException, SourceError, ValueError):
+            pass  # found line by line
+        split = (line.rstrip(b"\r") for line in block.split(b"\n"))
+        lines = [(number, line) for number, line in enumerate(split) if line.strip()]
         found = self.read([line for _, line in lines], schema)
         return found.batch, [(*lines[place], reason) for place, reason in found.bad]
+
+    def whole_lines(self, block: bytes, schema: pa.Schema) -> pa.RecordBatch:
+        """The rows of lines of which each is one, or an error; nothing is done for a single line."""
+        raise ValueError("lines are read one by one")
 
 
 class Halving(MessageFormat):
     """A format that reads many messages at once, or fails as a whole."""
 
-    def read(self, messages: Sequence[bytes], schema: pa.Schema) -> Read:
+    def read(self, messages: Sequence[bytes], schema: pa.Schema) -> ReadMessages:
         bad: list[Bad] = []
         found = [batch for batch in self._good(messages, 0, schema, bad) if batch.num_rows]
         if len(found) == 1:
-            return Read(found[0], tuple(bad))
+            return ReadMessages(found[0], tuple(bad))
         table = pa.Table.from_batches(found, schema=schema).unify_dictionaries().combine_chunks()
         batches = table.to_batches()
-        return Read(batches[0] if batches else empty(schema), tuple(bad))
+        return ReadMessages(batches[0] if batches else empty(schema), tuple(bad))
 
     def _good(
         self, messages: Sequence[bytes], start: int, schema: pa.Schema, bad: list[Bad]
@@ -95,15 +104,12 @@ class JsonMessages(Halving):
             block = b"\n".join([message.replace(b"\r", b" ").replace(b"\n", b" ") for message in messages])
         return _parsed(block, len(messages), schema)
 
-    def read_lines(self, block: bytes, schema: pa.Schema) -> tuple[pa.RecordBatch, list[tuple[int, bytes, str]]]:
+    def whole_lines(self, block: bytes, schema: pa.Schema) -> pa.RecordBatch:
         whole = block.rstrip(b"\r\n")
         rows = whole.count(b"\n") + 1
-        if whole[:1] == b"{" and whole[-1:] == b"}" and whole.count(b"}\n{") == rows - 1:
-            try:
-                return _parsed(whole, rows, schema), []
-            except (pa.ArrowException, SourceError):
-                pass  # found line by line
-        return super().read_lines(block, schema)
+        if whole[:1] != b"{" or whole[-1:] != b"}" or whole.count(b"}\n{") != rows - 1:
+            raise ValueError("a line may be no object")
+        return _parsed(whole, rows, schema)
 
 
 def _check_object(message: bytes) -> None:
@@ -118,6 +124,8 @@ def _check_object(message: bytes) -> None:
 
 def _parsed(block: bytes, rows: int, schema: pa.Schema) -> pa.RecordBatch:
     """Lines as rows, exactly so many."""
+    if not block.isascii():
+        block.decode()  # Arrow does not look whether text is UTF-8
     explicit = pa.schema([pa.field(one.name, read_as(one.type)) for one in schema])
     table = pj.read_json(
         BytesIO(block),
@@ -153,16 +161,23 @@ class CsvMessages(Halving):
         for message in messages:
             if not message.strip():
                 raise ValueError("it is empty")
+        return self._parsed(b"\n".join(messages), len(messages), schema)
+
+    def whole_lines(self, block: bytes, schema: pa.Schema) -> pa.RecordBatch:
+        whole = block.strip(b"\r\n")
+        return self._parsed(whole, whole.count(b"\n") + 1, schema)
+
+    def _parsed(self, block: bytes, rows: int, schema: pa.Schema) -> pa.RecordBatch:
         table = pv.read_csv(
-            BytesIO(b"\n".join(messages)),
+            BytesIO(block),
             read_options=pv.ReadOptions(
                 column_names=list(self.names), block_size=1 << 30, use_threads=False, autogenerate_column_names=False
             ),
             parse_options=pv.ParseOptions(delimiter=self.delimiter, newlines_in_values=False),
             convert_options=self._conversion(schema),
         )
-        if table.num_rows != len(messages):
-            raise ValueError("it holds more than one line")
+        if table.num_rows != rows:
+            raise ValueError("it is not one line of cells")
         return conform(_one_batch(table), schema, "a line")
 
     def _conversion(self, schema: pa.Schema) -> pv.ConvertOptions:
@@ -179,9 +194,9 @@ class CsvMessages(Halving):
 class RawMessages(MessageFormat):
     """Each message is the value of one column, of bytes or of text."""
 
-    def read(self, messages: Sequence[bytes], schema: pa.Schema) -> Read:
+    def read(self, messages: Sequence[bytes], schema: pa.Schema) -> ReadMessages:
         if schema.types == [pa.binary()]:
-            return Read(pa.record_batch([pa.array(messages, pa.binary())], schema=schema))
+            return ReadMessages(pa.record_batch([pa.array(messages, pa.binary())], schema=schema))
         texts, bad = list[str](), list[Bad]()
         for place, message in enumerate(messages):
             try:
@@ -189,7 +204,7 @@ class RawMessages(MessageFormat):
             except UnicodeDecodeError:
                 bad.append((place, "it is no UTF-8 text"))
         column = pa.record_batch([pa.array(texts, pa.string())], names=schema.names)
-        return Read(conform(column, schema, "a message"), tuple(bad))
+        return ReadMessages(conform(column, schema, "a message"), tuple(bad))
 
 
 FORMATS = ("json", "csv", "tsv", "raw")
@@ -231,6 +246,8 @@ def _one_batch(table: pa.Table) -> pa.RecordBatch:
 
 def reason_in(error: Exception) -> str:
     """Why a message is no row, in one line."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is no UTF-8 text"
     if isinstance(error, SourceError):
         return f"{error.parameter} {error.rule}, got {error.value}" if error.value else str(error)
     text = str(error).strip().splitlines()

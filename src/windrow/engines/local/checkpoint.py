@@ -28,7 +28,7 @@ import pyarrow as pa
 from windrow.durable.folder_lock import unusable
 from windrow.durable.manifests import LOCAL_MANIFEST, damaged, holds_a_run, read_manifest, refuse_other_engine
 from windrow.durable.sealed_files import Damaged, Seal, make_durable, read_stream, verify, write_json, write_stream
-from windrow.engines.local.outputs import PENDING, Outputs, verify_pending
+from windrow.engines.local.outputs import PENDING, KeptOutputs, verify_pending
 from windrow.engines.local.state_files import KeptState, StateFiles, States
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning, reason_of
 from windrow.operators.base import Counters
@@ -91,7 +91,7 @@ class Checkpoints:
         self.words = words_of(plans)
         self.ledger = LocalLedger(self.folder)
         self.state = StateFiles(self.folder)
-        self.outputs = Outputs(self.folder, {})
+        self.outputs = KeptOutputs(self.folder, {})
         self.last: int | None = None
         """The checkpoint that this run began with or wrote last."""
         self.shards = 1
@@ -211,7 +211,7 @@ class Checkpoints:
 
     def go_on(self, sinks: Mapping[str, Sink]) -> None:
         """Outputs keep their own places from now on; those of a restored run go on from where they were."""
-        self.outputs = Outputs(self.folder, sinks)
+        self.outputs = KeptOutputs(self.folder, sinks)
         if self.last is not None:
             with self._readable():
                 self.outputs.go_on(self.last, self.listed)

@@ -17,7 +17,7 @@ from windrow.sinks.base import Saved, Sink
 PENDING = "pending"
 
 
-class Outputs:
+class KeptOutputs:
     """The sinks of a run, by name, and what the checkpoints in a folder have of them."""
 
     def __init__(self, folder: Path, sinks: Mapping[str, Sink]) -> None:

@@ -41,7 +41,7 @@ from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.sources.base import TICK_SECONDS, Given, Source
+from windrow.sources.base import TICK_SECONDS, Delivery, Given, Source
 from windrow.sources.rejects import Rejects
 
 _PROGRESS_EVERY = 0.2
@@ -148,14 +148,14 @@ class Runner:
     def deliver(self, on_result: Deliver, on_late: Deliver | None, place: int = 0) -> None:
         """Where results and late rows of a query go; after a restore, what was given before comes first.
 
-        Not so where outputs keep their own places.
+        Not so of streams that never end, where outputs keep their own places.
         """
         end, suffix = self.pipeline.ends[place], f".{place}" if place else ""
         end.on_result = self._noted(RESULTS + suffix, on_result)
         end.on_late = self._noted(LATE + suffix, on_late or (lambda _: None))
 
     def _noted(self, kind: str, deliver: Deliver) -> Deliver:
-        if self.checkpoints is None or self.checkpoints.outputs.sinks:
+        if self.checkpoints is None or any(source.is_endless for source in self.sources.values()):
             return deliver
         for batch in self.checkpoints.replay(kind):
             deliver(batch)
@@ -169,13 +169,24 @@ class Runner:
 
     def deliver_all(self, receiver: Receiver) -> Metrics:
         """Run to the end; everything goes where it is wanted."""
+        try:
+            self._begin(receiver)
+        except BaseException:  # nobody reads, and what was opened would stay open
+            for reading in self.readings.values():
+                reading.reader.close()
+            raise
+        return self.run(receiver.on_progress)
+
+    def _begin(self, receiver: Receiver) -> None:
+        """Say where everything goes, and give what was given before."""
         on_late = receiver.on_late
         self.on_reject = receiver.on_reject
         if self.checkpoints is not None and receiver.sinks:
             self.checkpoints.go_on(receiver.sinks)
+            if self.checkpoints.last is None:  # so that what is given before the first one can be taken back, too
+                self.save()
         for query in range(len(self.plans)):
             self.deliver(partial(receiver.on_result, query), on_late and partial(on_late, query), query)
-        return self.run(receiver.on_progress)
 
     def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
         if on_progress is not None and self.options.threads == 1:  # with more, others wait for the sources
@@ -251,7 +262,8 @@ class Runner:
         ahead = ReadAheadReader(reader) if self.options.threads > 1 else reader
         stage, silence = self.pipeline.inputs[name][0].operator, shortest_silence(self.plans, name)
         assert isinstance(stage, Input)
-        return Reading(ahead, stage, done=position.get("done", 0), silence=silence, clock=clock)
+        is_gone = self.sources[name].delivery is Delivery.AT_MOST_ONCE  # then no row behind the place comes again
+        return Reading(ahead, stage, done=0 if is_gone else position.get("done", 0), silence=silence, clock=clock)
 
     def metrics(self) -> Metrics:
         """Of all queries together: rows are counted once for each query that took them, and once in `sources`."""
@@ -318,6 +330,16 @@ def _narrowed(source: Source, columns: list[str]) -> Source:
     return source if columns == source.schema.names else source.select(columns)
 
 
+def _refuse_second_passes(plans: Sequence[Node], sources: Mapping[str, Source]) -> None:
+    endless = next((name for name, source in sources.items() if source.is_endless), None)
+    if endless is not None and len(passes(plans)) > 1:
+        raise ConfigurationError(
+            "is read once, and these queries read their streams in different orders",
+            parameter=endless,
+            hint="run each query by itself",
+        )
+
+
 def run(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
@@ -329,6 +351,7 @@ def run(
     options.check()
     found: dict[int, Metrics] = {}
     done: list[Metrics] = []
+    _refuse_second_passes(plans, sources)
     with CheckpointLock(options.checkpoint) if options.checkpoint else nullcontext():
         for number, places in enumerate(passes(plans)):
             folder = options.checkpoint and (f"{options.checkpoint}/pass-{number}" if number else options.checkpoint)

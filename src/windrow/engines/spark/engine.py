@@ -9,6 +9,7 @@ from typing import Any
 from windrow.engines.base import Engine
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.engines.spark.session.prerequisites import check_packages
+from windrow.errors import ConfigurationError
 from windrow.physical.costs import calibrated
 from windrow.physical.planner import decided
 from windrow.plan.nodes import Node
@@ -37,9 +38,22 @@ class SparkEngine(Engine):
     ) -> Outcome:
         from windrow.engines.spark.running.run import run
 
+        refuse_unread(sources)
         # Strategies are decided here, because all micro-batches and shards must choose alike.
         plans = [decided(plan, options.statistics, calibrated()) for plan in plans]
         return run(plans, sources, receiver, replace(options, statistics=None), requests)
+
+
+def refuse_unread(sources: Mapping[str, Source]) -> None:
+    """Refuse what can only be read in this process."""
+    for name, source in sources.items():
+        if source.in_process_only:
+            raise ConfigurationError(
+                "must be data that Spark can read",
+                parameter=name,
+                value=source.describe(),
+                hint="say --engine local, or engine='local': it is read in this process",
+            )
 
 
 ENGINE = SparkEngine()

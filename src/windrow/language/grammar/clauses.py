@@ -105,7 +105,10 @@ class CreateStream(exp.Expression):
 
 @dataclass(frozen=True)
 class StreamDeclaration:
-    """A declared stream. `columns` is None when the source knows them, `path` when data is bound by name."""
+    """A declared stream. `columns` is None when the source knows them, `path` when data is bound by name.
+
+    Its files are read as they grow where it `follow`s them; `format` is how its lines are written.
+    """
 
     name: str
     columns: pa.Schema | None
@@ -113,6 +116,8 @@ class StreamDeclaration:
     time: str
     policy: Policy
     idle: Idle | None = None
+    follow: bool = False
+    format: str | None = None
 
     def stream(self, schema: pa.Schema, origin: str | None) -> Stream:
         """The declared stream, once its columns are known."""

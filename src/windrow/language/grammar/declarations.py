@@ -16,7 +16,9 @@ from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ord
 
 
 class DeclarationGrammar(Words):
-    """`CREATE STREAM name [(col TYPE, ...)] [FROM 'path'] PROGRESS ON col [policy] [LEAD ...] [IDLE ...]`."""
+    """`CREATE STREAM name [(col TYPE, ...)] [FROM 'path' [FORMAT f] [FOLLOW]] PROGRESS ON col [policy] [LEAD ...]
+    [IDLE ...]`.
+    """
 
     def _parse_create_stream(self) -> CreateStream:
         """The statement whose CREATE was just read."""
@@ -45,6 +47,8 @@ class DeclarationGrammar(Words):
             clauses["progress"],
             self._leading(clauses.get("policy", AtEnd()), clauses.get("lead"), places),
             clauses.get("idle"),
+            clauses.get("follow", False),
+            clauses.get("format"),
         )
         return CreateStream(this=declaration, places=places)
 
@@ -95,6 +99,10 @@ class DeclarationGrammar(Words):
             if not self._match(TokenType.STRING):
                 self.raise_error("Expected a path in single quotes")
             return "path", self._prev.text
+        if word == "FOLLOW":
+            return "follow", True
+        if word == "FORMAT":
+            return "format", self._word("the name of a format, such as JSON").text.lower()
         if word == "PROGRESS":
             self._need("ON")
             return "progress", self._qualified("the progressing attribute").name

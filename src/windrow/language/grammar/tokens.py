@@ -22,7 +22,11 @@ WINDOW_WORDS = frozenset(
     {"RANGE", "SLIDE", "WA", "WATTR", "PA", "PATTR", "ORDER BY", "RATTR", "SATTR", "ORIGIN", "GAP", "ROWS"}
 )
 SUFFIX_WORDS = frozenset({"EMIT", "LATE", "LATENESS", "STRATEGY", "COMPRESS", "TIMED"})
-DECLARATION_WORDS = frozenset({"FROM", "PROGRESS", "ORDERED", "SLACK", "PUNCTUATED", "IDLE", "LEAD"})
+DECLARATION_WORDS = frozenset(
+    {
+        *("FROM", "FOLLOW", "FORMAT", "PROGRESS", "ORDERED", "SLACK", "PUNCTUATED", "IDLE", "LEAD"),
+    }
+)
 _NO_UNITS = (WINDOW_WORDS - {"ROWS"}) | SUFFIX_WORDS | DECLARATION_WORDS | {"WITHIN", "WALL"}
 _UNIT_TOKENS = frozenset({TokenType.VAR, TokenType.ROW, TokenType.ROWS})
 
