@@ -8,6 +8,7 @@ from typing import Any
 
 from windrow.errors import QueryError
 from windrow.plan.build.queries import Length
+from windrow.semantics.progress.partitions import rows_per_partition
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ordered, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Expression
@@ -125,25 +126,43 @@ def collect(column: str | Expression) -> AggregateSpec:
     return AggregateSpec("collect", column)
 
 
-def slack(amount: Length, *, lead: Lead | Length | None = None) -> Slack | SlackRows:
+def slack(
+    amount: Length, *, lead: Lead | Length | None = None, per: str | Sequence[str] = ()
+) -> Slack | SlackRows:
     """Rows come at most this much behind the largest value seen, or at most this many rows late.
 
-    A row further ahead of that value than `lead` is early: it is set aside, and does not move it.
+    A row further ahead of that value than `lead` is early: it is set aside, and does not move it. With `per`, the
+    columns that name a partition, that is the largest of its own partition, and the stream is as far as the slowest.
 
     >>> slack("60 s").amount.resolve(Domain.TIME, "slack")
     60000000
     >>> slack("100 rows").rows
     100
+    >>> slack("1 s", per="partition").per
+    ('partition',)
     """
-    parsed = Amount.of(amount, "slack")
-    if parsed.is_rows:
-        return SlackRows(Amount(parsed.number).resolve(Domain.INTEGER, "slack"), _lead(lead))
-    return Slack(parsed, _lead(lead))
+    parsed, columns = Amount.of(amount, "slack"), _columns(per)
+    if not parsed.is_rows:
+        return Slack(parsed, _lead(lead), columns)
+    rows = SlackRows(Amount(parsed.number).resolve(Domain.INTEGER, "slack"), _lead(lead))
+    if columns:
+        raise rows_per_partition(", ".join(columns), "say slack('1 s', per=...), or leave per out")
+    return rows
 
 
-def ordered(*, lead: Lead | Length | None = None) -> Ordered:
-    """Rows come in order of the attribute. A row further ahead of the one before it than `lead` is early."""
-    return Ordered(_lead(lead))
+def ordered(*, lead: Lead | Length | None = None, per: str | Sequence[str] = ()) -> Ordered:
+    """Rows come in order of the attribute. A row further ahead of the one before it than `lead` is early.
+
+    With `per`, rows of one partition, as these columns name it, come in order; the stream is as far as the slowest.
+    """
+    return Ordered(_lead(lead), _columns(per))
+
+
+def _columns(per: str | Sequence[str]) -> tuple[str, ...]:
+    columns = (per,) if isinstance(per, str) else per
+    if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
+        raise QueryError("must be names of columns", parameter="per", value=per, hint="as in per='auction'")
+    return tuple(columns)
 
 
 def lead(amount: Length, *, wall_clock: bool = False) -> Lead:
@@ -167,10 +186,7 @@ def punctuated(column: str | None = None, *, per: str | Sequence[str] = ()) -> E
     >>> punctuated("over_until", per="auction")
     External(column='over_until', per=('auction',))
     """
-    columns = (per,) if isinstance(per, str) else per
-    if not isinstance(columns, Sequence):
-        raise QueryError("must be names of columns", parameter="per", value=per, hint="as in per='auction'")
-    return External(column, tuple(columns))
+    return External(column, _columns(per))
 
 
 def at_end() -> AtEnd:

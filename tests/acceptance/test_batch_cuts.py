@@ -63,7 +63,7 @@ def check(expected: oracle.OracleAnswer, asked: wr.Query, cuts: Sequence[int] = 
     outcomes = [outcome(asked, batch_rows=size) for size in cuts]
     for found in outcomes:
         assert comparable(expected.results) == found["results"]
-        missed = comparable(dict(row) for row, _, _ in expected.missed)
+        missed = comparable({name: row[name] for name in SCHEMA.names} for row, _, _ in expected.missed)
         assert missed == comparable({name: dict(row)[name] for name in SCHEMA.names} for row in found["late"])
         account, counted = expected.account, found["metrics"]
         assert (account.used, account.late) == (counted["rows_used"], counted["rows_late"])

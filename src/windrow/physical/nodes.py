@@ -95,6 +95,10 @@ class Read(Physical):
     slack: int = 0
     lead: int | None = None
     """How far ahead rows may be, in units of their time; None: any."""
+    idle: int | None = None
+    """How far one of its partitions may hold back the others, in units of their time; None: as far as it is behind."""
+    silence: float | None = None
+    """After how many seconds of silence one of its partitions no longer holds back the others."""
     keys: frozenset[str] = frozenset()
     """The columns for whose single groups promises are passed on."""
     grids: tuple[Grid | None, ...] = field(default=(), compare=False)

@@ -12,6 +12,7 @@ from windrow.operators.base import Operator
 from windrow.operators.divided.operator import DividedOperator
 from windrow.operators.divided.pre_aggregate import PreAggregatedOperator
 from windrow.operators.input.input import Input
+from windrow.operators.input.partitions import PartitionProgress
 from windrow.operators.input.policy import LeadLimit
 from windrow.operators.rowwise.distinct import DupElim
 from windrow.operators.rowwise.meld import MeldOperator
@@ -27,6 +28,7 @@ from windrow.pipeline.graph import End, Pipeline, Stage
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import loses_unasked, shape_of
 from windrow.plan.nodes import walk as walk_asked
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import lead_of
 
 
@@ -147,6 +149,7 @@ def operator_of(node: nodes.Physical) -> tuple[str, Operator]:
 
 def _input(node: nodes.Read) -> Operator:
     stream, lead = node.asked, lead_of(node.asked.policy)
+    per, idle = partitioned_by(stream.policy), {"idle": node.idle, "silence": node.silence}
     return Input(
         stream.name,
         stream.time,
@@ -158,6 +161,7 @@ def _input(node: nodes.Read) -> Operator:
         stride=node.first.rows,
         is_patient=node.is_patient,
         schema=stream.schema,
+        partitions=PartitionProgress(per, stream.schema, slack=node.slack, **idle) if per else None,
     )
 
 

@@ -116,9 +116,21 @@ class Pipeline:
         for stage in self.stages:
             if isinstance(stage.operator, MeldOperator):
                 stage.operator.go_by(clock)
+            elif isinstance(stage.operator, Input) and stage.operator.partitions is not None:
+                stage.operator.partitions.go_by(clock)
 
     def pass_time(self) -> None:
-        """Time has passed and nothing came: unions with an idle time by the clock may go on."""
+        """Time has passed and nothing came: what has an idle time by the clock may go on, streams, then unions.
+
+        A stream goes on because some of its partitions are silent: its unions have heard nothing of it.
+        """
+        unions = [stage.operator for stage in self.stages if isinstance(stage.operator, MeldOperator)]
+        heard = [list(union.last_seen) for union in unions]
+        for stage in self.stages:
+            if isinstance(stage.operator, Input):
+                self._hand_on(stage, stage.operator.pass_time())
+        for union, last_seen in zip(unions, heard, strict=True):
+            union.last_seen = last_seen
         for stage in self.stages:
             if isinstance(stage.operator, MeldOperator):
                 self._hand_on(stage, stage.operator.pass_time())
@@ -198,14 +210,17 @@ def progress_of(source: Input) -> SourceMetrics:
     """How far a source is."""
     counted, disorder = source.counters, source.disorder
     kind = "punctuation" if isinstance(source.policy, External) else "row"
+    partitions, ended = source.partitions, source.bound == END
     return SourceMetrics(
         counted.rows_in,
         known(source.high),
         known(source.bound),
-        source.bound == END,
+        ended,
         counted.early,
         disorder.behind,
         disorder.jump(counted.rows_in, source.slack, kind),
+        partitions=None if partitions is None else len(partitions),
+        held_back_by=None if partitions is None or ended else partitions.held_back_by,
     )
 
 

@@ -19,7 +19,9 @@ class SourceMetrics:
     `early` rows were further ahead than the stream's lead; they are not among those whose value is the largest seen.
     `behind` is how far the row that was furthest behind, of those below the bound, was behind the largest value before
     it (or behind the punctuation in force): with so much slack none would have been below. `jump` is the row that moved
-    progress past most of them, where one did. Of `rejected` messages no row could be made.
+    progress past most of them, where one did. Of `rejected` messages no row could be made. Where each of its
+    `partitions` has a bound of its own, that is how many there are, and `held_back_by` names the one that the others
+    wait for.
     """
 
     rows: int = 0
@@ -30,6 +32,8 @@ class SourceMetrics:
     behind: int | None = None
     jump: Jump | None = None
     rejected: int = 0
+    partitions: int | None = None
+    held_back_by: str | None = None
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> SourceMetrics:
@@ -52,7 +56,8 @@ class Metrics:
 
     `rows_lost` are those of the late and early ones that are missing although nobody chose to drop them.
     Watermarks are values of the progressing attribute (microseconds for timestamps); latencies are seconds from a
-    punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, and
+    punctuation coming in to its last result going out. `held_back_by` names the source that the others wait for, with
+    its partition where that has a bound of its own, and
     `batch_seconds` is the time of the last micro-batch, where there are such. `strategies` has, for each window
     aggregate of a local run, the strategy that ran and the reasons for it. `longest_stall` is the longest time in
     seconds for which an element kept the next one waiting, in process. Where windows are given in slices,
@@ -121,13 +126,24 @@ def known(value: int) -> int | None:
 
 
 def slowest(sources: Mapping[str, SourceMetrics]) -> str | None:
-    """The source that holds the others back: one that promised nothing yet, else the one that promised least.
+    """The source that holds the others back: one that promised nothing yet, else the one that promised least; and the
+    partition that it waits for itself.
 
     None when there is one source, when all have ended or promised nothing, and when none is behind another.
 
     >>> slowest({"trades": SourceMetrics(9, 70, 60), "quotes": SourceMetrics(4, 50, 40)})
     'quotes'
+    >>> slowest({"trades": SourceMetrics(9, 70, 60, partitions=4, held_back_by="partition 3")})
+    'trades, partition 3'
     """
+    name = next(iter(sources)) if len(sources) == 1 else _slowest_source(sources)
+    partition = sources[name].held_back_by if name is not None else None
+    if partition is not None:
+        return f"{name}, {partition}"
+    return None if len(sources) == 1 else name
+
+
+def _slowest_source(sources: Mapping[str, SourceMetrics]) -> str | None:
     lows = {name: source.low for name, source in sources.items() if not source.ended}
     if len(sources) < 2 or all(low is None for low in lows.values()):
         return None

@@ -12,6 +12,7 @@ from windrow.plan import nodes
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.checks.windows import attribute_of
 from windrow.semantics.joins import RIGHT, AsOf
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import External
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple
@@ -85,7 +86,7 @@ def _names(node: nodes.Node) -> set[str]:
 
 def _progress_columns(stream: nodes.Stream) -> set[str]:
     if not isinstance(stream.policy, External):
-        return {stream.time}
+        return {stream.time, *partitioned_by(stream.policy)}
     carrier = () if stream.policy.column is None else (stream.policy.column,)
     return {stream.time, *carrier, *stream.policy.per}
 

@@ -94,8 +94,8 @@ class Reading:
         assert element is not None
         if self.ended or isinstance(element, Rejects):
             return START
-        if isinstance(element, Punctuation):
-            return self.stage.pace.round_down(element.value)
+        if isinstance(element, Punctuation):  # of a single group or partition it says nothing about where the source is
+            return START if element.group is not None else self.stage.pace.round_down(element.value)
         if len(self.places) == 0:
             pace = self.stage.pace
             self.places = (self.stage.places_of(element) - pace.origin) // pace.step * pace.step + pace.origin

@@ -10,6 +10,7 @@ from windrow.errors import ConfigurationError, UnsupportedError
 from windrow.hardware.planning.options import CircuitOptions
 from windrow.plan.nodes import Stream
 from windrow.plan.types.kinds import domain_of
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import AtEnd, External, Ordered, Slack, SlackRows
 from windrow.semantics.scalars.amounts import Amount, Domain, render
 from windrow.semantics.windows.kinds import Sliding
@@ -127,4 +128,11 @@ def check_policy(stream: Stream) -> None:
         raise UnsupportedError(
             "punctuations for single groups are not available in hardware: all groups have one clock",
             hint="punctuate all of the stream",
+        )
+    if partitioned_by(policy):
+        raise UnsupportedError(
+            "progress by partition is not available in hardware: the rows of a circuit have one clock",
+            parameter="per",
+            value=f"{', '.join(partitioned_by(policy))} of {stream.name}",
+            hint="leave PER out and give more slack, or run it with --engine local or spark",
         )

@@ -12,12 +12,13 @@ from windrow.errors import Position, QueryError
 from windrow.language.expressions.constants import arrow_type
 from windrow.language.grammar.clauses import CreateStream, StreamDeclaration
 from windrow.language.grammar.tokens import DECLARATION_WORDS, Words
+from windrow.semantics.progress.partitions import rows_per_partition
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Lead, Ordered, Policy, Slack, SlackRows
 
 
 class DeclarationGrammar(Words):
-    """`CREATE STREAM name [(col TYPE, ...)] [FROM 'path' [FORMAT f] [FOLLOW]] PROGRESS ON col [policy] [LEAD ...]
-    [IDLE ...]`.
+    """`CREATE STREAM name [(col TYPE, ...)] [FROM 'path' [FORMAT f] [FOLLOW]] PROGRESS ON col [policy [PER col, ...]]
+    [LEAD ...] [IDLE ...]`.
     """
 
     def _parse_create_stream(self) -> CreateStream:
@@ -113,22 +114,28 @@ class DeclarationGrammar(Words):
 
     def _parse_policy(self, word: str) -> Policy:
         if word == "ORDERED":
-            return Ordered()
+            return Ordered(per=self._parse_per())
         if word == "PUNCTUATED":
             column = self._qualified("a column").name if self._match_text_seq("BY") else None
-            return External(column, self._parse_per_columns() if self._match_text_seq("PER") else ())
+            return External(column, self._parse_per())
         first = self._curr
         amount = self._amount("slack")
         if not amount.is_rows:
-            return Slack(amount)
+            return Slack(amount, per=self._parse_per())
         if amount.number.denominator != 1:
             raise QueryError(
                 "must be a whole number of rows", parameter="slack", value=str(amount), position=self._since(first)
             )
+        per = self._curr
+        if names := self._parse_per():
+            hint = "write SLACK 1 SECOND PER ..., or leave PER out"
+            raise rows_per_partition(", ".join(names), hint, self._since(per))
         return SlackRows(int(amount.number))
 
-    def _parse_per_columns(self) -> tuple[str, ...]:
-        """The columns whose values name the group that a punctuation is for."""
+    def _parse_per(self) -> tuple[str, ...]:
+        """The columns whose values name the group that a punctuation is for, or a partition; none without PER."""
+        if not self._match_text_seq("PER"):
+            return ()
         names = [self._qualified("a column").name]
         while self._match(TokenType.COMMA):
             names.append(self._qualified("a column").name)

@@ -23,7 +23,7 @@ from windrow.language.queries.select import read_query, read_statement
 from windrow.plan.build.joins import Both
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Node, Stream
-from windrow.semantics.progress.policies import External
+from windrow.semantics.progress.policies import External, Ordered, Slack
 from windrow.semantics.scalars.expressions import Expression
 
 
@@ -226,4 +226,6 @@ def _spelled(stream: Stream) -> Stream:
 
     if isinstance(policy, External):
         policy = External(policy.column and spelled(policy.column), tuple(map(spelled, policy.per)))
+    elif isinstance(policy, (Ordered, Slack)):
+        policy = replace(policy, per=tuple(map(spelled, policy.per)))
     return replace(stream, time=spelled(stream.time), policy=policy)

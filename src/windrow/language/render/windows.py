@@ -99,14 +99,18 @@ def stream_sql(stream: Stream) -> str:
 
 def _policy_sql(policy: Policy) -> str:
     if isinstance(policy, Slack):
-        return f"SLACK {policy.amount}"
+        return f"SLACK {policy.amount}{_per_sql(policy.per)}"
     if isinstance(policy, SlackRows):
         return f"SLACK {policy.rows} ROWS"
     if isinstance(policy, External):
         by = f" BY {name_sql(policy.column)}" if policy.column else ""
-        return f"PUNCTUATED{by}" + (f" PER {', '.join(map(name_sql, policy.per))}" if policy.per else "")
+        return f"PUNCTUATED{by}{_per_sql(policy.per)}"
     assert isinstance(policy, Ordered)
-    return "ORDERED"
+    return f"ORDERED{_per_sql(policy.per)}"
+
+
+def _per_sql(columns: tuple[str, ...]) -> str:
+    return f" PER {', '.join(map(name_sql, columns))}" if columns else ""
 
 
 def type_sql(kind: pa.DataType) -> str:

@@ -19,10 +19,12 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
 from windrow.operators.base import Batch, Counters, EarlyRows, Element, GroupPunctuations, Operator
 from windrow.operators.input.group_promises import Singles
+from windrow.operators.input.partitions import PartitionProgress
 from windrow.operators.input.policy import Disorder, LeadLimit, implied, settle
 from windrow.operators.input.times import refuse_time, to_units
 from windrow.operators.kernels import input as kernels
 from windrow.operators.kernels.disorder import note_jump
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.keys import present
 from windrow.physical.nodes import Grid
 from windrow.semantics.progress.policies import (
@@ -55,13 +57,15 @@ class Input(Operator):
         stride: int = 1,
         is_patient: bool = False,
         schema: pa.Schema | None = None,
+        partitions: PartitionProgress | None = None,
     ) -> None:
         """`grid` is where windows above may end; None: none is there.
 
         Its rows are read a `pace` at a time where others are read too, `stride` rows at least. It `is_patient` where it
         does not matter when they come.
 
-        `schema` is needed where punctuations are elements for single groups: their values get its types.
+        `schema` is needed where punctuations are elements for single groups: their values get its types. `partitions`
+        is where each of its partitions is, where these have bounds of their own.
         """
         self.name = name
         self.time = time
@@ -80,6 +84,7 @@ class Input(Operator):
         self.recent: Integers = np.empty(0, np.int64)
         self.disorder = Disorder()
         self.singles = Singles(name, policy, self.grid, schema)
+        self.partitions = partitions
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
@@ -93,32 +98,34 @@ class Input(Operator):
     def _rows(self, data: pa.RecordBatch) -> Iterator[Element]:
         times = self.times_of(data)
         self.counters.rows_in += len(times)
-        batch = Batch(data, times, None, self.name)
+        batch, codes = Batch(data, times, None, self.name), self._codes(data)
         if self.lead is not None:
-            batch, early = self._in_reach(batch, self.lead)
+            batch, codes, early = self._in_reach(batch, codes, self.lead)
             yield from early
         if len(batch) == 0:
             return
         if self.grid is not None and self.grid.together:
-            yield replace(batch, bounds=self._bounds(batch.times))
+            yield replace(batch, bounds=self._bounds(batch.times, codes))
         else:
-            yield from self._cut(batch)
-        implied = self._implied()
-        if implied > self.bound:
-            yield self._advance(implied)
+            yield from self._cut(batch, codes)
+        yield from self._imply()
 
-    def _in_reach(self, batch: Batch, lead: LeadLimit) -> tuple[Batch, list[EarlyRows]]:
-        """The rows that are not too far ahead, and the others."""
-        marks, against = lead.judge(batch.times, self.high)
+    def _codes(self, data: pa.RecordBatch) -> Codes:
+        """The number of each row's partition, where the stream has such."""
+        return NO_CODES if self.partitions is None or len(data) == 0 else self.partitions.codes(data)
+
+    def _in_reach(self, batch: Batch, codes: Codes, lead: LeadLimit) -> tuple[Batch, Codes, list[EarlyRows]]:
+        """The rows that are not too far ahead, with their partitions, and the others."""
+        marks, against = lead.judge(batch.times, self.high, self.partitions, codes)
         if not marks.any():
-            return batch, []
+            return batch, codes, []
         early = replace(batch, bounds=against).where(marks)
         self.counters.early += len(early)
-        return batch.where(~marks), [EarlyRows(early)]
+        return batch.where(~marks), codes if self.partitions is None else codes[~marks], [EarlyRows(early)]
 
-    def _cut(self, batch: Batch) -> Iterator[Element]:
+    def _cut(self, batch: Batch, codes: Codes) -> Iterator[Element]:
         start = 0
-        for cut, bound in self._cuts(batch.times):
+        for cut, bound in self._cuts(batch.times, codes):
             if cut > start:
                 yield batch.slice(start, cut)
             start = cut
@@ -129,14 +136,22 @@ class Input(Operator):
         self.bound = check_advance(self.bound, bound)
         return Punctuation(bound)
 
+    def _imply(self) -> Iterator[Punctuation]:
+        """What holds after all that came so far, if it says more than what held before."""
+        implied = self._implied()
+        if implied > self.bound:
+            yield self._advance(implied)
+
     def _implied(self) -> int:
         """The bound after all rows so far, on the grid."""
+        if self.partitions is not None:
+            return self._rounding.round_down(self.partitions.bound)
         return self._rounding.round_down(implied(self.policy, self.slack, high=self.high, settled=self._settled))
 
-    def _bounds(self, times: Integers) -> Integers | None:
+    def _bounds(self, times: Integers, codes: Codes) -> Integers | None:
         """The bound that each row meets; None when no row is below one that moved."""
-        if isinstance(self.policy, SlackRows):
-            bounds = np.maximum(self._highs(times, Grid())[:-1], self.bound)
+        if self.partitions is not None or isinstance(self.policy, SlackRows):
+            bounds = np.maximum(self._highs(times, codes, Grid())[:-1], self.bound)
             return bounds if (times < bounds).any() else None
         if not isinstance(self.policy, (Ordered, Slack)):
             self._note_below(times)
@@ -159,9 +174,9 @@ class Input(Operator):
         if least < self.bound < END:
             kernels.note_below(times, self.bound, self.promised, self._first(times), self.disorder.notes)
 
-    def _cuts(self, times: Integers) -> list[tuple[int, int]]:
-        if isinstance(self.policy, SlackRows):
-            return self._row_cuts(times)
+    def _cuts(self, times: Integers, codes: Codes) -> list[tuple[int, int]]:
+        if self.partitions is not None or isinstance(self.policy, SlackRows):
+            return self._row_cuts(times, codes)
         if self.grid is None:
             self._check_span(*kernels.span(times))
             return []
@@ -191,8 +206,12 @@ class Input(Operator):
     _settled = START
     """Largest time that the last `rows` rows no longer keep from counting."""
 
-    def _highs(self, times: Integers, grid: Grid) -> Integers:
-        """What counts as the largest time before each row and after the last, under slack in rows."""
+    def _highs(self, times: Integers, codes: Codes, grid: Grid) -> Integers:
+        """What counts before each row and after the last: what the partitions imply, or under slack in rows the largest
+        time."""
+        if self.partitions is not None:
+            self._check_span(*kernels.span(times))
+            return self.partitions.see(times, codes, grid, self._first(times), self.disorder.notes)
         assert isinstance(self.policy, SlackRows)
         rows = self.policy.rows
         trail = np.concatenate([self.recent, times])
@@ -210,8 +229,8 @@ class Input(Operator):
         self.recent = recent.copy()
         return highs
 
-    def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:
-        highs = self._highs(times, self._rounding)
+    def _row_cuts(self, times: Integers, codes: Codes) -> list[tuple[int, int]]:
+        highs = self._highs(times, codes, self._rounding)
         if self.grid is None:
             return []
         cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
@@ -245,6 +264,10 @@ class Input(Operator):
 
     def punctuate(self, punctuation: Punctuation, port: int = 0) -> Iterable[Element]:
         """A promise carried by the data, or the end of the input."""
+        if punctuation.group is not None and self.partitions is not None:
+            self.partitions.announce(punctuation, self.name)
+            yield from self._imply()
+            return
         if punctuation.group is not None:
             yield from self.singles.one(punctuation)
             return
@@ -255,6 +278,12 @@ class Input(Operator):
         value = self._rounding.round_down(self.promised)
         if value > self.bound:
             yield self._advance(value)
+
+    def pass_time(self) -> Iterable[Element]:
+        """Time has passed and nothing came: partitions that are silent for too long no longer hold back the others."""
+        if self.partitions is not None and self.bound < END:
+            self.partitions.pass_time()
+            yield from self._imply()
 
     def punctuate_groups(self, punctuations: GroupPunctuations, port: int = 0) -> Iterable[Element]:
         yield from self.singles.promises(punctuations.groups, punctuations.values)
@@ -269,7 +298,9 @@ class Input(Operator):
         """The time of each row, or what it promises where it is a punctuation."""
         if not isinstance(self.policy, External) or self.policy.column is None:
             found = self.times_of(data)
-            return found if self.lead is None else self.lead.places(found, self.high)
+            if self.lead is None:
+                return found
+            return self.lead.places(found, self.high, self.partitions, self._codes(data))
         marks, times = data.column(self.policy.column), data.column(self.time)
         if not marks.null_count and not self.policy.per:
             return to_units(marks, self.policy.column)
@@ -293,9 +324,13 @@ class Input(Operator):
 
     def state(self) -> dict[str, pa.Table]:
         scalars = tabled(value=np.array([self.high, self.bound, self._settled, self.promised]))
-        return {"bounds": scalars, "recent": tabled(time=self.recent), "disorder": self.disorder.state()}
+        partitions = {} if self.partitions is None else self.partitions.state()
+        recent = tabled(time=self.recent)
+        return {"bounds": scalars, "recent": recent, "disorder": self.disorder.state(), **partitions}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.high, self.bound, self._settled, self.promised = tables["bounds"]["value"].to_numpy().tolist()
         self.recent = tables["recent"]["time"].to_numpy().copy()
         self.disorder.restore(tables["disorder"])
+        if self.partitions is not None:
+            self.partitions.restore(tables)

@@ -21,7 +21,9 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, LateRows
 from windrow.operators.kernels import disorder as kept
 from windrow.operators.kernels import input as kernels
+from windrow.operators.input.partitions import PartitionProgress
 from windrow.operators.late.judging import Missed, late_batch
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.plan.nodes import Stream
 from windrow.plan.types.kinds import domain_of
 from windrow.semantics.progress.lateness import Jump
@@ -89,21 +91,30 @@ class LeadLimit:
     clock: Callable[[], float] = time.time
     """The time of day in seconds."""
 
-    def judge(self, times: Integers, high: int) -> tuple[npt.NDArray[np.bool_], Integers]:
-        """Which rows are early, and what each row is measured against, when `high` is the largest time before them."""
+    def judge(
+        self, times: Integers, high: int, partitions: PartitionProgress | None = None, codes: Codes = NO_CODES
+    ) -> tuple[npt.NDArray[np.bool_], Integers]:
+        """Which rows are early, and what each row is measured against, when `high` is the largest time before them.
+
+        Where there are `partitions`, each row is measured against its own.
+        """
         early = np.zeros(len(times), np.bool_)
         against = np.empty(len(times), np.int64)
         if self.wall_clock:
             against[:] = int(self.clock() * 1_000_000)
             early |= (times > against + self.lead) | (times >= LIMIT)
+        elif partitions is not None:
+            early, against = partitions.early(times, codes, self.lead, LIMIT)
         else:
             kernels.early_rows(times, high, self.lead, LIMIT, early, against)
         against[against == START] = LIMIT - 1
         return early, against
 
-    def places(self, times: Integers, high: int) -> Integers:
+    def places(
+        self, times: Integers, high: int, partitions: PartitionProgress | None = None, codes: Codes = NO_CODES
+    ) -> Integers:
         """Where rows lie in their stream: those that are early, where the others before them are."""
-        early, _ = self.judge(times, high)
+        early, _ = self.judge(times, high, partitions, codes)
         if not early.any():
             return times
         reached = np.maximum.accumulate(np.where(early, max(high, -LIMIT), times))

@@ -32,6 +32,7 @@ from windrow.plan.nodes import (
     walk,
 )
 from windrow.semantics.joins import AsOf, Between, JoinKind, LastRows, SameWindow
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import External, Ordered, Policy, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain, render, render_apart
 from windrow.semantics.scalars.expressions import Column, Expression
@@ -94,27 +95,37 @@ def _stream_details(node: Stream) -> list[tuple[str, str]]:
     details = [("columns", columns), ("progress", f"on {node.time}: {describe_policy(node.policy)}")]
     lead, idle = lead_of(node.policy), node.idle
     if lead is not None:
-        against = "of the clock" if lead.wall_clock else "of what came before"
+        against = "of the clock" if lead.wall_clock else f"of what came before{_same(node.policy)}"
         ahead = f"rows more than {_shown(lead.amount)} ahead {against} are early"
         details.append(("lead", f"{ahead}: set aside and counted, they move no progress"))
+    who = ", and each of its partitions the others of it" if partitioned_by(node.policy) else ""
     if idle is not None and idle.wall_clock:
-        details.append(("idle", f"after {_shown(idle.amount)} of silence by the clock it no longer holds others back"))
+        silence = f"after {_shown(idle.amount)} of silence by the clock"
+        details.append(("idle", f"{silence} it no longer holds others back{who}"))
     elif idle is not None:
-        details.append(("idle", f"it holds others back by at most {_shown(idle.amount)}"))
+        details.append(("idle", f"it holds others back by at most {_shown(idle.amount)}{who}"))
     return details
 
 
 def describe_policy(policy: Policy) -> str:
+    waits = "; the slowest holds back the others" if partitioned_by(policy) else ""
     if isinstance(policy, Ordered):
-        return "rows come in order"
+        return f"rows{_same(policy)} come in order{waits}"
     if isinstance(policy, Slack):
-        return f"rows come at most {_shown(policy.amount)} behind the largest value seen"
+        behind = f"rows come at most {_shown(policy.amount)} behind the largest value seen"
+        return f"{behind}{_same(policy)}{waits}"
     if isinstance(policy, SlackRows):
         return f"rows come at most {policy.rows} rows late"
     if isinstance(policy, External):
         where = f"in column {policy.column}" if policy.column else "among the elements"
         return f"punctuations {where}" + (f", some for single groups by {', '.join(policy.per)}" if policy.per else "")
     return "only the end of the input is a promise"
+
+
+def _same(policy: Policy) -> str:
+    """Among which rows, where each partition has its own bound."""
+    per = partitioned_by(policy)
+    return f" of the same {', '.join(per)}" if per else ""
 
 
 def _shown(amount: Amount) -> str:

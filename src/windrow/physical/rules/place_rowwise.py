@@ -7,6 +7,7 @@ from windrow.physical.how import How
 from windrow.plan import nodes as logical
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import walk
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import Idle, Slack, lead_of
 from windrow.semantics.scalars.amounts import Domain
 
@@ -26,15 +27,22 @@ def _placed(asked: logical.Node, inputs: nodes.Plans) -> nodes.Physical | None:
     if isinstance(asked, logical.Stream):
         domain, policy, lead = shape_of(asked).domain, asked.policy, lead_of(asked.policy)
         slack = policy.amount.resolve(domain, "slack") if isinstance(policy, Slack) else 0
-        return nodes.Read(asked, slack=slack, lead=None if lead is None else lead.amount.resolve(domain, "lead"))
+        idle = asked.idle if partitioned_by(policy) else None
+        return nodes.Read(
+            asked,
+            slack=slack,
+            lead=None if lead is None else lead.amount.resolve(domain, "lead"),
+            idle=idle_of(idle, domain),
+            silence=silence_of(idle),
+        )
     if isinstance(asked, logical.Filter):
         return nodes.Select(asked, inputs)
     if isinstance(asked, logical.Project):
         return nodes.ProjectRows(asked, inputs)
     if isinstance(asked, logical.Union):
         domain, idles = shape_of(asked).domain, [_idle_of(child) for child in asked.inputs]
-        shared = (None if idle is None or idle.wall_clock else idle.amount.resolve(domain, "idle") for idle in idles)
-        return nodes.Meld(asked, inputs, idle=tuple(shared), silence=tuple(map(silence_of, idles)))
+        shared = tuple(idle_of(idle, domain) for idle in idles)
+        return nodes.Meld(asked, inputs, idle=shared, silence=tuple(map(silence_of, idles)))
     if isinstance(asked, logical.Distinct):
         return nodes.DistinctRows(asked, inputs)
     return nodes.Sort(asked, inputs, pace=_pace(asked)) if isinstance(asked, logical.OrderedOutput) else None
@@ -45,6 +53,11 @@ def _pace(node: logical.OrderedOutput) -> int:
     domain = shape_of(node).domain
     slacks = (part.policy for part in walk(node) if isinstance(part, logical.Stream) and isinstance(part.policy, Slack))
     return max([READ_AHEAD[domain], *(slack.amount.resolve(domain, "slack") for slack in slacks)])
+
+
+def idle_of(idle: Idle | None, domain: Domain) -> int | None:
+    """How far a stream may hold others back, where it goes by stream time."""
+    return None if idle is None or idle.wall_clock else idle.amount.resolve(domain, "idle")
 
 
 def silence_of(idle: Idle | None) -> float | None:

@@ -10,6 +10,7 @@ from windrow.errors import QueryError
 from windrow.plan.nodes import Stream
 from windrow.plan.types.expressions import unknown_column
 from windrow.plan.types.kinds import Family, Shape, domain_of, family_of, name_of
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import External, Lead, Slack, SlackRows, lead_of
 from windrow.semantics.scalars.amounts import Amount, Domain
 
@@ -60,6 +61,7 @@ def _check_policy(stream: Stream, kind: pa.DataType) -> None:
         if policy.column is not None:
             _check_carrier(stream, policy.column, kind)
         _check_per(stream, policy)
+    _check_partitions(stream)
     lead = lead_of(policy)
     if lead is not None:
         _check_lead(lead, domain_of(kind))
@@ -97,6 +99,25 @@ def _check_carrier(stream: Stream, column: str, kind: pa.DataType) -> None:
             if column != stream.time
             else f"promises are in a column of their own, NULL in the rows that have a {column}",
         )
+
+
+def _check_partitions(stream: Stream) -> None:
+    """The columns that name a partition are different ones of plain values, and not the time."""
+    per = partitioned_by(stream.policy)
+    for place, name in enumerate(per):
+        if stream.schema.names.count(name) != 1:
+            raise unknown_column(name, stream.schema.names, parameter="per")
+        kind: pa.DataType = stream.schema.field(name).type
+        why = "the progressing attribute" if name == stream.time else "named twice" if name in per[:place] else None
+        if why is None and pa.types.is_nested(kind):
+            why = f"a {kind}"
+        if why is not None:
+            raise QueryError(
+                "must be different columns of plain values, other than the progressing attribute",
+                parameter="per",
+                value=f"{name}, {why}",
+                hint="name the columns that say what has an order of its own: partition, file, device",
+            )
 
 
 def _check_per(stream: Stream, policy: External) -> None:

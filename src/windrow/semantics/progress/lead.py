@@ -8,8 +8,9 @@ The filter comes first: a row that does not pass is filtered and never early; pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from windrow.semantics.progress.policies import LIMIT, START, Row
 
@@ -22,25 +23,31 @@ class EarlyRow:
     by: int
 
 
-def ahead(values: Iterable[int], lead: int, clock: int | None = None) -> Iterator[int | None]:
+def ahead(
+    values: Iterable[int], lead: int, clock: int | None = None, partitions: Iterable[Hashable] | None = None
+) -> Iterator[int | None]:
     """How far each value that is early is ahead, None for the others; the slow namesake of the kernel.
 
     A value is ahead of the largest one before it that was not early, and the first one sets that; or of the `clock`.
-    Whatever lies beyond the limit of all values is early, however long the lead.
+    Whatever lies beyond the limit of all values is early, however long the lead. Where values are of several
+    `partitions`, each is measured against its own: the first of a partition sets what the others of it are ahead of.
 
     >>> list(ahead([1, 4, 9999, 7, 16], lead=10))
     [None, None, 9995, None, None]
     >>> list(ahead([1, 4, 9999, 7, 16], lead=10, clock=5))
     [None, None, 9994, None, 11]
+    >>> list(ahead([1, 500, 9999, 7, 505], lead=10, partitions="abaab"))
+    [None, None, 9998, None, None]
     """
-    high = START
-    for value in values:
+    highs: dict[Hashable, int] = {}
+    for value, partition in zip(values, repeat(None) if partitions is None else partitions, strict=False):
+        high = highs.get(partition, START)
         against = high if clock is None else clock
         if value >= LIMIT or (against != START and value > against + lead):
             yield value - (LIMIT - 1 if against == START else against)
         else:
             yield None
-            high = max(high, value)
+            highs[partition] = max(high, value)
 
 
 def reach(values: Sequence[int], lead: int, high: int = START) -> int:

@@ -80,17 +80,22 @@ class Lead:
 
 @dataclass(frozen=True)
 class Ordered:
-    """Rows come in order of the attribute: after a row with value t, none is below t."""
+    """Rows come in order of the attribute: after a row with value t, none is below t.
+
+    With `per`, in each partition by itself, which these columns name: see `semantics.progress.partitions`.
+    """
 
     lead: Lead | None = None
+    per: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Slack:
-    """Rows come at most `amount` below the largest value seen."""
+    """Rows come at most `amount` below the largest value seen: with `per`, of their partition, as these columns name it."""
 
     amount: Amount
     lead: Lead | None = None
+    per: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,8 @@ class Idle:
 
     By stream time (`wall_clock=False`) the decision is a function of the data alone: the source counts as
     having reached the furthest other source minus `amount`. By wall clock, a source silent for `amount` of
-    real time is left out of the minimum until its next row.
+    real time is left out of the minimum until its next row. The same holds of each partition of a stream that has
+    such, among the others of the stream.
     """
 
     amount: Amount
@@ -138,6 +144,8 @@ class Idle:
 
 def bounds(values: Iterable[int], policy: Policy, slack: int = 0) -> Iterator[int]:
     """The bound in force *before* each value under a policy; the slow namesake of the input kernel.
+
+    Where each partition has its own, it is `partitions.partition_bounds`.
 
     >>> list(bounds([10, 12, 11, 20], Slack(Amount.of(3)), slack=3)) == [START, 7, 9, 9]
     True
