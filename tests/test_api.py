@@ -415,6 +415,7 @@ def test_plain_rows_come_back_in_order_of_time() -> None:
 
 
 TABLE = pa.table({"t": [1, 2]})
+NESTED = pa.table({"t": [1], "v": [[1]]})
 IDS = pa.table({"t": [1], "k": pa.array([b"a" * 16], pa.uuid())})
 WRONG: Any = 3
 
@@ -439,6 +440,20 @@ WRONG: Any = 3
             r"`queries` must be one or more queries, got Query\. Hint: wr\.run",
         ),
         (lambda: wr.punctuated("t", per=WRONG), r"`per` must be names of columns, got 3\."),
+        (lambda: wr.slack("1 s", per=WRONG), r"`per` must be names of columns, got 3\."),
+        (
+            lambda: wr.slack("9 rows", per=["a", "b"]),
+            r"`per` does not go with slack in rows: .*, got a, b\. Hint: say slack\('1 s', per=\.\.\.\), or leave",
+        ),
+        (lambda: wr.ordered(per=cast(Any, [WRONG])), r"`per` must be names of columns, got \[3\]\."),
+        (
+            lambda: wr.stream(TABLE, time="t", progress=wr.ordered(per="nowhere")),
+            r"`per` must be a column of the input, got nowhere\. Hint: the columns are",
+        ),
+        (
+            lambda: wr.stream(NESTED, time="t", progress=wr.ordered(per="v")),
+            r"`per` must be different columns of plain values, .*, got v, a list<item: int64>\. Hint: name the columns",
+        ),
         (lambda: wr.stream(TABLE, time="t").write(WRONG), r"`output` must be a path, got 3\."),
         (lambda: wr.stream(TABLE, time="t").write(""), r"`output` must be a path, got an empty text\."),
         (

@@ -184,6 +184,7 @@ PLANS: dict[str, Callable[[], wr.Query]] = {
     "punctuations and heartbeats in a column": over(wr.punctuated("p")),
     "punctuations among the elements of an iterator": over(wr.punctuated()),
     "punctuations for single groups": over(wr.punctuated(per="k")),
+    "progress by partition (PER)": over(wr.slack(3, per="k")),
     "lead: rows too far ahead are early": over(wr.slack(3, lead=9)),
     "lead by the clock": lambda: windows(
         wr.stream(MOMENTS, time="t", name="s", progress=wr.ordered(lead=wr.lead("1 h", wall_clock=True))), range="1 s"

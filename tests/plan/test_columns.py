@@ -7,7 +7,7 @@ from tests.plan.streams import MINUTE, call, columns, counters, trades, windowed
 from windrow.plan.checks.nodes import shape_of
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import AggregateCall, Distinct, Filter, Late, Node, Project, Stream, Union, walk
-from windrow.semantics.progress.policies import External
+from windrow.semantics.progress.policies import External, Ordered
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import RowsWindow, Sliding
 
@@ -33,6 +33,7 @@ DEAR = call(">", Column("price"), 10)
         pytest.param(windowed(trades(), late=Late.REVISE), EVERYTHING, id="rows too late to correct are whole"),
         pytest.param(windowed(Distinct(trades())), EVERYTHING, id="compared before they are counted"),
         pytest.param(windowed(trades(policy=External("promise"))), ["time", "promise"], id="punctuations"),
+        pytest.param(windowed(trades(policy=Ordered(per=("symbol",)))), ["symbol", "time"], id="partitions"),
         pytest.param(
             Project(trades(), (("at", Column("time")), ("twice", call("*", Column("price"), 2)))),
             ["price", "time"],

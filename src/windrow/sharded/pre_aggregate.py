@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,16 @@ from windrow.operators.input.times import to_units
 from windrow.operators.kernels.input import span
 from windrow.operators.rowwise.meld import MeldOperator
 from windrow.operators.rowwise.select_project import ProjectOperator, SelectOperator
+from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.physical.division.join_routing import Exchange
 from windrow.physical.nodes import Grid
 from windrow.plan import nodes
 from windrow.plan.checks.nodes import shape_of
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import LIMIT, AtEnd, External, Punctuation, lead_of
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
+from windrow.sharded.partition_tally import PartitionTally
 from windrow.sharded.replication import places
 from windrow.sharded.task_progress import Sighting, Stretches
 from windrow.sharded.wire import bodies_batch, pack
@@ -103,8 +106,12 @@ class Task:
         self.seen = Sighting(order=order, first=first, last=last, wall=time.time())
         self.input = Input(self.stream.name, self.stream.time, AtEnd(), lead=_limit(self.stream, self.seen.wall))
         lead = lead_among_rows(self.stream)
-        self.stretches = None if lead is None else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
-        self.passed = None if lead is None else Stretches(self.stream.name, lead)
+        self.judges = lead is None
+        """Whether it knows of all its rows by itself which are early."""
+        self.partitions = PartitionTally(self.stream) if partitioned_by(self.stream.policy) else None
+        alone = lead is None or self.partitions is not None
+        self.stretches = None if alone else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
+        self.passed = None if alone else Stretches(self.stream.name, lead)
         self.path = path_operators(exchange.path)
         policy = self.stream.policy
         per = frozenset(policy.per if isinstance(policy, External) else ())
@@ -119,6 +126,8 @@ class Task:
         if isinstance(element, Punctuation):
             if element.group is None:
                 self.seen.promised = max(self.seen.promised, element.value)
+            elif self.partitions is not None:
+                self.partitions.announce(element)
             else:
                 self._promise(self.singles.one(element))
             return
@@ -127,8 +136,13 @@ class Task:
                 yield from self._send_early(made.batch)
             else:
                 assert isinstance(made, Batch)
-                self._note_times(made.times)
-                yield from self._send(self._through(made))
+                codes = self._codes(made)
+                self._note_times(made.times, codes)
+                yield from self._send(self._through(made, codes))
+
+    def _codes(self, batch: Batch) -> Codes:
+        """The number of each row's partition, where the stream has such."""
+        return NO_CODES if self.partitions is None else self.partitions.codes(batch.data)
 
     def _unpunctuated(self, data: pa.RecordBatch) -> pa.RecordBatch:
         """The data rows; rows that carry a punctuation are taken note of."""
@@ -154,24 +168,34 @@ class Task:
             found = [out for out in outs if isinstance(out, GroupPunctuations)]
         self.promised += found
 
-    def _note_times(self, times: Integers) -> None:
+    def _note_times(self, times: Integers, codes: Codes) -> None:
         seen, wanted = self.seen, slack_rows_of(self.stream)
         seen.rows += len(times)
         seen.high = max(seen.high, self.input.high)
         seen.least = min(seen.least, int(span(times)[0]))
-        if self.stretches is not None:
+        if self.partitions is not None:
+            self.partitions.add(times, codes)
+        elif self.stretches is not None:
             self.stretches.add(times)
         elif wanted:
             trail = np.concatenate([np.array(seen.recent, np.int64), times])
             seen.before, recent = settle(trail, wanted, seen.before)
             seen.recent = recent.tolist()
 
-    def _through(self, batch: Batch) -> Batch:
+    def _through(self, batch: Batch, codes: Codes) -> Batch:
+        """The rows behind the path. Where shards must know of which partition each is, its number is its bound."""
+        labels = self.partitions is not None and self.partitions.lead is not None
+        batch = replace(batch, bounds=codes.astype(np.int64) if labels else None)
         for operator in self.path:
             for out in operator.process(batch, 0):
                 assert isinstance(out, Batch)
-                batch = out
+                batch = replace(out, bounds=batch.bounds) if isinstance(operator, MeldOperator) else out
         return batch
+
+    def _labelled(self, batch: Batch) -> pa.RecordBatch:
+        if self.partitions is None or batch.bounds is None:
+            return batch.data
+        return self.partitions.labelled(batch.data, batch.bounds)
 
     def _send(self, batch: Batch) -> Iterator[pa.RecordBatch]:
         if self.merging is not None:
@@ -185,8 +209,11 @@ class Task:
         self.seen.latest = max(self.seen.latest, int(span(batch.times)[1]))
         if self.passed is not None:
             self.passed.add(batch.times)
+        whole = self._labelled(batch)
+        if self.partitions is not None and batch.bounds is not None:
+            self.partitions.add_passed(batch.times, batch.bounds)
         for i, (rows, shards) in enumerate(self._places(batch.data)):
-            data = batch.data if len(rows) == len(batch) else batch.data.take(arrow(rows))
+            data = whole if len(rows) == len(batch) else whole.take(arrow(rows))
             yield self._divided(data, shards, "copies" if i else "rows")
 
     def _places(self, data: pa.RecordBatch) -> Iterator[tuple[Integers, Shards]]:
@@ -202,11 +229,11 @@ class Task:
         """Rows that are too far ahead whatever other tasks see, to their homes."""
         self.seen.rows += len(batch)
         self.seen.early += len(batch)
-        against = None if self.stretches is not None else int(self.seen.wall * 1_000_000)
-        data = self._through(batch).compact().data
-        if len(data):
-            _, shards = next(self._places(data))
-            yield self._divided(data, shards, "early", against=against)
+        against = int(self.seen.wall * 1_000_000) if self.judges else None
+        early = self._through(batch, self._codes(batch)).compact()
+        if len(early):
+            _, shards = next(self._places(early.data))
+            yield self._divided(self._labelled(early), shards, "early", against=against)
 
     def _promises(self, promises: GroupPunctuations) -> pa.RecordBatch:
         """Promises for single groups, each to the shard of its groups, or to all where it names too little."""
@@ -264,6 +291,8 @@ class Task:
         self.seen.ends = ends
         if self.stretches is not None and self.passed is not None:
             self.seen.stretches, self.seen.passed = self.stretches.found, self.passed.found
+        if self.partitions is not None:
+            self.seen.partitions = self.partitions.found()
         yield self.lowering.report(self.seen)
 
 

@@ -29,9 +29,11 @@ from windrow.pipeline.graph import Pipeline, Stage, account_of, kept_by, lost_ro
 from windrow.pipeline.metrics import SourceMetrics, known
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Stream, WindowAggregate
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import LIMIT, START, Punctuation
 from windrow.semantics.windows.kinds import Landmark
 from windrow.sharded.chunks import VERSION
+from windrow.sharded.partition_tally import unlabelled
 from windrow.sharded.pre_aggregate import make_known
 from windrow.sharded.signature import signature
 from windrow.sharded.task_progress import Progress, Sighting
@@ -206,28 +208,34 @@ class Shard:
 
     def _set_early_aside(self) -> None:
         """Once all of a micro-batch is there, take the rows out that are too far ahead: each shard finds the same."""
-        reaches = [START] * len(self.progress)
+        reaches: list[int | dict[str, int]] = [START] * len(self.progress)
         for place, (stream, lead) in enumerate(zip(self.job.streams, self.leads, strict=True)):
             if lead is not None:
-                seen = self.sightings[place]
-                reaches[place] = self.progress[place].reach(seen, lead)
-                self.sightings[place] = [one.up_to(reaches[place], slack_rows_of(stream)) for one in seen]
+                seen, progress = self.sightings[place], self.progress[place]
+                if partitioned_by(stream.policy):
+                    reaches[place] = each = progress.reaches(seen, lead)
+                    self.sightings[place] = [one.up_to_each(each) for one in seen]
+                else:
+                    reaches[place] = reach = progress.reach(seen, lead)
+                    self.sightings[place] = [one.up_to(reach, slack_rows_of(stream)) for one in seen]
         for taken in self.waiting:
             if self.leads[taken.place] is not None:
                 taken.batches = [self._in_reach(taken, batch, reaches[taken.place]) for batch in taken.batches]
         for place, data, against in self.aside:
             self._feed_early(place, data, reaches[place] if against is None else against)
 
-    def _in_reach(self, taken: Taken, batch: pa.RecordBatch, reach: int) -> pa.RecordBatch:
+    def _in_reach(self, taken: Taken, batch: pa.RecordBatch, reach: int | dict[str, int]) -> pa.RecordBatch:
         """The rows of a batch that are not early; the others are given to the operators as such, copies to none."""
-        early = self._times(taken.place, batch) > reach
+        data, limits = _limits(batch, reach)
+        early = self._times(taken.place, data) > limits
         if early.any() and not taken.is_copy:
             self._feed_early(taken.place, batch.filter(pa.array(early)).replace_schema_metadata(None), reach)
-        return batch.filter(pa.array(~early)) if early.any() else batch
+        return data.filter(pa.array(~early)) if early.any() else data
 
-    def _feed_early(self, place: int, data: pa.RecordBatch, against: int) -> None:
+    def _feed_early(self, place: int, data: pa.RecordBatch, against: int | dict[str, int]) -> None:
+        data, limits = _limits(data, against)
         times = self._times(place, data)
-        bounds = np.full(len(data), LIMIT - 1 if against == START else against)
+        bounds = np.where(limits == START, LIMIT - 1, limits)
         source = self.job.streams[place].name
         self.pipeline.feed(self.pipeline.entries[place], EarlyRows(Batch(data, times, None, source, bounds)))
 
@@ -253,7 +261,7 @@ class Shard:
             self.pipeline.feed(self.pipeline.entries[place], known)
         for stage, stream, progress in zip(self.pipeline.entries, self.job.streams, self.progress, strict=True):
             before = progress.bound
-            if progress.advance(stream) > before:
+            if progress.advance(stream, self.now) > before:
                 self.pipeline.feed(stage, Punctuation(progress.bound))
         self.pipeline.pass_time()
         self.pipeline.resume()
@@ -327,7 +335,7 @@ class Shard:
         for stream, progress in zip(self.job.streams, self.progress, strict=True):
             again = sum(name.partition(" ")[0] == stream.name for name in found)
             name = f"{stream.name} ({again + 1})" if again else stream.name
-            found[name] = asdict(_metrics_of(stream, progress))
+            found[name] = asdict(_metrics_of(stream, progress, self.now))
         return found
 
     # State
@@ -363,13 +371,23 @@ class Shard:
         for place, stage in self._named():
             stage.operator.restore(under(f"{place}/", tables))
             vars(stage.operator.counters).update(facts["counters"].get(place, vars(Counters())))
-        self.progress = [Progress(**saved) for saved in facts["progress"]]
+        self.progress = [Progress.from_json(saved) for saved in facts["progress"]]
         self.pipeline.ends[0].results, self.pipeline.ends[0].early = facts["results"], facts.get("early", 0)
         self.steps = facts["steps"]
 
 
-def _metrics_of(stream: Stream, progress: Progress) -> SourceMetrics:
+def _limits(data: pa.RecordBatch, against: int | dict[str, int]) -> tuple[pa.RecordBatch, Integers]:
+    """The rows as they go on, and what each is measured against: all alike, or each by its partition."""
+    if isinstance(against, dict):
+        return unlabelled(data, against)
+    return data, np.full(len(data), against, np.int64)
+
+
+def _metrics_of(stream: Stream, progress: Progress, now: float) -> SourceMetrics:
     disorder = Disorder(progress.notes)
     jump = disorder.jump(progress.rows, slack_of(stream), "micro-batch")
     low, high = known(progress.bound), known(progress.high)
-    return SourceMetrics(progress.rows, high, low, progress.ended, progress.early, disorder.behind, jump)
+    told = progress.rows, high, low, progress.ended, progress.early, disorder.behind, jump
+    if not partitioned_by(stream.policy):
+        return SourceMetrics(*told)
+    return SourceMetrics(*told, len(progress.partitions), progress.held_back_by(stream, now))

@@ -21,6 +21,7 @@ from windrow.plan.compression import CompressionMode
 from windrow.plan.nodes import JoinStrategy, Late, Strategy, WindowAggregate, WindowTime
 from windrow.plan.rounding import kept_calls
 from windrow.plan.types.expressions import type_of
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.scalars.expressions import columns_of
 from windrow.semantics.windows.kinds import RowsWindow, SlideByTuple, Sliding
@@ -31,7 +32,7 @@ def signature(divided: Divided) -> list[str]:
     """A line for each thing that state depends on: operators with state and streams. Filters, expressions above the
     windows and joins, slack and idle times are not among them, so those may change between two runs.
     """
-    lines = [f"stream {exchange.stream.name}" for exchange in divided.exchanges]
+    lines = [_stream(exchange.stream) for exchange in divided.exchanges]
     for node in walk(divided.high):
         if isinstance(node, Window):
             lines.append(_window(node.asked, node.strategy))
@@ -41,6 +42,16 @@ def signature(divided: Divided) -> list[str]:
             word = "distinct" if isinstance(node, DistinctRows) else "ordered output"
             lines.append(f"{word} " + ", ".join(f"{f.name} {f.type}" for f in shape_of(node.asked).answer))
     return lines
+
+
+def _stream(stream: logical.Stream) -> str:
+    """Its partitions, where each has a bound of its own, are kept by name."""
+    per = partitioned_by(stream.policy)
+    return f"stream {stream.name}" + (f" per ({', '.join(f'{n} {_kind(stream, n)}' for n in per)})" if per else "")
+
+
+def _kind(stream: logical.Stream, name: str) -> str:
+    return str(value_type(stream.schema.field(name).type))
 
 
 def _join(node: logical.Join, chosen: JoinStrategy) -> str:

@@ -4,12 +4,12 @@ A policy is applied at the end of a micro-batch, to all rows up to there: which 
 defined on Spark, and no answer may depend on it. So, too, which rows are too far ahead is decided of all of them
 together, by the times of the micro-batch as stretches. A stretch is a run of times, each at most the lead above the one
 before it. Either all rows of a stretch are early or none is, so a task sends first and last time and number of rows of
-each: few numbers, whatever it read.
+each: few numbers, whatever it read. Where each partition has a bound of its own, all of this is told of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,10 @@ from windrow.durable.manifests import damaged
 from windrow.errors import DataError
 from windrow.operators.input.policy import implied, moved_by, no_notes, settle, slack_of, slack_rows_of
 from windrow.operators.kernels.disorder import BEHIND, BELOW, note_behind, note_jump
+from windrow.physical.rules.place_rowwise import idle_of, silence_of
+from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Stream
+from windrow.semantics.progress.partitions import Partitions, Reach, partitioned_by, shown, within_limits
 from windrow.semantics.progress.policies import END, START, External
 
 GRACE = 8
@@ -118,6 +121,31 @@ def reached(stretches: Iterable[Stretch], lead: int, high: int) -> int:
 
 
 @dataclass
+class PartitionSeen(Reach):
+    """What one task saw of one partition in one micro-batch; `ended` is what came of it last."""
+
+    announced: bool = False
+    stretches: list[Stretch] = field(default_factory=list)
+    """All its times, where a lead decides which of them count."""
+    passed: list[Stretch] = field(default_factory=list)
+    """Those of the rows that passed the filters."""
+
+    @staticmethod
+    def from_json(saved: dict[str, Any]) -> PartitionSeen:
+        return PartitionSeen(**{**saved, **_stretches_in(saved)})
+
+    def up_to(self, reach: int) -> PartitionSeen:
+        """What it saw but for rows above `reach`, which are early."""
+        counting, passed = ([one for one in each if one.first <= reach] for each in (self.stretches, self.passed))
+        high = max([START, *(stretch.last for stretch in counting)])
+        return replace(self, high=high, stretches=counting, passed=passed)
+
+
+def _stretches_in(saved: dict[str, Any]) -> dict[str, list[Stretch]]:
+    return {name: [Stretch(**one) for one in saved[name]] for name in ("stretches", "passed")}
+
+
+@dataclass
 class Seen:
     """What was seen of a stream: by one task, or so far."""
 
@@ -157,10 +185,25 @@ class Sighting(Seen):
     passed: list[Stretch] = field(default_factory=list)
     """Those of the rows that passed the filters."""
 
+    partitions: dict[str, PartitionSeen] = field(default_factory=dict)
+    """By name, where each has a bound of its own."""
+
     @staticmethod
     def from_json(saved: dict[str, Any]) -> Sighting:
-        known = {name: [Stretch(**one) for one in saved[name]] for name in ("stretches", "passed")}
-        return Sighting(**{**saved, **known})
+        partitions = {name: PartitionSeen.from_json(one) for name, one in saved["partitions"].items()}
+        return Sighting(**{**saved, **_stretches_in(saved), "partitions": partitions})
+
+    def up_to_each(self, reaches: Mapping[str, int]) -> Sighting:
+        """What it saw but for rows above the reach of their partition, which are early."""
+        kept = {name: one.up_to(reaches[name]) for name, one in self.partitions.items()}
+        rows = sum(stretch.rows for one in self.partitions.values() for stretch in one.stretches)
+        return replace(
+            self,
+            early=self.early + rows - sum(stretch.rows for one in kept.values() for stretch in one.stretches),
+            high=max([START, *(one.high for one in kept.values())]),
+            latest=max([START, *(stretch.last for one in kept.values() for stretch in one.passed)]),
+            partitions={name: one for name, one in kept.items() if one.high != START or one.announced},
+        )
 
     def up_to(self, reach: int, slack_rows: int) -> Sighting:
         """What it saw but for rows above `reach`, which are early."""
@@ -189,6 +232,15 @@ class Progress(Seen):
     """How many micro-batches there were."""
     notes: list[int] = field(default_factory=no_notes)
     """Of `kernels.disorder`, with micro-batches as steps."""
+    partitions: dict[str, Reach] = field(default_factory=dict)
+    """By name, where each has a bound of its own."""
+    heard: dict[str, float] = field(default_factory=dict)
+    """When something last came of each of them."""
+
+    @staticmethod
+    def from_json(saved: dict[str, Any]) -> Progress:
+        partitions = {name: Reach(**one) for name, one in saved["partitions"].items()}
+        return Progress(**{**saved, "partitions": partitions, "heard": dict(saved["heard"])})
 
     def check(self, sightings: Iterable[Sighting], stream: str) -> None:
         """Refuse a micro-batch that does not begin behind the last one: Spark's logs are not of this checkpoint."""
@@ -210,7 +262,9 @@ class Progress(Seen):
         self.batches += 1
 
     def _moved_by(self, stream: Stream) -> int:
-        """What moves the bound."""
+        """What moves the bound, where one row may move it past others: not where each partition has its own."""
+        if partitioned_by(stream.policy):
+            return START
         return moved_by(stream.policy, high=self.high, settled=self.settled, promised=self.promised)
 
     def _note_behind(self, sightings: Sequence[Sighting], stream: Stream) -> None:
@@ -219,6 +273,8 @@ class Progress(Seen):
         if not least < self.bound < END:
             return
         against = self.promised if isinstance(stream.policy, External) else self.high
+        if partitioned_by(stream.policy):
+            against = self.bound + slack_of(stream)
         high, rows = max(seen.high for seen in sightings), sum(seen.rows for seen in sightings)
         if high < self.bound:
             note_behind(self.notes, self.batches, least, high, slack_of(stream), rows, GRACE, against)
@@ -236,6 +292,24 @@ class Progress(Seen):
             self.promised = max(self.promised, seen.promised)
             self.ended = self.ended or seen.ends
             self._settle(seen, slack_rows)
+            for name, one in seen.partitions.items():
+                self._take_partition(name, one, seen.wall)
+
+    def _take_partition(self, name: str, seen: PartitionSeen, wall: float) -> None:
+        reach = self.partitions.setdefault(name, Reach())
+        reach.high = max(reach.high, seen.high)
+        reach.promised = max(reach.promised, within_limits(seen.promised))
+        reach.ended = seen.ended
+        self.heard[name] = max(self.heard.get(name, wall), wall)
+
+    def reaches(self, sightings: Sequence[Sighting], lead: int) -> dict[str, int]:
+        """The same of each partition."""
+        stretches: dict[str, list[Stretch]] = {}
+        for seen in sightings:
+            for name, one in seen.partitions.items():
+                stretches.setdefault(name, []).extend(one.stretches)
+        before = {name: reach.high for name, reach in self.partitions.items()}
+        return before | {name: reached(each, lead, before.get(name, START)) for name, each in stretches.items()}
 
     def reach(self, sightings: Iterable[Sighting], lead: int) -> int:
         """Up to where rows that the tasks of a micro-batch saw are not too far ahead of the others."""
@@ -249,8 +323,22 @@ class Progress(Seen):
             trail = seen.recent
         self.settled, self.recent = settle(trail, slack_rows, self.settled)
 
-    def advance(self, stream: Stream) -> int:
-        """The bound that now holds of the stream; it never goes back."""
-        bound = implied(stream.policy, slack_of(stream), high=self.high, settled=self.settled)
+    def advance(self, stream: Stream, now: float = 0.0) -> int:
+        """The bound that now holds of the stream; it never goes back. `now` is the time of day, for silence."""
+        if partitioned_by(stream.policy):
+            idle = idle_of(stream.idle, shape_of(stream).domain)
+            bound = Partitions(self.partitions).bound(slack_of(stream), idle, self._silent(stream, now))
+        else:
+            bound = implied(stream.policy, slack_of(stream), high=self.high, settled=self.settled)
         self.bound = max(self.bound, END if self.ended else max(self.promised, bound))
         return self.bound
+
+    def _silent(self, stream: Stream, now: float) -> set[str]:
+        """The partitions that have been silent for so long that they no longer hold back the others."""
+        silence = silence_of(stream.idle)
+        return set() if silence is None else {name for name, heard in self.heard.items() if now - heard >= silence}
+
+    def held_back_by(self, stream: Stream, now: float) -> str | None:
+        """The partition that the others of the stream wait for, as a user calls it."""
+        name = Partitions(self.partitions).slowest(slack_of(stream), self._silent(stream, now))
+        return None if name is None or self.ended else shown(name)

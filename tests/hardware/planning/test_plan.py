@@ -264,6 +264,11 @@ REFUSED: dict[str, tuple[Callable[[], wr.Query], str]] = {
         lambda: over(wr.punctuated("mark", per="symbol")),
         r"punctuations for single groups are not available in hardware",
     ),
+    "partitions": (
+        lambda: over(wr.slack("5 s", per="symbol")),
+        r"progress by partition is not available in hardware: the rows of a circuit have one clock\. "
+        r"Hint: leave out PER symbol of trades and give more slack",
+    ),
     "nested": (
         lambda: over(None).window(range="20 s").agg(m=wr.count()),
         r"windows over windows are not available in hardware",

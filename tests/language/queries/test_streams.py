@@ -53,6 +53,13 @@ def test_types() -> None:
         ("PUNCTUATED BY P", External("p"), None),
         ("PUNCTUATED BY p PER A", External("p", ("a",)), None),
         ("PUNCTUATED PER a", External(per=("a",)), None),
+        ("ORDERED PER A", Ordered(per=("a",)), None),
+        ("SLACK 60 SECONDS PER a, P", Slack(Amount.of("60 seconds"), per=("a", "p")), None),
+        (
+            "IDLE 9 SECONDS SLACK 1 SECOND PER a LEAD 1 HOUR",
+            Slack(Amount.of("1 second"), Lead(Amount.of("1 hour")), ("a",)),
+            Idle(Amount.of("9 seconds")),
+        ),
         ("SLACK 1 MINUTE IDLE 30 SECONDS", Slack(Amount.of("1 minute")), Idle(Amount.of("30 seconds"))),
         ("SLACK 1 MINUTE LEAD 1 HOUR", Slack(Amount.of("1 minute"), Lead(Amount.of("1 hour"))), None),
         ("LEAD 1 HOUR SLACK 9 ROWS", SlackRows(9, Lead(Amount.of("1 hour"))), None),
@@ -160,6 +167,30 @@ ERRORS = [
         "CREATE STREAM x (a INT) PROGRESS ON a SLACK 1.5 ROWS",
         "`slack` must be a whole number of rows, got 1.5 rows.",
         "1.5 ROWS",
+    ),
+    (
+        "CREATE STREAM x (a INT, b INT) PROGRESS ON a SLACK 9 ROWS PER b",
+        "`per` does not go with slack in rows: a partition that brings few of them would wait for as many all the "
+        "same, got b. Hint: write SLACK 1 SECOND PER ..., or leave PER out.",
+        "PER b",
+    ),
+    (
+        "CREATE STREAM x (a INT, b INT) PROGRESS ON a SLACK 9 PER c",
+        "`per` must be a column of the input, got c. Hint: the columns are a, b.",
+        "SLACK 9 PER c",
+    ),
+    (
+        "CREATE STREAM x (a INT, b INT) PROGRESS ON a ORDERED PER b, B",
+        "`per` must be different columns of plain values, other than the progressing attribute, got b, named twice. "
+        "Hint: name the columns that say what has an order of its own: partition, file, device.",
+        "ORDERED PER b, B",
+    ),
+    (
+        "CREATE STREAM x (a INT, b INT) PROGRESS ON a ORDERED PER b, a",
+        "`per` must be different columns of plain values, other than the progressing attribute, "
+        "got a, the progressing attribute. "
+        "Hint: name the columns that say what has an order of its own: partition, file, device.",
+        "ORDERED PER b, a",
     ),
     (
         "CREATE STREAM x (a INT, b GEOMETRY) PROGRESS ON a",

@@ -46,6 +46,8 @@ def test_declaration() -> None:
         replace(TRADES, policy=Slack(Amount.of("60 s"), Lead(Amount.of("1 h"), wall_clock=True))),
         Stream("s", SCHEMA, "ts", External()),
         Stream("s", SCHEMA, "ts", External("mark")),
+        Stream("s", SCHEMA, "ts", Ordered(per=("mark",))),
+        Stream("s", SCHEMA, "ts", Slack(Amount.of(3), Lead(Amount.of(9)), ("mark", "day", "i")), Idle(Amount.of(5))),
     ],
 )
 def test_declarations_read_back(stream: Stream) -> None:

@@ -114,25 +114,25 @@ class DeclarationGrammar(Words):
 
     def _parse_policy(self, word: str) -> Policy:
         if word == "ORDERED":
-            return Ordered(per=self._parse_per())
+            return Ordered(per=self._parse_per_columns())
         if word == "PUNCTUATED":
             column = self._qualified("a column").name if self._match_text_seq("BY") else None
-            return External(column, self._parse_per())
+            return External(column, self._parse_per_columns())
         first = self._curr
         amount = self._amount("slack")
         if not amount.is_rows:
-            return Slack(amount, per=self._parse_per())
+            return Slack(amount, per=self._parse_per_columns())
         if amount.number.denominator != 1:
             raise QueryError(
                 "must be a whole number of rows", parameter="slack", value=str(amount), position=self._since(first)
             )
         per = self._curr
-        if names := self._parse_per():
+        if names := self._parse_per_columns():
             hint = "write SLACK 1 SECOND PER ..., or leave PER out"
             raise rows_per_partition(", ".join(names), hint, self._since(per))
         return SlackRows(int(amount.number))
 
-    def _parse_per(self) -> tuple[str, ...]:
+    def _parse_per_columns(self) -> tuple[str, ...]:
         """The columns whose values name the group that a punctuation is for, or a partition; none without PER."""
         if not self._match_text_seq("PER"):
             return ()

@@ -23,11 +23,8 @@ WINDOW_WORDS = frozenset(
 )
 SUFFIX_WORDS = frozenset({"EMIT", "LATE", "LATENESS", "STRATEGY", "COMPRESS", "TIMED"})
 DECLARATION_WORDS = frozenset(
-    {
-        *("FROM", "FOLLOW", "FORMAT", "PROGRESS", "ORDERED", "SLACK", "PUNCTUATED", "IDLE", "LEAD"),
-    }
+    {"FROM", "FOLLOW", "FORMAT", "PROGRESS", "ORDERED", "SLACK", "PUNCTUATED", "IDLE", "LEAD", "PER"}
 )
-_NO_UNITS = (WINDOW_WORDS - {"ROWS"}) | SUFFIX_WORDS | DECLARATION_WORDS | {"WITHIN", "WALL"}
 _UNIT_TOKENS = frozenset({TokenType.VAR, TokenType.ROW, TokenType.ROWS})
 
 

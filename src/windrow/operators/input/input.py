@@ -150,8 +150,13 @@ class Input(Operator):
 
     def _bounds(self, times: Integers, codes: Codes) -> Integers | None:
         """The bound that each row meets; None when no row is below one that moved."""
-        if self.partitions is not None or isinstance(self.policy, SlackRows):
-            bounds = np.maximum(self._highs(times, codes, Grid())[:-1], self.bound)
+        if self.partitions is not None:
+            self._check_span(*kernels.span(times))
+            implied = self.partitions.bounds(times, codes, self._first(times), self.disorder.notes)
+            bounds = np.maximum(implied, self.bound)
+            return bounds if (times < bounds).any() else None
+        if isinstance(self.policy, SlackRows):
+            bounds = np.maximum(self._highs(times, Grid())[:-1], self.bound)
             return bounds if (times < bounds).any() else None
         if not isinstance(self.policy, (Ordered, Slack)):
             self._note_below(times)
@@ -175,8 +180,13 @@ class Input(Operator):
             kernels.note_below(times, self.bound, self.promised, self._first(times), self.disorder.notes)
 
     def _cuts(self, times: Integers, codes: Codes) -> list[tuple[int, int]]:
-        if self.partitions is not None or isinstance(self.policy, SlackRows):
-            return self._row_cuts(times, codes)
+        if self.partitions is not None:
+            noted = self._first(times), self.disorder.notes
+            cuts, *span = self.partitions.cuts(times, codes, self._rounding, self.bound, *noted)
+            self._check_span(*span)
+            return [] if self.grid is None else cuts
+        if isinstance(self.policy, SlackRows):
+            return self._row_cuts(times)
         if self.grid is None:
             self._check_span(*kernels.span(times))
             return []
@@ -206,12 +216,8 @@ class Input(Operator):
     _settled = START
     """Largest time that the last `rows` rows no longer keep from counting."""
 
-    def _highs(self, times: Integers, codes: Codes, grid: Grid) -> Integers:
-        """What counts before each row and after the last: what the partitions imply, or under slack in rows the largest
-        time."""
-        if self.partitions is not None:
-            self._check_span(*kernels.span(times))
-            return self.partitions.see(times, codes, grid, self._first(times), self.disorder.notes)
+    def _highs(self, times: Integers, grid: Grid) -> Integers:
+        """What counts as the largest time before each row and after the last, under slack in rows."""
         assert isinstance(self.policy, SlackRows)
         rows = self.policy.rows
         trail = np.concatenate([self.recent, times])
@@ -229,8 +235,8 @@ class Input(Operator):
         self.recent = recent.copy()
         return highs
 
-    def _row_cuts(self, times: Integers, codes: Codes) -> list[tuple[int, int]]:
-        highs = self._highs(times, codes, self._rounding)
+    def _row_cuts(self, times: Integers) -> list[tuple[int, int]]:
+        highs = self._highs(times, self._rounding)
         if self.grid is None:
             return []
         cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)

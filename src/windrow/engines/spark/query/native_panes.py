@@ -29,6 +29,7 @@ from windrow.plan.checks.nodes import shape_of
 from windrow.plan.nodes import Stream, WindowAggregate
 from windrow.plan.rounding import kept_calls
 from windrow.plan.types.expressions import type_of
+from windrow.semantics.progress.partitions import partitioned_by
 from windrow.semantics.progress.policies import lead_of
 from windrow.semantics.scalars.expressions import Column as Name
 from windrow.semantics.windows.kinds import Landmark, Sliding
@@ -48,6 +49,8 @@ def why_not_native(exchange: Exchange) -> str | None:
         return "expressions are evaluated by Windrow"
     if lead_of(exchange.stream.policy) is not None:
         return "rows too far ahead are set aside by Windrow"
+    if partitioned_by(exchange.stream.policy):
+        return "how far each partition is, is reported by Windrow"
     schema = exchange.stream.schema
     if not _is_exact(schema.field(exchange.stream.time).type):
         return "times without a zone are not counted alike"
