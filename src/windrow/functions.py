@@ -126,9 +126,7 @@ def collect(column: str | Expression) -> AggregateSpec:
     return AggregateSpec("collect", column)
 
 
-def slack(
-    amount: Length, *, lead: Lead | Length | None = None, per: str | Sequence[str] = ()
-) -> Slack | SlackRows:
+def slack(amount: Length, *, lead: Lead | Length | None = None, per: str | Sequence[str] = ()) -> Slack | SlackRows:
     """Rows come at most this much behind the largest value seen, or at most this many rows late.
 
     A row further ahead of that value than `lead` is early: it is set aside, and does not move it. With `per`, the
@@ -159,7 +157,7 @@ def ordered(*, lead: Lead | Length | None = None, per: str | Sequence[str] = ())
 
 
 def _columns(per: str | Sequence[str]) -> tuple[str, ...]:
-    columns = (per,) if isinstance(per, str) else per
+    columns: Any = (per,) if isinstance(per, str) else per
     if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
         raise QueryError("must be names of columns", parameter="per", value=per, hint="as in per='auction'")
     return tuple(columns)

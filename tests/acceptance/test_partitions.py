@@ -1,7 +1,7 @@
 """Progress by partition against the oracle: whatever the windows, the cuts, the sources, and where a run breaks off.
 
-    partition 1   --10----20----30--------40--
-    partition 2   ----4---------------5-------       lags: loses nothing, and the others wait for it
+partition 1   --10----20----30--------40--
+partition 2   ----4---------------5-------       lags: loses nothing, and the others wait for it
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ def test_sides_of_joins(seed: int) -> None:
                 bound = element.value
             elif element["ts"] >= bound:
                 kept[side].append((element["ts"], element))
-    pairs = join(*kept, Between(-9, 9), JoinKind.INNER, lambda a, b: None if None in (a["k"], b["k"]) else a["k"] == b["k"])
+    pairs = join(
+        *kept, Between(-9, 9), JoinKind.INNER, lambda a, b: None if None in (a["k"], b["k"]) else a["k"] == b["k"]
+    )
     assert len(pairs) == len(outcomes[0]["results"])
     assert outcomes[0]["metrics"]["rows_late"] == sum(map(len, given)) - sum(map(len, kept)) > 0
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from windrow.plan.nodes import Stream
 from windrow.plan.types.kinds import domain_of
+from windrow.semantics.progress.partitions import Partitions, partitioned_by
 from windrow.semantics.progress.policies import END, START, Punctuation, Slack, bounds
 from windrow.semantics.scalars.moments import value_of
 
@@ -41,11 +42,30 @@ class Given:
                 seen += 1
             if seen > rows:
                 break
-        return max(promised, self._implied(rows))
+        return max(promised, self._implied_by_partition(rows) if self.per else self._implied(rows))
+
+    @property
+    def per(self) -> tuple[str, ...]:
+        return partitioned_by(self.stream.policy)
+
+    def _implied_by_partition(self, rows: int) -> int:
+        partitions, seen, bound = Partitions(), 0, START
+        for element in self.elements:
+            if not isinstance(element, Punctuation):
+                if seen == rows:
+                    break
+                partitions.see(tuple(element[name] for name in self.per), value_of(element, self.stream.time))
+                seen += 1
+            elif element.group is not None:
+                partitions.announce(element.group, element.value)
+            bound = max(bound, partitions.bound(self._slack, self.idle()))
+        return bound
 
     def single(self, first: int, last: int) -> list[Punctuation]:
         """The promises for single groups that come after at least `first` rows and at most `last`."""
         found, seen = [], 0
+        if self.per:  # what is said of partitions is for the policy alone
+            return []
         for element in self.elements:
             if not isinstance(element, Punctuation):
                 seen += 1
@@ -54,11 +74,13 @@ class Given:
         return found
 
     def _implied(self, rows: int) -> int:
-        policy, time = self.stream.policy, self.stream.time
-        domain = domain_of(self.stream.schema.field(time).type)
-        slack = policy.amount.resolve(domain, "slack") if isinstance(policy, Slack) else 0
-        values = [value_of(row, time) for row in self.rows[:rows]]
-        return list(bounds([*values, 0], policy, slack))[-1]
+        values = [value_of(row, self.stream.time) for row in self.rows[:rows]]
+        return list(bounds([*values, 0], self.stream.policy, self._slack))[-1]
+
+    @property
+    def _slack(self) -> int:
+        policy, domain = self.stream.policy, domain_of(self.stream.schema.field(self.stream.time).type)
+        return policy.amount.resolve(domain, "slack") if isinstance(policy, Slack) else 0
 
     def idle(self) -> int | None:
         idle = self.stream.idle

@@ -94,6 +94,12 @@ CASES = {
     "promises for groups, partials": Case(
         {"range": 20, "slide": 10}, ("k",), BOUNDED, progress=PER_K, data="huge_by_group"
     ),
+    "partitions, side": Case(
+        {"range": 30, "slide": 10}, late=("side", None), progress=wr.ordered(per="g"), data="rows"
+    ),
+    "partitions of which something is said": Case(
+        {"range": 20, "slide": 10}, ("g",), BOUNDED, progress=wr.slack(20, per="k"), data="by_group"
+    ),
     "promises for groups, landmark": Case(
         {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, data="by_group"
     ),
@@ -165,6 +171,8 @@ NEVER = {
     "promises for groups, revised": r"LATE REVISE is not available in hardware: ",
     "complete, slack in rows": r"EMIT COMPLETE is not available in hardware: ",
     "promises for groups, partials": r"punctuations for single groups are not available in hardware: ",
+    "partitions, side": r"LATE SIDE is not available in hardware: ",
+    "partitions of which something is said": r"progress by partition is not available in hardware: ",
     "promises for groups, landmark": r"landmark windows are not available in hardware: ",
     "rows of a key in order of time": r"windows of rows are not available in hardware: ",
     "rows by arrival": r"windows of rows are not available in hardware: ",

@@ -260,9 +260,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
             spark=Yes("the same, after each micro-batch"),
             hardware=_no_circuit("punctuations for single groups are"),
         ),
-        Feature(
-            "progress by partition (PER)", spark=_AFTER_BATCHES, hardware=_no_circuit("progress by partition is")
-        ),
+        Feature("progress by partition (PER)", spark=_AFTER_BATCHES, hardware=_no_circuit("progress by partition is")),
         Feature(
             "lead: rows too far ahead are early",
             spark=Yes("rows are sent: LEAD judges a row by all rows of its micro-batch"),

@@ -149,7 +149,6 @@ def operator_of(node: nodes.Physical) -> tuple[str, Operator]:
 
 def _input(node: nodes.Read) -> Operator:
     stream, lead = node.asked, lead_of(node.asked.policy)
-    per, idle = partitioned_by(stream.policy), {"idle": node.idle, "silence": node.silence}
     return Input(
         stream.name,
         stream.time,
@@ -161,8 +160,15 @@ def _input(node: nodes.Read) -> Operator:
         stride=node.first.rows,
         is_patient=node.is_patient,
         schema=stream.schema,
-        partitions=PartitionProgress(per, stream.schema, slack=node.slack, **idle) if per else None,
+        partitions=_partitions(node),
     )
+
+
+def _partitions(node: nodes.Read) -> PartitionProgress | None:
+    per = partitioned_by(node.asked.policy)
+    if not per:
+        return None
+    return PartitionProgress(per, node.asked.schema, slack=node.slack, idle=node.idle, silence=node.silence)
 
 
 def _window(node: nodes.Window) -> Operator:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +108,7 @@ class PartitionTally:
 
 def unlabelled(data: pa.RecordBatch, limits: Mapping[str, int]) -> tuple[pa.RecordBatch, Integers]:
     """Rows without the names of their partitions, and what is given for each of these (START: nothing)."""
-    column = data.column(COLUMN)
+    column: Any = data.column(COLUMN)
     each = np.array([limits.get(name, START) for name in column.dictionary.to_pylist()], np.int64)
     return data.drop_columns([COLUMN]), each[np.asarray(column.indices)]
 

@@ -109,9 +109,10 @@ class Task:
         self.judges = lead is None
         """Whether it knows of all its rows by itself which are early."""
         self.partitions = PartitionTally(self.stream) if partitioned_by(self.stream.policy) else None
-        alone = lead is None or self.partitions is not None
-        self.stretches = None if alone else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
-        self.passed = None if alone else Stretches(self.stream.name, lead)
+        if self.partitions is not None:
+            lead = None  # judged partition by partition
+        self.stretches = None if lead is None else Stretches(self.stream.name, lead, slack_rows_of(self.stream))
+        self.passed = None if lead is None else Stretches(self.stream.name, lead)
         self.path = path_operators(exchange.path)
         policy = self.stream.policy
         per = frozenset(policy.per if isinstance(policy, External) else ())

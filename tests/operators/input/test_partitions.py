@@ -237,8 +237,8 @@ def test_the_partition_that_holds_back() -> None:
     [
         (
             (1, 2),
-            r"\A`punctuation` must have a value for each of the columns that name a partition of s \(p\), got \(1, 2\)\. "
-            r"Hint: write wr\.Punctuation\(value, \(p,\)\)\.\Z",
+            r"\A`punctuation` must have a value for each of the columns that name a partition of s \(p\), "
+            r"got \(1, 2\)\. Hint: write wr\.Punctuation\(value, \(p,\)\)\.\Z",
         ),
         (
             ("x",),

@@ -132,6 +132,6 @@ def check_policy(stream: Stream) -> None:
     if partitioned_by(policy):
         raise UnsupportedError(
             "progress by partition is not available in hardware: the rows of a circuit have one clock",
-            hint=f"leave out PER {', '.join(partitioned_by(policy))} of {stream.name} and give more slack, or run it with "
-            "--engine local or spark",
+            hint=f"leave out PER {', '.join(partitioned_by(policy))} of {stream.name} and give more slack, or run it "
+            "with --engine local or spark",
         )

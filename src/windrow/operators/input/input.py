@@ -182,9 +182,9 @@ class Input(Operator):
     def _cuts(self, times: Integers, codes: Codes) -> list[tuple[int, int]]:
         if self.partitions is not None:
             noted = self._first(times), self.disorder.notes
-            cuts, *span = self.partitions.cuts(times, codes, self._rounding, self.bound, *noted)
-            self._check_span(*span)
-            return [] if self.grid is None else cuts
+            spots, least, most = self.partitions.cuts(times, codes, self._rounding, self.bound, *noted)
+            self._check_span(least, most)
+            return [] if self.grid is None else spots
         if isinstance(self.policy, SlackRows):
             return self._row_cuts(times)
         if self.grid is None:

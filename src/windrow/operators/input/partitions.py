@@ -68,7 +68,8 @@ class PartitionProgress:
 
     @property
     def _known(self) -> Flags:
-        return self.announced | (np.maximum(self.highs, self.rested) != START)
+        known: Flags = self.announced | (np.maximum(self.highs, self.rested) != START)
+        return known
 
     def codes(self, data: pa.RecordBatch) -> Codes:
         """The number of each row's partition. A new one is not known before a row of it counts."""
@@ -97,7 +98,8 @@ class PartitionProgress:
     @property
     def _counting(self) -> Flags:
         """Which partitions hold the others back."""
-        return self.tree[len(self.highs) :] != END
+        counting: Flags = self.tree[len(self.highs) :] != END
+        return counting
 
     @property
     def _reaches(self) -> Integers:
@@ -113,23 +115,22 @@ class PartitionProgress:
     def cuts(
         self, times: Integers, codes: Codes, grid: Grid, bound: int, first: int, notes: Integers
     ) -> tuple[list[tuple[int, int]], int, int]:
-        """Take in rows: before which of them which punctuation must have been seen, and their smallest and largest time.
+        """Take in rows: before which of them which punctuation must have been seen; their smallest and largest time.
 
         `bound` is the punctuation in force, `first` the number of the first row.
         """
         self._hear(codes)
         cuts, bounds = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
         old = np.empty(max(kernels.BLOCK, len(self.highs)), np.int64)
-        found, least, most = kernels.partition_cuts(
-            times, codes, *self._state, old, (grid.origin, grid.step), bound, cuts, bounds, first, notes
-        )
+        noted = old, (grid.origin, grid.step), bound, cuts, bounds, first, notes
+        found, least, most = kernels.partition_cuts(times, codes, *(*self._state, *noted))
         return list(zip(cuts[:found].tolist(), bounds[:found].tolist(), strict=True)), int(least), int(most)
 
     def bounds(self, times: Integers, codes: Codes, first: int, notes: Integers) -> Integers:
         """Take in rows: what is implied before each of them."""
         self._hear(codes)
         out = np.empty(len(times), np.int64)
-        kernels.partition_bounds(times, codes, *self._state, out, first, notes)
+        kernels.partition_bounds(times, codes, *(*self._state, out, first, notes))
         return out
 
     @property

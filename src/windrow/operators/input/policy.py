@@ -19,9 +19,9 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.base import Batch, LateRows
+from windrow.operators.input.partitions import PartitionProgress
 from windrow.operators.kernels import disorder as kept
 from windrow.operators.kernels import input as kernels
-from windrow.operators.input.partitions import PartitionProgress
 from windrow.operators.late.judging import Missed, late_batch
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.plan.nodes import Stream

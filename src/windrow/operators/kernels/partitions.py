@@ -1,4 +1,4 @@
-"""What the rows so far imply where each partition has its own bound: a row at a time, whatever the number of partitions.
+"""What the rows so far imply where each partition has its own bound.
 
 The bounds of the partitions are the leaves of a tree, of which each inner node is the least of the two below it: node i
 is above 2 i and 2 i + 1, partition c is leaf `len(tree) // 2 + c`, node 1 is the least of all. A partition that holds
@@ -51,10 +51,9 @@ def _least_of(tree, highs, promised, slack):
 
 
 @shared
-def _row_by_row(
-    times, codes, begin, end, slack, idle, highs, rested, promised, tree, reached, out, origin, step, first, notes
-):
+def _row_by_row(times, codes, begin, end, slack, idle, highs, rested, promised, tree, reached, out, grid, first, notes):
     """Take in rows; `out` gets what is implied before each."""
+    origin, step = grid
     half = len(tree) // 2
     furthest, bound = reached[FURTHEST], reached[BOUND]
     implied = _round_down(bound, origin, step)
@@ -134,7 +133,7 @@ def partition_cuts(
         if taken == end - begin:
             _least_of(tree, highs, promised, slack)
         _row_by_row(
-            times, codes, begin, end, slack, idle, highs, rested, promised, tree, reached, old, origin, step, first, notes
+            times, codes, begin, end, slack, idle, highs, rested, promised, tree, reached, old, grid, first, notes
         )
         for i in range(begin, end):
             implied = _round_down(old[i - begin], origin, step)
@@ -148,8 +147,8 @@ def partition_cuts(
 @kernel
 def partition_bounds(times, codes, slack, idle, highs, rested, promised, tree, reached, out, first, notes):
     """`out[i]` gets what is implied before row i. The other arguments are those of `partition_cuts`."""
-    n = len(times)
-    _row_by_row(times, codes, 0, n, slack, idle, highs, rested, promised, tree, reached, out, 0, 1, first, notes)
+    n, grid = len(times), (0, 1)
+    _row_by_row(times, codes, 0, n, slack, idle, highs, rested, promised, tree, reached, out, grid, first, notes)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Progress by partition: each partition of a stream has a bound of its own, and the stream has come as far as the least.
+"""Progress by partition: each partition of a stream has a bound of its own, and the stream is as far as the least.
 
 A partition is what has its own order: one of a Kafka topic, a file, a device. Its bound is the largest value of its
 rows less the slack, or what was promised for it if that is more. So a partition that lags loses no row because of

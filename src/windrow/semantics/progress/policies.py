@@ -91,7 +91,7 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Slack:
-    """Rows come at most `amount` below the largest value seen: with `per`, of their partition, as these columns name it."""
+    """Rows come at most `amount` below the largest value seen; with `per`, below that of their own partition."""
 
     amount: Amount
     lead: Lead | None = None
