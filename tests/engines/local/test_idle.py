@@ -94,7 +94,10 @@ def union(quiet: Any, busy: Any, **more: Any) -> Node:
 
 def run(plan: Node, clock: Clock, **scripts: Sequence[Any]) -> list[tuple[float, int, int]]:
     """After how many seconds which window came, with how many rows."""
-    sources: dict[str, Any] = {name: Ticking(script, clock) for name, script in scripts.items()}
+    kinds = {
+        name: [one.schema for one in script if isinstance(one, pa.RecordBatch)] for name, script in scripts.items()
+    }
+    sources: dict[str, Any] = {n: Ticking(script, clock, [*kinds[n], SCHEMA][0]) for n, script in scripts.items()}
     runner = Runner(plan, sources, LocalOptions(), clock=clock)
     found: list[tuple[float, int, int]] = []
     began = clock.now
@@ -113,6 +116,25 @@ def test_windows_close_without_a_new_row() -> None:
     plan = union(wr.punctuated(), wr.ordered(), idle=IDLE)
     found = run(plan, Clock(), quiet=[row(2), row(30), 100], busy=[row(1), row(25), 100, 100])
     assert [(30, 10, 2), (300, 30, 1), (300, 40, 1)] == found
+
+
+def in_partitions(*rows: tuple[int, int]) -> pa.RecordBatch:
+    times, partitions = zip(*rows, strict=True)
+    return pa.record_batch({"t": pa.array(times, pa.int64()), "p": pa.array(partitions, pa.int64())})
+
+
+def test_a_partition_that_is_silent_no_longer_holds_back_the_others() -> None:
+    """Of one stream, and of one of a union: what closes windows is that partition 2 is silent, though 1 is not."""
+    schema = pa.schema({"t": pa.int64(), "p": pa.int64()})
+    policy = wr.ordered(per="p")
+    stream = wr.stream(iter([]), time="t", schema=schema, name="s", progress=policy, idle=IDLE)
+    script = [in_partitions((1, 1), (2, 2)), 20, in_partitions((25, 1)), 100, in_partitions((9, 2), (31, 1)), 100]
+    plan = stream.window(range=10).agg(n=wr.count()).late("side").plan
+    assert [(30, 10, 2), (150, 30, 1), (220, 40, 1)] == run(plan, Clock(), s=script)
+    other = wr.stream(iter([]), time="t", schema=schema, name="other", progress=wr.ordered())
+    plan = stream.union(other).window(range=10).agg(n=wr.count()).late("drop").plan
+    found = run(plan, Clock(), s=script, other=[in_partitions((12, 1), (40, 1)), 500])
+    assert [(30, 10, 2), (50, 20, 1), (50, 30, 1)] == found[:3]  # from 50 on all of the stream is silent
 
 
 def test_the_others_go_on_without_a_source_that_is_silent() -> None:

@@ -75,6 +75,8 @@ def small_queries() -> Iterator[tuple[str, Node]]:
     yield "panes", _query(sliding, slack, _BOUNDED, keys=("k", "d"))
     yield "one group", _query(sliding, slack, ("sum",), keys=())
     yield "rows too far ahead", _query(sliding, Slack(Amount.of(4), Lead(Amount.of(1000))), ("sum",), keys=())
+    for name, lead in (("partitions", None), ("rows ahead of their partition", Lead(Amount.of(1000)))):
+        yield name, _query(sliding, Slack(Amount.of(4), lead, ("k", "x")), ("sum",), keys=())
     yield "integer keys", _query(sliding, slack, ("max",), keys=("x",))
     yield "values", _query(sliding, slack, _HOLISTIC, keys=("k",))
     yield "corrections", _query(sliding, rows, ("max", "first"), keys=("k",), late=Late.REVISE)

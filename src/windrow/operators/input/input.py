@@ -62,10 +62,8 @@ class Input(Operator):
         """`grid` is where windows above may end; None: none is there.
 
         Its rows are read a `pace` at a time where others are read too, `stride` rows at least. It `is_patient` where it
-        does not matter when they come.
-
-        `schema` is needed where punctuations are elements for single groups: their values get its types. `partitions`
-        is where each of its partitions is, where these have bounds of their own.
+        does not matter when they come. `schema` is needed where punctuations are elements for single groups: their
+        values get its types. `partitions` is given where these have bounds of their own.
         """
         self.name = name
         self.time = time
@@ -83,8 +81,7 @@ class Input(Operator):
         """The last punctuation carried by the data, before rounding."""
         self.recent: Integers = np.empty(0, np.int64)
         self.disorder = Disorder()
-        self.singles = Singles(name, policy, self.grid, schema)
-        self.partitions = partitions
+        self.singles, self.partitions = Singles(name, policy, self.grid, schema), partitions
         self.counters = Counters()
 
     def process(self, batch: Batch, port: int = 0) -> Iterable[Element]:
