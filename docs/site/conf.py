@@ -33,6 +33,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/joins",
         "docs/aggregates",
         "docs/command-line",
+        "docs/operations",
         "docs/spark",
         "docs/hardware",
         "docs/capabilities",

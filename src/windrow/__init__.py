@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from windrow.errors import LateRowsWarning as LateRowsWarning
     from windrow.errors import QueryError as QueryError
     from windrow.errors import SourceError as SourceError
+    from windrow.errors import UnavailableError as UnavailableError
     from windrow.errors import UnsupportedError as UnsupportedError
     from windrow.errors import WindrowError as WindrowError
     from windrow.functions import aggregate as aggregate
@@ -59,8 +60,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "windrow.aggregates": "UserAggregate register",
     "windrow.errors": (
-        "ConfigurationError DamagedCheckpointWarning DataError LateRowsWarning QueryError SourceError UnsupportedError "
-        "WindrowError"
+        "ConfigurationError DamagedCheckpointWarning DataError LateRowsWarning QueryError SourceError UnavailableError "
+        "UnsupportedError WindrowError"
     ),
     "windrow.functions": (
         "aggregate approx_distinct at_end avg collect count count_distinct first heavy_hitters idle last lead max mean "

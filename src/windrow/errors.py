@@ -110,6 +110,13 @@ class SourceError(DataError, OSError):
         self.used = used
 
 
+class UnavailableError(SourceError, ConnectionError):
+    """What a run reads from, or writes to, is away and may come back: a broker, a database, a host.
+
+    Nobody has made a mistake, and the same run may go on later; `windrow run --restart on-failure` does.
+    """
+
+
 class ConfigurationError(WindrowError, ValueError):
     """A setting, path or checkpoint is wrong: the person who runs the query must act."""
 

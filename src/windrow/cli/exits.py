@@ -8,7 +8,7 @@ import tempfile
 import threading
 import traceback
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -89,18 +89,40 @@ def clear_endings() -> Iterator[None]:
     with _signals_raised():
         try:
             yield
-        except KeyboardInterrupt as interrupt:
-            raise Interrupted(interrupt) from interrupt
-        except InternalError as error:
-            raise Fault(error) from error
-        except WindrowError as error:
-            raise UserMistake("\n".join([str(error), *getattr(error, "__notes__", ())])) from error
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise
-        except MemoryError as error:
-            raise UserMistake(_no_memory(error)) from error
-        except Exception as error:
-            raise Fault(error) from error
+        except (KeyboardInterrupt, Exception) as error:
+            ending = ending_of(error)
+            if ending is None:
+                raise
+            raise ending from error
+
+
+def ending_of(error: BaseException) -> click.ClickException | None:
+    """The message that an error ends a command with; None for what ends it as it is."""
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted(error)
+    if isinstance(error, InternalError):
+        return Fault(error)
+    if isinstance(error, WindrowError):
+        return UserMistake("\n".join([str(error), *getattr(error, "__notes__", ())]))
+    if isinstance(error, (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)):
+        return None
+    if isinstance(error, MemoryError):
+        return UserMistake(_no_memory(error))
+    return Fault(error) if isinstance(error, Exception) else None
+
+
+_ASKED: list[Callable[[int], bool]] = []
+"""Who is asked whether a signal shall interrupt; the last one is."""
+
+
+@contextmanager
+def asked_first(heeds: Callable[[int], bool]) -> Iterator[None]:
+    """Within the block a signal that `heeds` takes upon itself interrupts nothing; it must not wait for any lock."""
+    _ASKED.append(heeds)
+    try:
+        yield
+    finally:
+        _ASKED.remove(heeds)
 
 
 @contextmanager
@@ -114,6 +136,8 @@ def _signals_raised() -> Iterator[None]:
     over = threading.Event()
 
     def handle(number: int, _frame: FrameType | None) -> None:
+        if _ASKED and _ASKED[-1](number):
+            return
         interrupt = raised[number]()
         weakref.finalize(interrupt, _repeat, number, over).atexit = False
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windrow.cli.logs import is_logged
 from windrow.plan.nodes import Node, WindowAggregate, walk
 from windrow.query.late_rows import SQL, sentences, shown_moment
 from windrow.semantics.progress.policies import END, START
@@ -130,9 +131,19 @@ class Reporting:
             self._bar = None
 
 
+class _Unheard(Reporting):
+    """Where all that is said is events, which have their own."""
+
+    def __call__(self, metrics: Metrics) -> None:
+        return
+
+
 @contextmanager
 def reporting(domain: Domain, total_rows: int | None, doing: str = "") -> Iterator[Reporting]:
     """A report for the time of a run; what it drew on a terminal is gone afterwards."""
+    if is_logged():
+        yield _Unheard(domain)
+        return
     if not sys.stderr.isatty():
         yield Reporting(domain)
         return

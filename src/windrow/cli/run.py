@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -13,6 +14,8 @@ import click
 from windrow.cli.circuits import FLAGS, circuit_options, circuit_settings
 from windrow.cli.circuits import NAMES as CIRCUIT_NAMES
 from windrow.cli.exits import Interrupted
+from windrow.cli.logs import say
+from windrow.cli.operating import Operation, check_operating, kind_of_log, operated, operating_options, told_endings
 from windrow.cli.texts import compress_option, compressed, read_queries, text_options
 from windrow.errors import ConfigurationError, reason_of
 
@@ -83,6 +86,7 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 )
 @click.option("--flush-rows", type=_COUNT, metavar="N", help="Groups in a slice.")
 @click.option("--flush-windows", type=_COUNT, metavar="N", help="Windows by which slices may be late.")
+@operating_options
 @circuit_options
 def command(file: str | None, text: str | None, bindings: tuple[str, ...], **settings: Any) -> None:
     """Run the queries of FILE together and show their answers. FILE may be - for standard input.
@@ -108,14 +112,23 @@ def command(file: str | None, text: str | None, bindings: tuple[str, ...], **set
       windrow run trades.sql --output answer.parquet --late late.parquet
       windrow run trades.sql --checkpoint state --output parquet:answers
       windrow run trades.sql --set trades=other.parquet --strategy wid
+      windrow run trades.sql --checkpoint state --metrics-port 9464 --log json --restart on-failure
     """
-    queries = _read(file, text, bindings, settings)
+    with told_endings(settings):
+        queries = _read(file, text, bindings, settings)
+        live = any(_is_live(query, settings) or _has_no_end(query) for query in queries)
+        with told_endings({**settings, "log": kind_of_log(settings, live=live)}):
+            _run(queries, settings, live=live)
+
+
+def _run(queries: Sequence[Query], settings: dict[str, Any], *, live: bool) -> None:
+    """All queries, and what is written about their run."""
     if len(queries) > 1:
         _refuse_shared_files(settings, len(queries))
     if settings["metrics"]:
         _write_metrics(settings["metrics"], None)
-    with _in_words_of_the_command(settings):
-        done = run_queries(queries, settings)
+    with _in_words_of_the_command(settings), operated(queries, settings, live=live) as operation:
+        done = operation.repeat(lambda asked: run_queries(queries, asked, operation))
     if settings["metrics"]:
         _write_metrics(settings["metrics"], _text_of(done))
 
@@ -153,6 +166,7 @@ def _flag(name: str) -> str:
 
 
 def _check(settings: dict[str, Any]) -> None:
+    check_operating(settings)
     for name, value in settings.items():
         if value == "":
             hint = "leave the option out, or see to the variable that was to fill it"
@@ -196,27 +210,33 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
             )
 
 
-def run_queries(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
+def run_queries(queries: Sequence[Query], settings: dict[str, Any], operation: Operation) -> list[Metrics]:
     """Run queries to their sinks, report on the way; close with the account of the rows of each, and what was lost."""
     from windrow.cli.progress import closing_line, native_line, warning_lines
+    from windrow.operations.narrator import account
     from windrow.physical.explain.notes import week_notes
 
     queries = [_adjusted(query, settings) for query in queries]
     for note in dict.fromkeys(note for query in queries for note in week_notes(query.plan)):
-        click.echo(note, err=True)
+        say("note", note)
     if any(_is_live(query, settings) for query in queries):
-        done = [_run_live(query, settings) for query in queries]
+        done = [_run_live(query, settings, operation) for query in queries]
     else:
-        done = _run_to_the_end(queries, settings)
+        done = _run_to_the_end(queries, settings, operation)
     for query, metrics in zip(queries, done, strict=True):
-        click.echo(closing_line(metrics), err=True)
+        say("account", closing_line(metrics), **account(metrics))
         for strategy, *reasons in metrics.strategies:
-            click.echo(f"strategy {strategy}: {'; '.join(reasons)}", err=True)
+            say("strategy", f"strategy {strategy}: {'; '.join(reasons)}")
         if settings["engine"] == "spark" and (native := native_line(query.plan, metrics)):
-            click.echo(native, err=True)
+            say("note", native)
     for line in warning_lines(queries, done):
-        click.secho(line, err=True, fg="yellow", bold=True)
+        say("warning", line, level=logging.WARNING, bold=True)
     return done
+
+
+def _has_no_end(query: Query) -> bool:
+    """Whether a source of the query may give rows for ever, on whatever engine."""
+    return any(source.is_live for source in query.sources.values())
 
 
 def _is_live(query: Query, settings: dict[str, Any]) -> bool:
@@ -228,7 +248,7 @@ def _is_live(query: Query, settings: dict[str, Any]) -> bool:
     return settings["engine"] == "spark" and (followed or any(addressed))
 
 
-def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
+def _run_live(query: Query, settings: dict[str, Any], operation: Operation) -> Metrics:
     from windrow.cli.progress import closing_line, reporting
     from windrow.engines.run import Receiver, untagged
     from windrow.query.running import begin
@@ -247,18 +267,19 @@ def _run_live(query: Query, settings: dict[str, Any]) -> Metrics:
 
     into = Receiver.of_one(lambda _: None)
     inner = {"output": settings["output"], "late_output": settings["late"], "once": settings["once"]}
-    asked: dict[str, Any] = {"engine": "spark", "inner": inner, **_engine_options(settings)}
+    attended = {"attendance": operation.attendance, **_engine_options(settings)}
+    asked: dict[str, Any] = {"engine": "spark", "inner": inner, **attended}
     try:
         with reporting(_domain_of(query), None, "starting Spark") as report:
             run = begin([query.plan], [query.sources], untagged, into=into, on_progress=on_progress, **asked)
     except KeyboardInterrupt:  # which is how a stream without an end comes to one
         for metrics in last:
-            click.echo(closing_line(metrics), err=True)
+            say("account", closing_line(metrics))
         raise
     return run.metrics
 
 
-def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[Metrics]:
+def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any], operation: Operation) -> list[Metrics]:
     from windrow.cli.progress import reporting
     from windrow.engines.run import tagged
     from windrow.query.running import begin
@@ -290,6 +311,7 @@ def _run_to_the_end(queries: Sequence[Query], settings: dict[str, Any]) -> list[
                 follow=endless and not settings["once"],
                 on_progress=report,
                 engine=settings["engine"],
+                attendance=operation.attendance,
                 **_engine_options(settings),
             )
     return run.each

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -30,6 +32,21 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 INNER = {"inner": True}
 """Metadata of the fields of options that are no user's to set."""
+
+
+class Attended(Protocol):
+    """Somebody who attends on a run: entered and left by the thread that runs, which reports to it."""
+
+    requests: Requests
+
+    def on_each(self, query: int, metrics: Metrics) -> None:
+        """Progress of one of several queries."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
 
 
 class Engine(ABC):
@@ -85,22 +102,26 @@ class Engine(ABC):
         keep_late: bool = True,
         on_progress: Callable[[Metrics], None] | None = None,
         on_end: Callable[[list[Metrics]], None] | None = None,
+        attended: Attended | None = None,
     ) -> Run[Item]:
         """Run plans, each over its own sources; what several have in common is read and computed once.
 
         With `into` they have run when this returns, see `Run`. With `follow`, streams that have no end are followed
         until the run is stopped or closed; without, what is there now is read, and then everything closes.
-        Late rows are kept for the reader unless `keep_late` is false. `on_progress` is called by the thread that runs.
+        Late rows are kept for the reader unless `keep_late` is false. `on_progress` is called by the thread that runs,
+        which also enters and leaves `attended`; what is asked of the run is then what that one asks.
         """
         for plan in plans:
             check_supported(plan)
         bound, channels = with_channels([_bound(plan, own) for plan, own in zip(plans, sources, strict=True)])
-        requests = Requests(follow=follow)
+        requests, on_each = (Requests(), None) if attended is None else (attended.requests, attended.on_each)
+        requests.follow = follow
 
         def work(receiver: Receiver) -> Outcome:
-            to = _fitting(_reporting(receiver, on_progress), plans)
+            to = _fitting(replace(_reporting(receiver, on_progress), on_each=on_each), plans)
             try:
-                return self._run_all(plans, bound, to, options, requests, is_watched=into is None)
+                with attended or nullcontext():
+                    return self._run_all(plans, bound, to, options, requests, is_watched=into is None)
             finally:
                 for channel in channels.values():
                     channel.end()
@@ -129,7 +150,9 @@ class Engine(ABC):
             found, metrics = self.run([plans[place] for place in places], own, to, apart, requests)
             each.update(zip(places, found, strict=True))
             done.append(metrics)
-        return [each[place] for place in range(len(plans))], reduce(Metrics.plus, done)
+            if requests.left:
+                break
+        return [each.get(place, Metrics()) for place in range(len(plans))], reduce(Metrics.plus, done)
 
 
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -180,13 +203,14 @@ def sharing_sets(sources: Sequence[Mapping[str, Source]]) -> Iterator[tuple[list
 
 def within(receiver: Receiver, places: Sequence[int], done: Sequence[Metrics] = ()) -> Receiver:
     """For some of the queries of a receiver, of which others are done: all are reported by their own places."""
-    on_late, on_progress = receiver.on_late, receiver.on_progress
+    on_late, on_progress, on_each = receiver.on_late, receiver.on_progress, receiver.on_each
     before = tuple(done)
     return replace(
         receiver,
         on_result=lambda query, batch: receiver.on_result(places[query], batch),
         on_late=on_late and (lambda query, batch: on_late(places[query], batch)),
         on_progress=on_progress and (lambda metrics: on_progress(reduce(Metrics.plus, (*before, metrics)))),
+        on_each=on_each and (lambda query, metrics: on_each(places[query], metrics)),
     )
 
 

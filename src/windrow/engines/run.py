@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
+from windrow.engines.pulse import Pulse
 from windrow.engines.waiting import wait_for_end, wait_until
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics, SourceMetrics
@@ -50,6 +51,8 @@ class Receiver:
     sinks: Mapping[str, Sink] = field(default_factory=dict)
     """Where it all ends up, by name, of a run that may never end: a checkpoint is made with them, and nothing that
     was given before it is given again. Without, everything given is kept, and a restored run gives it anew."""
+    on_each: Callable[[int, Metrics], None] | None = None
+    """Progress of each query by itself, where several run together."""
 
     @classmethod
     def of_one(
@@ -60,11 +63,17 @@ class Receiver:
 
 
 class Requests:
-    """What is asked of a run while it runs: to end now, or at the end of what is there."""
+    """What is asked of a run while it runs: to end now, with or without what it has, or at the end of what is there."""
 
     def __init__(self, *, follow: bool = False) -> None:
         self.stop = Event()
         self.close = Event()
+        self.leave = Event()
+        """To end before the next element, as after the last one, but with all windows open: where there is a checkpoint
+        folder, a last checkpoint is written, from which another run goes on."""
+        self.left = False
+        """Whether the run did so."""
+        self.pulse = Pulse()
         self.follow = follow
         """Whether streams without an end are followed until one of the two is set; else what is there now is read."""
         self.on_idle: Callable[[], None] | None = None
@@ -74,6 +83,11 @@ class Requests:
         """Raise `Stopped` if the run shall end now."""
         if self.stop.is_set():
             raise Stopped
+
+    def leaves(self) -> bool:
+        """Whether the run shall end here, keeping what it has; it does then."""
+        self.left = self.left or self.leave.is_set()
+        return self.left
 
     def heed_waiting(self) -> bool:
         """The same while a source has nothing to give; whether it counts as ended."""
@@ -185,6 +199,9 @@ class Run(Generic[Item]):
         """
         self._channels = channels
         self._mailbox = _Mailbox(requests, keep_late=keep_late)
+        self._unserve: Callable[[], object] = lambda: None
+        self.metrics_url: str | None = None
+        """Where metrics and health are served over HTTP, with `metrics_port`."""
         self._item = item
         self._on_end = on_end
         self._thread: Thread | None = None
@@ -281,6 +298,16 @@ class Run(Generic[Item]):
         """End now and wait until that is done: what was read stays, what is open is not reported."""
         self._mailbox.stop()
         self._join()
+        self._unserve()
+
+    def served(self, url: str, end: Callable[[], None]) -> Run[Item]:
+        """Its metrics are served at an address, until it is stopped or held by nobody; then `end` is called, once."""
+        self.metrics_url = url
+        self._unserve = finalizer = weakref.finalize(self, end)
+        finalizer.atexit = False
+        if self._thread is None:
+            self._unserve()
+        return self
 
     def close(self) -> None:
         """Let the run finish at the end of what is there: sources that wait count as ended, and all windows close.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -152,5 +152,5 @@ def _slowest_source(sources: Mapping[str, SourceMetrics]) -> str | None:
     return min(lows, key=lambda name: (lows[name] is not None, lows[name] or 0))
 
 
-def percentiles(samples: list[float], *shares: float) -> list[float | None]:
-    return np.quantile(samples, shares).tolist() if samples else [None] * len(shares)
+def percentiles(samples: Collection[float], *shares: float) -> list[float | None]:
+    return np.quantile(np.fromiter(samples, np.float64), shares).tolist() if samples else [None] * len(shares)

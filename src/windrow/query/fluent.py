@@ -244,9 +244,10 @@ class Query(GroupingSteps, Joins):
 
         A streaming DataFrame has no end: what is there now is read, then everything is closed.
 
-        Options: engine, on_progress, batch_rows, checkpoint, restore, statistics (of the stream, to choose strategies
-        by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an iterator wait for
-        others, "50 ms" by default); on Spark also spark (the session), shards, memory,
+        Options: engine, on_progress, metrics_port and metrics_host (where metrics and health are served over HTTP for
+        as long as it runs; port 0 is one that is free), batch_rows, checkpoint, restore, statistics (of the stream, to
+        choose strategies by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an
+        iterator wait for others, "50 ms" by default); on Spark also spark (the session), shards, memory,
         rate and json_lines; in hardware instead algorithm, variant, widths, groups, time_width, simulator and others.
         """
         return gather([self.plan], [self.sources], **options)[0][0]
@@ -265,7 +266,8 @@ class Query(GroupingSteps, Joins):
     def start(self, **options: Any) -> Run[pa.RecordBatch]:
         """Start the query and go on: the `Run` gives its results as windows close, and stops or closes it.
 
-        Options as in `run`. A streaming DataFrame is followed until the run is stopped or closed.
+        Options as in `run`. A streaming DataFrame is followed until the run is stopped or closed. With `metrics_port`,
+        metrics are served until it is stopped or nobody holds it any more; its `metrics_url` says where.
         """
         return begin([self.plan], [self.sources], untagged, follow=True, **options)
 

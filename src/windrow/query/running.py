@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from windrow.engines.base import check_engine, check_kind, engine_named, home_of
-from windrow.engines.run import Receiver, Run, tagged, untagged
+from windrow.engines.run import Receiver, Requests, Run, tagged, untagged
 from windrow.errors import ConfigurationError
+from windrow.events import is_heard
 from windrow.physical.costs import Statistics, calibrated
 from windrow.physical.explain.compression import keeps_rows
 from windrow.physical.explain.plans import explain
@@ -21,10 +23,13 @@ from windrow.query.late_rows import warn_of_lost_rows
 from windrow.query.places import refuse_overwriting
 
 if TYPE_CHECKING:
+    from windrow.operations.attendance import Attendance
     from windrow.pipeline.metrics import Metrics
     from windrow.sources.base import Source
 
 Item = TypeVar("Item")
+OnProgress: TypeAlias = "Callable[[Metrics], None]"
+LOCALHOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -47,30 +52,60 @@ def begin(
     keep_late: bool = True,
     on_progress: Callable[[Metrics], None] | None = None,
     inner: Mapping[str, Any] | None = None,
+    metrics_port: int | None = None,
+    attendance: Attendance | None = None,
     **options: Any,
 ) -> Run[Item]:
     """Run plans, each over its own sources, as `Engine.start` does; who waits for the end is warned of lost rows.
 
-    Without an engine, queries over DataFrames of Spark run there, all others in this process. `inner` are options that
-    are no user's to set.
+    Without an engine, queries over DataFrames of Spark run there, all others here; `inner` options are no user's.
     """
-    if on_progress is not None and not callable(on_progress):
-        raise ConfigurationError("must be a function", parameter="on_progress", value=on_progress)
     named = [one for own in sources for one in own.items()]
     chosen = engine_named(home_of(source for _, source in named) if engine is None else engine)
+    host = options.pop("metrics_host", LOCALHOST)
     settings = replace(chosen.options_of(options), **(inner or {}))
     refuse_overwriting(named, options)
-    return chosen.start(
-        plans,
-        sources,
-        settings,
-        item,
-        into=into,
-        follow=follow,
-        keep_late=keep_late,
-        on_progress=on_progress,
-        on_end=lambda each: warn_of_lost_rows(plans, each),
-    )
+    if attendance is None and (metrics_port is not None or is_heard()):
+        attendance = _attendance(plans, dict(named), chosen.name, options, follow)
+    with nullcontext() if attendance is None else attendance.serving(host, metrics_port) as served:
+        run = chosen.start(
+            plans,
+            sources,
+            settings,
+            item,
+            into=into,
+            follow=follow,
+            keep_late=keep_late,
+            on_progress=_both(on_progress, attendance),
+            on_end=lambda each: warn_of_lost_rows(plans, each),
+            attended=attendance,
+        )
+        return run if served is None else run.served(*served)
+
+
+def _attendance(
+    plans: Sequence[Node], sources: Mapping[str, Source], engine: str, options: Mapping[str, Any], follow: bool
+) -> Attendance:
+    from windrow.operations.attendance import attend
+
+    return attend(plans, Requests(follow=follow), engine=engine, sources=sources, options=options)
+
+
+def _both(on_progress: OnProgress | None, attendance: Attendance | None) -> OnProgress | None:
+    """Progress is reported to whoever asked for it, and to who attends."""
+    if on_progress is not None and not callable(on_progress):
+        raise ConfigurationError("must be a function", parameter="on_progress", value=on_progress)
+    if attendance is None:
+        return on_progress
+    attends = attendance.on_progress
+    if on_progress is None:
+        return attends
+
+    def tell(metrics: Metrics) -> None:
+        attends(metrics)
+        on_progress(metrics)
+
+    return tell
 
 
 def gather(

@@ -104,3 +104,16 @@ def test_without_a_lead_nothing_is_judged() -> None:
     stage = Input("s", "ts", Ordered(), grid=Grid())
     assert [np.int64] == [e.times.dtype.type for e in fed(stage, [1, 900], set()) if isinstance(e, Batch)]
     assert 0 == stage.counters.early
+
+
+def test_a_clock_that_is_set_back_makes_no_row_early() -> None:
+    """Rows that are as the clock was would lie far ahead of what it is now."""
+    now = [1000.0]
+    limit = LeadLimit(5_000_000, wall_clock=True, clock=lambda: now[0])
+    times = np.array([1_004_000_000, 1_006_000_000])
+    for clock in (1000.0, 400.0, 999.0):
+        now[0] = clock
+        early, against = limit.judge(times, 0)
+        assert ([False, True], [1_000_000_000] * 2) == (early.tolist(), against.tolist())
+    now[0] = 1002.0
+    assert [False, False] == limit.judge(times, 0)[0].tolist()

@@ -175,6 +175,15 @@ class Checkpoints:
             if found := _FILE.fullmatch(path.name):
                 yield path, int(found[1] or found[2])
 
+    def size_of(self, number: int) -> int:
+        """The bytes that the checkpoint of this number has written."""
+        with suppress(OSError):
+            manifest = self.folder / str(number) / LOCAL_MANIFEST
+            return sum(
+                path.stat().st_size for path in (manifest, *(path for path, one in self._files() if one == number))
+            )
+        return 0
+
     def _sweep(self, kept: set[int | None]) -> None:
         """Remove older checkpoints, damaged ones, and what was left of those that never became whole."""
         with suppress(OSError):

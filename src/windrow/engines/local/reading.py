@@ -151,18 +151,19 @@ class ReadAheadReader:
 
 
 def interleaved(
-    readings: Mapping[str, Reading], tick: float | None = None, on_tick: Callable[[], None] = lambda: None
+    readings: Mapping[str, Reading], tick: float | None = None, on_tick: Callable[[], bool] = lambda: False
 ) -> Generator[tuple[str, Given], None, None]:
     """The elements of all sources with their names; a source that ends is followed by its last punctuation.
 
-    While something is awaited, `on_tick` is called every `tick` seconds (None: never).
+    While something is awaited, `on_tick` is called every `tick` seconds (None: never); it says whether to end here.
     """
     left = dict(readings)
     try:
         while left:
             ready = _ready(left, tick)
             if not ready:
-                on_tick()
+                if on_tick():
+                    return
                 continue
             name = min(ready, key=lambda one: ready[one].place) if len(ready) > 1 else next(iter(ready))
             yield name, left[name].take(_limit(ready, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from windrow.engines.base import Engine, within
 from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
+from windrow.engines.local.reporting import Reporter, awaited, told
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
@@ -44,7 +46,8 @@ from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sources.base import TICK_SECONDS, Delivery, Given, Source
 from windrow.sources.rejects import Rejects
 
-_PROGRESS_EVERY = 0.2
+LATENCIES = 1 << 14
+"""Of how many punctuations the latencies are kept: a run may last for weeks."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class Runner:
         self.read = dict.fromkeys(self.sources, 0)
         self.rejected = dict.fromkeys(self.sources, 0)
         self.on_reject: Deliver | None = None
-        self.latencies: list[float] = []
+        self.latencies: deque[float] = deque(maxlen=LATENCIES)
         self.longest_stall = 0.0
         self.started = time.perf_counter()
         positions: dict[str, Any] = {}
@@ -175,7 +178,7 @@ class Runner:
             for reading in self.readings.values():
                 reading.reader.close()
             raise
-        return self.run(receiver.on_progress)
+        return self.run(receiver.on_progress, receiver.on_each)
 
     def _begin(self, receiver: Receiver) -> None:
         """Say where everything goes, and give what was given before."""
@@ -188,31 +191,34 @@ class Runner:
         for query in range(len(self.plans)):
             self.deliver(partial(receiver.on_result, query), on_late and partial(on_late, query), query)
 
-    def run(self, on_progress: Callable[[Metrics], None] | None = None) -> Metrics:
+    def run(
+        self,
+        on_progress: Callable[[Metrics], None] | None = None,
+        on_each: Callable[[int, Metrics], None] | None = None,
+    ) -> Metrics:
+        """To the end of the sources, or until the run is to be left; then a last checkpoint is written, too."""
+        reporter = Reporter(self, on_progress, on_each)
         if on_progress is not None and self.options.threads == 1:  # with more, others wait for the sources
-            self.requests.on_idle = lambda: on_progress(self.metrics())
-        with closing(self._elements()) as elements:  # so that what reads ahead stops when a run breaks off
-            self._feed_all(elements, on_progress)
-        if self.checkpoints is not None:
-            self.save()
-        metrics = self.metrics()
-        if on_progress is not None:
-            on_progress(metrics)
-        return metrics
+            self.requests.on_idle = reporter.look
+        with closing(self._elements(reporter)) as elements:  # so that what reads ahead stops when a run breaks off
+            self._feed_all(elements, reporter)
+            if self.checkpoints is not None:
+                self.save()
+        return reporter.tell()
 
     def _feed_all(
         self,
         elements: Iterable[tuple[str, Given]],
-        on_progress: Callable[[Metrics], None] | None,
+        reporter: Reporter,
     ) -> None:
-        reported = saved = 0.0
+        saved = 0
         for name, element in elements:
             self.requests.heed()
             self.feed(name, element)
-            now = time.perf_counter()
-            if on_progress is not None and now - reported >= _PROGRESS_EVERY:
-                on_progress(self.metrics())
-                reported = now
+            self.requests.pulse.work()
+            reporter.look()
+            if self.requests.leaves():
+                return
             every = self.options.checkpoint_every
             if self.checkpoints is not None and every and sum(self.read.values()) - saved >= every:
                 self.save()
@@ -224,7 +230,9 @@ class Runner:
         positions = {
             name: {**reading.position, "rejected": self.rejected[name]} for name, reading in self.readings.items()
         }
-        self.checkpoints.save(self.pipeline, self.read, positions)
+        before = time.perf_counter()
+        number = int(self.checkpoints.save(self.pipeline, self.read, positions).name)
+        told(number, self.checkpoints.size_of(number), time.perf_counter() - before)
 
     def feed(self, name: str, element: Given) -> None:
         """One element of one source through the plan."""
@@ -249,10 +257,21 @@ class Runner:
         if self.pipeline.results > results:
             self.latencies.append(taken)
 
-    def _elements(self) -> Generator[tuple[str, Given], None, None]:
+    def _elements(self, reporter: Reporter | None = None) -> Generator[tuple[str, Given], None, None]:
         """Elements of all sources, each ended by the last punctuation; time passes while none comes."""
-        tick = TICK_SECONDS if any(reading.silence is not None for reading in self.readings.values()) else None
-        return interleaved(self.readings, tick, self.pipeline.pass_time)
+        is_told = reporter is not None and reporter.on_progress is not None
+        is_timed = any(reading.silence is not None for reading in self.readings.values())
+        is_live = is_told and any(source.is_live for source in self.sources.values())
+
+        def tick() -> bool:
+            self.pipeline.pass_time()
+            self.requests.pulse.tick(awaited(self.readings))
+            self.requests.heed()
+            if reporter is not None:
+                reporter.look()
+            return self.requests.leaves()
+
+        return interleaved(self.readings, TICK_SECONDS if is_timed or is_live else None, tick)
 
     def _reading(self, name: str, position: Mapping[str, Any], clock: Clock) -> Reading:
         """The reading of a source, from where it was when the checkpoint was written."""
@@ -359,7 +378,9 @@ def run(
             done.append(runner.deliver_all(within(receiver, places, done)))
             each = (replace(runner.metrics_of(end), elapsed=done[-1].elapsed) for end in runner.pipeline.ends)
             found.update(zip(places, each, strict=True))
-    return [found[place] for place in range(len(plans))], reduce(Metrics.plus, done)
+            if runner.requests.left:
+                break
+    return [found.get(place, Metrics()) for place in range(len(plans))], reduce(Metrics.plus, done)
 
 
 class LocalEngine(Engine):

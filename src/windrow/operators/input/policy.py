@@ -90,6 +90,8 @@ class LeadLimit:
     wall_clock: bool = False
     clock: Callable[[], float] = time.time
     """The time of day in seconds."""
+    latest: int = START
+    """The latest time of day that was seen: where the clock is set back, rows that were not early do not become so."""
 
     def judge(
         self, times: Integers, high: int, partitions: PartitionProgress | None = None, codes: Codes = NO_CODES
@@ -101,7 +103,7 @@ class LeadLimit:
         early = np.zeros(len(times), np.bool_)
         against = np.empty(len(times), np.int64)
         if self.wall_clock:
-            against[:] = int(self.clock() * 1_000_000)
+            against[:] = self.latest = max(self.latest, int(self.clock() * 1_000_000))
             early |= (times > against + self.lead) | (times >= LIMIT)
         elif partitions is not None:
             early, against = partitions.early(times, codes, self.lead, LIMIT)

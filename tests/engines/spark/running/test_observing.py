@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from windrow.engines.run import Stopped
+from windrow.engines.run import Requests, Stopped
 from windrow.engines.spark.running.observing import MetricsListener, Watch, metrics_of, observed
 from windrow.engines.spark.running.run import _watched
 from windrow.errors import ConfigurationError
@@ -133,6 +133,7 @@ class FakeQuery:
     def __init__(self, *looks: list[dict[str, Any]]) -> None:
         self.looks = list(looks)
         self.isActive = True
+        self.status = {"isTriggerActive": False}
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name
@@ -219,8 +220,31 @@ def test_the_fault_of_any_query_of_a_live_run_ends_all() -> None:
 
     queries = [FakeQuery(*[[progress()]] * 9), Broken([progress()])]
     with pytest.raises(OSError, match=r"^no room for late rows$"):
-        _watched(cast(Any, queries), None, None, Event())
+        _watched(cast(Any, queries), None, None, Requests())
     assert [False, False] == [query.isActive for query in queries]
+
+
+def test_queries_that_are_left_end_in_good_order() -> None:
+    requests = Requests()
+    requests.leave.set()
+    queries = [FakeQuery(*[[progress()]] * 9), FakeQuery(*[[progress()]] * 9)]
+    assert 100 == _watched(cast(Any, queries), None, None, requests).rows_in
+    assert ([False, False], True) == ([query.isActive for query in queries], requests.left)
+
+
+def test_one_micro_batch_is_busy_and_the_next_one_anew() -> None:
+    query = FakeQuery([progress(0)], [progress(0)], [progress(1)])
+    query.status = {"isTriggerActive": True}
+    looked = watch(query)
+    found = []
+    for _ in range(3):
+        looked.has_ended()
+        found.append(looked.is_busy())
+    assert [False, True, False] == found
+    looked.look()
+    assert looked.is_busy()
+    query.status["isTriggerActive"] = False
+    assert not looked.is_busy()
 
 
 def observing(spark: SparkSession, folder: Path) -> DataFrame:

@@ -144,7 +144,7 @@ class Watch:
         self._stop = stop or Event()
         self._clock = clock
         self._started = clock()
-        self.batch = -1
+        self.batch = self._noticed = -1
         """The last micro-batch that was reported."""
 
     def look(self) -> Metrics:
@@ -159,6 +159,11 @@ class Watch:
             self.metrics = replace(reduce(Metrics.plus, self.each), elapsed=elapsed)
             self._report(progress, self.metrics)
         return self.metrics
+
+    def is_busy(self) -> bool:
+        """Whether a micro-batch is under way, and none has ended since this was last asked."""
+        moved, self._noticed = self.batch != self._noticed, self.batch
+        return not moved and bool(self.query.status["isTriggerActive"])
 
     def to_the_end(self) -> Metrics:
         """Look until the query ends; raises what ended it, and ends it when the caller is interrupted or says stop."""

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from windrow.durable.sealed_files import read_json, write_json
@@ -114,7 +113,9 @@ def run(
         own = {name: source for place in places for name, source in used[place].items()}
         each = _run([plans[i] for i in places], own, within(receiver, places), options, requests)
         found.update(zip(places, each, strict=True))
-    each = [found[place] for place in range(len(plans))]
+        if requests.left:
+            break
+    each = [found.get(place, Metrics()) for place in range(len(plans))]
     return each, replace(reduce(Metrics.plus, each), elapsed=max(metrics.elapsed for metrics in each))
 
 
@@ -137,13 +138,13 @@ def _run(
                 (plan,) = plans
                 now = options.once or not framed
                 running = _started(made[0], sources, options, folder, early=gives_early(plan), now=now)
-                return [_watched(running, receiver.on_progress, options.json_lines, requests.stop)]
+                return [_watched(running, receiver.on_progress, options.json_lines, requests)]
             given = [_deliveries(receiver, query) for query in range(len(plans))]
             if not made[0].outcomes.isStreaming:
                 return _whole(made, given)
             closing = partial(frames, spark, plans, sources, replace(settings, close=True)) if framed else None
             ledger = SparkLedger(spark, folder, made, given, keep=options.checkpoint is not None)
-            return _Streaming(made, sources, closing, ledger, options, requests, receiver.on_progress).run()
+            return _Streaming(made, sources, closing, ledger, options, requests, receiver).run()
 
         each = on_own_thread(spark, work, requests.stop)
     return [replace(metrics, elapsed=time.perf_counter() - started) for metrics in each]
@@ -176,14 +177,14 @@ def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
 
 
 def _watched(
-    running: list[StreamingQuery], on_progress: OnProgress | None, json_lines: str | None, stop: Event
+    running: list[StreamingQuery], on_progress: OnProgress | None, json_lines: str | None, requests: Requests
 ) -> Metrics:
     """To the end of all queries; a request to stop or the fault of one stops them all in good order."""
-    first = Watch(running[0], on_progress, json_lines=json_lines, stop=stop)
-    watches = [first, *(Watch(query, stop=stop) for query in running[1:])]
+    first = Watch(running[0], on_progress, json_lines=json_lines, stop=requests.stop)
+    watches = [first, *(Watch(query, stop=requests.stop) for query in running[1:])]
     try:
-        while sum(not watch.has_ended() for watch in watches):  # each of them is asked, each time
-            pass
+        while sum(not watch.has_ended() for watch in watches) and not requests.leaves():  # each is asked, each time
+            requests.pulse.tick(busy=first.is_busy())
     finally:
         for query in running:
             query.stop()
@@ -220,7 +221,7 @@ class _Streaming:
     ledger: SparkLedger
     options: SparkOptions
     requests: Requests
-    on_progress: OnProgress | None
+    receiver: Receiver
 
     @property
     def folder(self) -> Path:
@@ -233,8 +234,9 @@ class _Streaming:
         if self.requests.follow and self.closing is not None:
             self.ledger.hand_over()  # what was given before a restore: nothing may come for long
             self._hand_over_until_end(outcomes, follow=True)
-        self._hand_over_until_end(outcomes)
-        if self.closing is not None:
+        if not self.requests.left:
+            self._hand_over_until_end(outcomes)
+        if self.closing is not None and not self.requests.left:
             self._hand_over_until_end(self.closing()[0].outcomes)
         return self._checked()
 
@@ -251,7 +253,8 @@ class _Streaming:
         )
         handed = watch.batch
         try:
-            while not watch.has_ended() and not (follow and self.requests.close.is_set()):
+            while not watch.has_ended() and not ((follow and self.requests.close.is_set()) or self.requests.leaves()):
+                self.requests.pulse.tick(busy=watch.is_busy())
                 if watch.batch != handed:
                     handed = watch.batch
                     self.ledger.hand_over()
@@ -260,13 +263,17 @@ class _Streaming:
                 query.stop()
             raise
         query.stop()
+        watch.look()
         self.ledger.hand_over()
 
     def _note(self, metrics: Metrics, watch: Watch) -> None:
         with whole(self.folder):
             write_json(self.folder / METRICS, {"batch": watch.batch, "each": [one.to_dict() for one in watch.each]})
-        if self.on_progress is not None:
-            self.on_progress(metrics)
+        if self.receiver.on_each is not None and len(watch.each) > 1:
+            for query, one in enumerate(watch.each):
+                self.receiver.on_each(query, one)
+        if self.receiver.on_progress is not None:
+            self.receiver.on_progress(metrics)
 
     def _checked(self) -> list[Metrics]:
         """The metrics of the last micro-batch, for which the ledger has as many results as were given.
