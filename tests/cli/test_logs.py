@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import windrow as wr
 from windrow.cli import main, run
-from windrow.cli.logs import JsonLog, TextLog, is_logged
+from windrow.cli.logs import JsonLog, TextLog, is_logged, logged
 from windrow.errors import DataError, SourceError, UnavailableError
 from windrow.events import LOGGER
 
@@ -140,6 +140,17 @@ def test_a_run_with_an_end_says_what_it_always_said(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["run", "--engine", "local", "-e", text])
     assert 0 == done.exit_code
     assert re.match(r"rows in 2 = used 2 \+ late 0 \+ filtered 0; 2 results in ", done.stderr)
+
+
+def test_what_sources_log_in_the_usual_way_is_an_event_and_seldom() -> None:
+    with logged("json", "info"):
+        handler = LOGGER.handlers[-1]
+        made = [logging.makeLogRecord({"msg": "connection lost", "source": "trades", "peer": n}) for n in range(3)]
+        assert [True, False, False] == [bool(handler.filter(one)) for one in made]
+    told = json.loads(JsonLog().format(made[0]))
+    assert ("source.connection_lost", "trades", 0) == (told["event"], told["source"], told["peer"])
+    assert {"ts", "level", "event", "message", "source", "peer"} == set(told)
+    assert TextLog().format(made[0]).endswith(" source.connection_lost: connection lost, source trades, peer 0")
 
 
 def record(message: str) -> logging.LogRecord:

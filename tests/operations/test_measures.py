@@ -103,7 +103,7 @@ class PartitionProgress:
 @dataclass
 class LaterSource(SourceMetrics):
     offsets_behind: int = 4
-    partitions: dict[str, PartitionProgress] = field(default_factory=dict)
+    parts: dict[str, PartitionProgress] = field(default_factory=dict)
 
 
 @dataclass
@@ -121,12 +121,20 @@ def test_a_field_that_nobody_has_described_appears_by_itself() -> None:
 
 def test_progress_by_partition_appears_by_itself() -> None:
     parts = {"0": PartitionProgress(3, HIGH), "1": PartitionProgress(4)}
-    later = LaterMetrics(sources={"trades": LaterSource(partitions=parts)})
+    later = LaterMetrics(sources={"trades": LaterSource(parts=parts)})
     found = read(measures.of_sources(later, {"trades": Domain.TIME}, NOW))
-    first, second = ((("partition", part), ("source", "trades")) for part in parts)
+    first, second = ((("part", part), ("source", "trades")) for part in parts)
     assert (3, 4) == (found["windrow_source_rows_total", first], found["windrow_source_rows_total", second])
     assert 10.0 == found["windrow_source_lag_seconds", first]
     assert 4 == found["windrow_source_offsets_behind", (("source", "trades"),)]
+
+
+def test_a_partition_that_its_source_waits_for_holds_back() -> None:
+    sources = {"trades": SourceMetrics(partitions=4), "tra": SourceMetrics()}
+    found = read(measures.of_sources(Metrics(sources=sources, held_back_by="trades, partition 3"), {}, NOW))
+    held = {name: found["windrow_source_holds_back", (("source", name),)] for name in sources}
+    assert {"trades": 1.0, "tra": 0.0} == held
+    assert 4.0 == found["windrow_source_partitions", (("source", "trades"),)]
 
 
 def test_names_of_counters_end_in_total_and_units_are_said() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -14,10 +15,14 @@ from typing import Any
 
 import click
 
-from windrow.events import LOGGER, tell
+from windrow.events import LOGGER, Seldom, tell
 
 LEVELS = ("debug", "info", "warning", "error")
 _OWN = "windrow_cli_log"
+_USUAL = {*vars(logging.makeLogRecord({})), "message", "asctime"}
+"""What every record has."""
+_SECONDS = 10.0
+"""After which what repeats is told again."""
 
 
 def log_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,8 +39,10 @@ class TextLog(logging.Formatter):
     """Time, level, event, what happened."""
 
     def format(self, record: logging.LogRecord) -> str:
-        event = getattr(record, "event", record.name)
+        event, fields = told_by(record)
         lines = " | ".join(record.getMessage().splitlines())
+        if not hasattr(record, "event"):
+            lines += "".join(f", {name} {value}" for name, value in fields.items())
         return f"{_time_of(record)} {record.levelname:<7} {event}: {lines}"
 
 
@@ -43,14 +50,43 @@ class JsonLog(logging.Formatter):
     """An object with ts, level, event, message, and the fields of the event."""
 
     def format(self, record: logging.LogRecord) -> str:
+        event, fields = told_by(record)
         known = {
             "ts": _time_of(record),
             "level": record.levelname.lower(),
-            "event": getattr(record, "event", record.name),
+            "event": event,
             "message": record.getMessage(),
         }
-        fields = {name: value for name, value in getattr(record, "fields", {}).items() if name not in known}
-        return json.dumps({**known, **fields}, default=str, ensure_ascii=False)
+        more = {name: value for name, value in fields.items() if name not in known}
+        return json.dumps({**known, **more}, default=str, ensure_ascii=False)
+
+
+def told_by(record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
+    """The event and its fields; of a record that has none, by its message and what is extra in it.
+
+    So `log.warning("connection lost", extra={"source": "trades"})` is "source.connection_lost".
+    """
+    if hasattr(record, "event"):
+        return record.event, dict(getattr(record, "fields", {}))
+    extra = {name: value for name, value in vars(record).items() if name not in _USUAL}
+    where = "source" if "source" in extra else "output"
+    return f"{where}.{re.sub(r'[^a-z0-9]+', '_', str(record.msg).lower()).strip('_')}", extra
+
+
+class _Repeats(logging.Filter):
+    """Lets a record of no event through now and then only, where the same one of the same source repeats."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seldom = Seldom()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if hasattr(record, "event"):
+            return True
+        held = self.seldom.due((record.msg, getattr(record, "source", None)), _SECONDS)
+        if held:
+            record.repeated = held
+        return held is not None
 
 
 class _StandardError(logging.Handler):
@@ -76,6 +112,7 @@ def logged(kind: str | None, level: str) -> Iterator[None]:
         return
     handler = _StandardError()
     handler.set_name(_OWN)
+    handler.addFilter(_Repeats())
     handler.setFormatter(JsonLog() if kind == "json" else TextLog())
     before = LOGGER.level
     LOGGER.addHandler(handler)

@@ -101,6 +101,7 @@ SOURCE_MEASURES: dict[str, Measure] = {
     "ended": Measure("ended", GAUGE, "1 once nothing more comes."),
     "early": Measure("early_rows", COUNTER, "Rows that were further ahead than the lead of the stream."),
     "behind": Measure("behind", GAUGE, "How far the row furthest behind was behind those before it.", span=True),
+    "partitions": Measure("partitions", GAUGE, "Partitions that have a bound of their own."),
     "rejected": Measure("rejected", COUNTER, "Messages of which no row could be made."),
 }
 """Of a source, by the field of `SourceMetrics`; of its partitions, where these are known, too."""
@@ -108,7 +109,7 @@ SOURCE_MEASURES: dict[str, Measure] = {
 LAG = Measure(
     "lag_seconds", GAUGE, "The clock's time now minus the largest time that was seen; never below 0.", "seconds"
 )
-HOLDS_BACK = Measure("holds_back", GAUGE, "1 where the others wait for this source.")
+HOLDS_BACK = Measure("holds_back", GAUGE, "1 where the others wait for this source, or for one of its partitions.")
 
 
 def of_query(metrics: Metrics, domain: Domain, labels: Mapping[str, str]) -> Iterator[MetricFamily]:
@@ -123,7 +124,13 @@ def of_sources(metrics: Metrics, domains: Mapping[str, Domain], now: float) -> I
     for source, progress in metrics.sources.items():
         domain, labels = domains.get(source, Domain.INTEGER), {"source": source}
         yield from _of_progress(progress, domain, labels, now)
-        yield _one(HOLDS_BACK, SOURCE_PREFIX, domain, labels, metrics.held_back_by == source)
+        yield _one(HOLDS_BACK, SOURCE_PREFIX, domain, labels, _holds(metrics, source))
+
+
+def _holds(metrics: Metrics, source: str) -> bool:
+    """Whether others wait for this source, or its own partitions for one of them."""
+    held = metrics.held_back_by
+    return held is not None and (held == source or held.startswith(f"{source}, "))
 
 
 def _of_progress(progress: Any, domain: Domain, labels: Mapping[str, str], now: float) -> Iterator[MetricFamily]:
