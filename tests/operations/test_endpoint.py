@@ -61,7 +61,7 @@ def answer_of(client: socket.socket) -> bytes:
     """Everything until the other side closes, or resets."""
     found = b""
     try:
-        while more := client.recv(4096):
+        while more := client.recv(1 << 18):
             found += more
     except ConnectionResetError:
         pass
@@ -190,7 +190,7 @@ def test_a_client_that_takes_nothing_does_not_hold_others_up(
     board: Board, served: MetricsEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endpoint, "PATIENCE", 0.5)
-    monkeypatch.setattr(board, "text", lambda: "x" * (32 << 20))
+    monkeypatch.setattr(board, "text", lambda: "x" * (12 << 20))
     sleepy = connected(served, b"GET /metrics HTTP/1.1\r\n\r\n")
     assert 200 == get(served, "/health")[0]
     assert len(answer_of(sleepy)) > 0
