@@ -390,4 +390,5 @@ def _metrics_of(stream: Stream, progress: Progress, now: float) -> SourceMetrics
     told = progress.rows, high, low, progress.ended, progress.early, disorder.behind, jump
     if not partitioned_by(stream.policy):
         return SourceMetrics(*told)
-    return SourceMetrics(*told, len(progress.partitions), progress.held_back_by(stream, now))
+    found = len(progress.partitions), progress.held_back_by(stream, now)
+    return SourceMetrics(*told, partitions=found[0], held_back_by=found[1])

@@ -25,7 +25,8 @@ from windrow.durable.sealed_files import read_json
 from windrow.engines.local import LocalOptions
 from windrow.engines.local.run import Runner
 from windrow.semantics.progress.policies import Punctuation
-from windrow.sources import Element, Position, Reader, Sign
+from windrow.sources import Position, Reader, Sign
+from windrow.sources.base import Delivery, Given
 
 
 class Broken(Exception):
@@ -59,6 +60,8 @@ class Breaking:
     after: int
     schema: pa.Schema
     is_live: bool = False
+    is_endless: bool = False
+    delivery: Delivery = Delivery.EXACTLY_ONCE
 
     def select(self, columns: Any) -> Breaking:
         source = self.source.select(columns)
@@ -79,7 +82,7 @@ class BreakingReader:
     def position(self) -> Position:
         return self.reader.position
 
-    def poll(self, timeout: float | None = None) -> Element | Sign:
+    def poll(self, timeout: float | None = None) -> Given | Sign:
         if self.left == 0:
             raise Broken
         self.left -= 1
